@@ -245,6 +245,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   let count = 0
   let unrevealed = 0
 
+  // Limits keep each a look at an index: a join might read the whole log for every page.
   const read = (after: Row | undefined) =>
     rows(sql`
       select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
@@ -258,9 +259,13 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
            ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
            order by challenge_id, agent_id, revision limit ${pageSize}) p
         left join challenges c on c.id = p.challenge_id
-        left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
-        left join log_pending q on e.index is null and q.type = 'prediction.commit' and q.commit = p.commit
-        left join log_entries r on r.commit_index = e.index
+        left join lateral (
+          select index, entry from log_entries
+           where type = 'prediction.commit' and commit = p.commit limit 1) e on true
+        left join lateral (
+          select entry from log_pending
+           where e.index is null and type = 'prediction.commit' and commit = p.commit limit 1) q on true
+        left join lateral (select index, entry from log_entries where commit_index = e.index limit 1) r on true
         left join log_entries x on x.challenge_id = p.challenge_id and x.type = 'challenge.close' and x.version = 1
         left join log_reveals w on w.challenge_id = p.challenge_id
        order by p.challenge_id, p.agent_id, p.revision`)
