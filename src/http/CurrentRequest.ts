@@ -26,7 +26,7 @@ const parsed = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
-/** Whose word is taken on whom a request comes from: that of the proxies of AUSPEX_TRUSTED_PROXIES, and of nobody else. */
+/** Where a request comes from. X-Forwarded-For is believed only from the proxies of AUSPEX_TRUSTED_PROXIES. */
 export const trustedProxies = (networks: ReadonlyArray<string>) => {
   const proxies = networks.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
   const isProxy = (address: NetAddress.IpAddress) =>

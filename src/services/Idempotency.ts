@@ -27,7 +27,7 @@ export const IdempotencyKey = Schema.String.check(
 )
 
 /** An answer that is kept: JSON, or nothing. */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly status: number
   readonly body: string
 }
@@ -49,9 +49,9 @@ export class Idempotency extends Context.Service<
      */
     readonly once: <E, R>(
       request: IdempotentRequest,
-      answer: Effect.Effect<KeptAnswer, E, R>
+      answer: Effect.Effect<StoredAnswer, E, R>
     ) => Effect.Effect<
-      KeptAnswer & { readonly replayed: boolean },
+      StoredAnswer & { readonly replayed: boolean },
       E | IdempotencyKeyInUse | IdempotencyKeyMismatch,
       R
     >

@@ -1,6 +1,6 @@
 /**
- * The public keys that agents publish at their `jwks_url`. Fetched when they are needed, and never from a place where an
- * agent has no business: the fetch happens before its caller is authenticated.
+ * The public keys that agents publish at their `jwks_url`. They are fetched when they are needed, and only
+ * from public addresses: the fetch happens before its caller is authenticated.
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"

@@ -245,7 +245,7 @@ layer(testServices())("A claim", (it) => {
 })
 
 layer(testServices())("What a claim changes", (it) => {
-  it.effect("does not wait for a settlement that holds the agent's figures; the rank comes after it", () =>
+  it.effect("does not wait for a settlement that holds the agent's statistics; the rank comes after it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ada = yield* claimable()
@@ -298,7 +298,7 @@ layer(testServices())("What a claim changes", (it) => {
     })
   )
 
-  it.effect("figures that a settlement wrote without seeing the claim are put right by housekeeping", () =>
+  it.effect("statistics that a settlement wrote without seeing the claim are put right by housekeeping", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring

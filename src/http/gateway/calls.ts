@@ -10,7 +10,7 @@ import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
-import { untakenBody } from "../middleware/requestBody.ts"
+import { unsupportedBody } from "../middleware/requestBody.ts"
 import { errorsIn, gatewayPaths, requiredCredential } from "./clients.ts"
 
 export const layer = HttpRouter.use(
@@ -115,7 +115,7 @@ const tooLarge = () =>
   })
 
 const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-  const untaken = untakenBody(request.headers, ["application/json"])
+  const untaken = unsupportedBody(request.headers, ["application/json"])
   if (untaken !== undefined) {
     return yield* new BadCall({ detail: untaken, code: "unsupported_media_type", param: null })
   }

@@ -240,7 +240,7 @@ export const layer = HttpRouter.middleware(
       ).pipe(Effect.annotateLogs({ peer }))
     }
 
-    /** In one step before the handler and one after it: every step of Effect's that all requests take costs all of them. */
+    /** One step before the handler and one after it, for every request pays for each step. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
       const unlessDraining = (reject: Reject) =>
         health.isDraining()
@@ -277,7 +277,7 @@ export const layer = HttpRouter.middleware(
             : Effect.andThen(logRequest(info, response.status, elapsed), whole)
         }
 
-        /** What nothing else counts is counted here. A fault of ours is not whoever asks to wait for. */
+        /** Counts what no other limit counts. Our own failures (5xx) count towards nothing. */
         const counted = (answer: HttpServerResponse.HttpServerResponse) =>
           current.isCounted || answer.status >= 500
             ? finished(answer)
@@ -342,7 +342,7 @@ const asSampled =
 /** Headers that name the trace a request is part of, and whether it is sampled: all that Effect reads. */
 const parentHeaders = ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"]
 
-/** A stranger that is believed joins the traces of others, has its own kept, or hides from them. */
+/** An untrusted client must not join the traces of others, force its own to be recorded, or opt out of tracing. */
 const strangersParents = (networks: ReadonlyArray<string>) => {
   const { isTrusted } = trustedProxies(networks)
   return ({ headers, peerAddress }: HttpServerRequest.HttpServerRequest) => {

@@ -3,19 +3,19 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
-import type { KeptAnswer } from "../../services/Idempotency.ts"
+import type { StoredAnswer } from "../../services/Idempotency.ts"
 import { AdminIdempotentRequest, CurrentAgent, IdempotentRequest } from "./definitions.ts"
 
 const header = "idempotency-key"
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
 
-const bare = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)
+const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)
 
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
 
 /** The answer of a request that is not carried out again. */
-const again = ({ body, status }: KeptAnswer) =>
+const replay = ({ body, status }: StoredAnswer) =>
   HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
     HttpServerResponse.setHeader("idempotency-replayed", "true")
   )
@@ -35,14 +35,14 @@ const idempotent = Effect.fnUntraced(function* <E, R>(
   const body = yield* Effect.orDie(request.text)
   const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
   let given: HttpServerResponse.HttpServerResponse | undefined
-  const kept = yield* idempotency.once(
-    { agentId, key: bare(key.value), fingerprint },
+  const answer = yield* idempotency.once(
+    { agentId, key: unquoted(key.value), fingerprint },
     Effect.map(httpEffect, (response) => {
       given = response
       return { status: response.status, body: bodyOf(response) }
     })
   )
-  return kept.replayed || given === undefined ? again(kept) : given
+  return answer.replayed || given === undefined ? replay(answer) : given
 })
 
 const agents = Layer.effect(

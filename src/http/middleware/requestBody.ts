@@ -10,10 +10,11 @@ import { jsonFault } from "../../services/domain/strictJson.ts"
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const maxMessage = 300
 const maxPath = 200
-/** More of them would help nobody, and make of a small request a large answer. */
+/** At most this many field errors are returned. */
 const maxProblems = 100
 
-const whole = (message: string) => new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
+const invalidBody = (message: string) =>
+  new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
 
 const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
   error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
@@ -21,18 +22,18 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
 
-/** Bodies are read as they come: what they hold when they are unpacked has no limit. */
-const isPacked = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
+/** Compressed bodies are not accepted: their decompressed size would have no limit. */
+const isCompressed = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
 
-/** Why a body with these headers is not taken, whatever is in it; undefined: it is. */
-export const untakenBody = (
+/** Why a body with these headers is rejected, whatever it holds; undefined when it is accepted. */
+export const unsupportedBody = (
   headers: HttpServerRequest.HttpServerRequest["headers"],
   types: ReadonlyArray<string>
 ): string | undefined => {
   if (!types.includes(mediaType(headers["content-type"]))) {
     return `Expected a body of type ${types.join(" or ")}.`
   }
-  return isPacked(headers["content-encoding"]) ? "Expected a body without a Content-Encoding." : undefined
+  return isCompressed(headers["content-encoding"]) ? "Expected a body without a Content-Encoding." : undefined
 }
 
 /** The body as text, read once: what decodes it later finds it read. */
@@ -41,19 +42,19 @@ export const bodyText = Effect.fnUntraced(function* (
   types: ReadonlyArray<string>,
   maxBytes: ByteSize.ByteSize
 ) {
-  const untaken = untakenBody(request.headers, types)
-  if (untaken !== undefined) return yield* new UnsupportedMediaType({ detail: untaken })
+  const unsupported = unsupportedBody(request.headers, types)
+  if (unsupported !== undefined) return yield* new UnsupportedMediaType({ detail: unsupported })
   const bytes = yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBytes),
     Effect.mapError((error) =>
       isTooLarge(error)
         ? new PayloadTooLarge({ detail: `Expected a body of at most ${ByteSize.format(maxBytes)}.` })
-        : whole("The body could not be read to its end.")
+        : invalidBody("The body could not be read to its end.")
     )
   )
   return yield* Effect.try({
     try: () => strictUtf8.decode(bytes),
-    catch: () => whole("Expected a body in UTF-8.")
+    catch: () => invalidBody("Expected a body in UTF-8.")
   })
 })
 
@@ -64,11 +65,11 @@ const checkBody = Effect.fnUntraced(function* (
 ) {
   const text = yield* bodyText(request, types, maxBytes)
   if (mediaType(request.headers["content-type"]) !== "application/json") return
-  if (text.trim() === "") return yield* whole("Expected a JSON body, got none.")
+  if (text.trim() === "") return yield* invalidBody("Expected a JSON body, got none.")
   const fault = jsonFault(text)
   if (fault !== undefined) {
     return yield* fault.path === ""
-      ? whole(fault.message)
+      ? invalidBody(fault.message)
       : InvalidRequest.of(fault.path.slice(0, maxPath), fault.message)
   }
 })
@@ -76,7 +77,7 @@ const checkBody = Effect.fnUntraced(function* (
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** What may be left out may be null in JSON, which is said once more of what may be null anyway. */
-const plainly = (message: string) => message.replace(/ \| null(?= \| null)/gu, "")
+const withoutRepeatedNull = (message: string) => message.replace(/ \| null(?= \| null)/gu, "")
 
 /** What a schema says of each field that is wrong. */
 export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
@@ -84,10 +85,10 @@ export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem
     .issues.slice(0, maxProblems)
     .map((each) => ({
       path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-      message: plainly(each.message).slice(0, maxMessage)
+      message: withoutRepeatedNull(each.message).slice(0, maxMessage)
     }))
 
-/** Every field that is wrong, in one answer, up to a hundred of them. */
+/** Every field that is wrong, in one answer. */
 const invalidRequest = (issue: SchemaIssue.Issue): InvalidRequest => {
   const errors = problemsOf(issue)
   const detail = errors

@@ -16,7 +16,7 @@ import { readKeySet } from "./publicKeys.ts"
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
 const keysTtl = minutes(5)
 const staleKeysTtl = minutes(24 * 60)
-/** Nobody makes us ask one place more often than this, whatever they send. */
+/** One URL is fetched at most this often, whatever callers send. */
 const cooldown = minutes(1)
 /** Fetches at once, so that hosts that hang keep few others waiting. Of a provider's many hosts each may have one address. */
 const maxAtOnce = 64
@@ -49,7 +49,7 @@ const realSource = (ownMachine: boolean): Source => {
   }
 }
 
-/** Lets through so many at a time of each key. */
+/** Runs at most `max` effects of each key at a time. */
 const limitPerKey = (max: number) => {
   const turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; users: number }>()
   return (key: string) =>

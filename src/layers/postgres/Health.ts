@@ -48,14 +48,14 @@ const make = Effect.gen(function* () {
       late: null
     })
 
-  /** Why the log is not kept: a fault that another replica found, or an audit; what fails here; that nobody is at it. */
-  const logComplaint = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
+  /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
+  const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
     const known = fault ?? (yield* sequencer.fault)
     if (known !== null || waited < maxWait) return known
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
 
-  const asked = Effect.all([
+  const databaseState = Effect.all([
     Effect.flatMap(DateTime.now, (now) =>
       state(sql`
         select (select max(migration_id)::int from effect_sql_migrations) as id,
@@ -82,29 +82,29 @@ const make = Effect.gen(function* () {
     Effect.catchDefect(() => unreachable("cannot be reached"))
   )
 
-  /** Whoever asks: many probe, and each of them would cost the database the same statements. */
-  const lately = yield* Effect.cachedWithTTL(
-    Effect.flatMap(asked, (database) =>
-      Effect.map(logComplaint(database.stalled), (unsigned) => ({ ...database, unsigned }))
+  /** Shared for a second: many probe, and each would cost the database the same statements. */
+  const cachedState = yield* Effect.cachedWithTTL(
+    Effect.flatMap(databaseState, (database) =>
+      Effect.map(logFault(database.stalled), (logProblem) => ({ ...database, logProblem }))
     ),
     "1 second"
   )
 
   const readiness = Effect.gen(function* () {
-    const { unsigned, ...database } = yield* lately
+    const { logProblem, ...database } = yield* cachedState
     const seconds = yield* Ref.get(drift)
-    const leaving = yield* Ref.get(isDraining)
-    const steady = Math.abs(seconds) <= maxDrift
+    const draining = yield* Ref.get(isDraining)
+    const inStep = Math.abs(seconds) <= maxDrift
     const checks = [
       ...database.checks,
       {
         name: "clock_drift" as const,
-        ok: steady,
-        reason: steady ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
+        ok: inStep,
+        reason: inStep ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
-      { name: "log" as const, ok: unsigned === null, reason: unsigned },
+      { name: "log" as const, ok: logProblem === null, reason: logProblem },
       { name: "prices" as const, ok: database.late === null, reason: database.late },
-      { name: "draining" as const, ok: !leaving, reason: leaving ? "shutting down" : null }
+      { name: "draining" as const, ok: !draining, reason: draining ? "shutting down" : null }
     ]
     const serves = checks.every((check) => check.ok || check.name === "log" || check.name === "prices")
     return { status: serves ? ("ready" as const) : ("not_ready" as const), checks }

@@ -1,12 +1,12 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
-import type { KeptAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
+import type { StoredAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
 import { execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
 
-const KeptRow = Schema.Struct({
+const StoredRow = Schema.Struct({
   fingerprint: Schema.Uint8Array,
   status: Schema.Int,
   answer: Schema.Uint8Array
@@ -19,13 +19,13 @@ const retention = Duration.hours(24)
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "idempotency")
-  const storedRow = findOption(KeptRow)
+  const storedRow = findOption(StoredRow)
   const lock = findOne(Lock)
 
   /** Within a transaction, which holds the key until it has committed what the request does. */
   const answered = Effect.fnUntraced(function* <E, R>(
     { agentId, fingerprint, key }: IdempotentRequest,
-    answer: Effect.Effect<KeptAnswer, E, R>
+    answer: Effect.Effect<StoredAnswer, E, R>
   ) {
     const now = yield* DateTime.now
     // Two keys that share a hash only get in each other's way: the primary key decides.

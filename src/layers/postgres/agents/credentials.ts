@@ -70,7 +70,7 @@ const rejected = (detail: string) => new InvalidClient({ detail, error_descripti
 const unknown = () =>
   rejected("The agent is unknown, or its client_secret or the signature of its client_assertion is wrong.")
 
-/** Replicas' clocks may differ, so that one trims what another would still take. */
+/** Clocks of replicas may differ: without a margin one trims an assertion that another still accepts. */
 const trimMargin = { minutes: 1 }
 
 export const makeCredentials = Effect.gen(function* () {

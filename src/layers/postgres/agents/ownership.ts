@@ -78,8 +78,8 @@ export const makeOwnership = Effect.gen(function* () {
   const claimGrant = wholeCredits(settings.claimGrant)
 
   /**
-   * Official ranks at once. What a settlement holds just now is passed over, since it may take minutes: nobody's claim
-   * or prediction waits for that, and `confirmRanks` comes after it.
+   * Makes the ranks official at once. Rows that a settlement holds are skipped, for it may take minutes and no claim or
+   * prediction may wait for it; `confirmRanks` finishes them.
    */
   const takeRanks = (agents: Statement.Fragment) =>
     execute(sql`
@@ -135,8 +135,7 @@ export const makeOwnership = Effect.gen(function* () {
   })
 
   /**
-   * Marks sums that a settlement held or wrote while the claim committed. Housekeeping, since the rank is otherwise
-   * there at once.
+   * Makes ranks official that a settlement held or wrote while the claim committed. Run by housekeeping.
    */
   const confirmRanks = Effect.gen(function* () {
     const now = yield* DateTime.now
