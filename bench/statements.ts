@@ -14,7 +14,7 @@ import {
 import { sentBy, typeOf, valueOf } from "../test/support/growth/statements.ts"
 import type { Recorded } from "../test/support/growth/statements.ts"
 import { Arenas } from "../src/services/Arenas.ts"
-import { AgentId } from "../src/services/identifiers.ts"
+import { AgentId } from "../src/services/domain/ids.ts"
 import { BenchFailed } from "./machine/processes.ts"
 import { reasoning, sample } from "./world.ts"
 import type { Part, Pieces, Template } from "./yardsticks/template.ts"

@@ -3,7 +3,7 @@ import { Console, Context, DateTime, Duration, Effect, Layer, Option, Schema, Te
 import type { Config, FileSystem, Path, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import type { HttpClient } from "effect/http"
-import { Instant } from "../../src/services/text.ts"
+import { Instant } from "../../src/services/domain/text.ts"
 import {
   CommandFailed,
   administratorToken,

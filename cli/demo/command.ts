@@ -1,7 +1,7 @@
 /** `npm run demo`: three agents, a tape of prices, and the platform between them, from registration to leaderboard. */
 import { Console, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import { Instant } from "../../src/services/text.ts"
+import { Instant } from "../../src/services/domain/text.ts"
 import { CommandFailed, administratorToken, tokenFlag, urlFlag } from "../client/connection.ts"
 import type { ApiClient } from "../client/connection.ts"
 import { clientOf, enrol, strategies } from "./agent.ts"

@@ -5,7 +5,7 @@
  */
 import { Clock, DateTime, Duration, Effect, Fiber, Option, Random, Schedule } from "effect"
 import type { Results } from "../../src/services/Arenas.ts"
-import type { ChallengeId } from "../../src/services/identifiers.ts"
+import type { ChallengeId } from "../../src/services/domain/ids.ts"
 import { CommandFailed } from "../client/connection.ts"
 import type { ApiClient } from "../client/connection.ts"
 import { readPrices } from "../client/priceFile.ts"

@@ -1,7 +1,7 @@
 /** Keeps out of logs, traces and the audit log what only its owner may know. */
 import { Layer } from "effect"
 import { UrlParams } from "effect/http"
-import { secretPrefix } from "../services/identifiers.ts"
+import { secretPrefix } from "../services/domain/ids.ts"
 
 /** Also what is only the beginning of a secret. */
 const ownSecrets = new RegExp(`${secretPrefix}[\\w-]+`, "g")

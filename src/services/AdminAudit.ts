@@ -1,10 +1,10 @@
 /** The append-only record of what administrators did. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest } from "./errors.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
-import { Timestamp } from "./text.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
+import { Timestamp } from "./domain/text.ts"
 
 export const AuditEntry = Schema.Struct({
   id: Schema.String,

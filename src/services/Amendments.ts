@@ -7,10 +7,10 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { ChallengeType, Direction, MacroValue } from "./domain/Challenge.ts"
 import type { ChallengeState } from "./domain/Challenge.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { ChallengeId } from "./identifiers.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { ChallengeId } from "./domain/ids.ts"
 import { Quote } from "./Prices.ts"
-import { text, Timestamp } from "./text.ts"
+import { text, Timestamp } from "./domain/text.ts"
 
 /** The settlement that counts: the newest version. */
 export const SettlementRecord = Schema.Struct({

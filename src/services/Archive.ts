@@ -5,11 +5,11 @@
  */
 import { Context, DateTime, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiError } from "./errors.ts"
-import type { FieldProblem, InvalidRequest, NotFound } from "./errors.ts"
-import { list, Instant, text, Timestamp } from "./text.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
+import { apiError } from "./domain/errors.ts"
+import type { FieldProblem, InvalidRequest, NotFound } from "./domain/errors.ts"
+import { list, Instant, text, Timestamp } from "./domain/text.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
 
 /** What a tournament is known by, in addresses too. */
 export const TournamentSlug = Schema.String.check(

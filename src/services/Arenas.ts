@@ -43,13 +43,13 @@ import type {
   ProvisionalLimit
 } from "./domain/Prediction.ts"
 import { Credit } from "./Credits.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, ChallengeId } from "./identifiers.ts"
-import type { EventId } from "./identifiers.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId, ChallengeId } from "./domain/ids.ts"
+import type { EventId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
-import type { Page, PageOf } from "./paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
 import { PoolResult } from "./Pools.ts"
-import { Timestamp } from "./text.ts"
+import { Timestamp } from "./domain/text.ts"
 
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,

@@ -5,7 +5,7 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { PredictionValues } from "./domain/Prediction.ts"
-import { Timestamp } from "./text.ts"
+import { Timestamp } from "./domain/text.ts"
 
 /** The last price of a stretch of time, with the range of its candle; of a quote both ends are the price. */
 export const PricePoint = Schema.Struct({

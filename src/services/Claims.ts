@@ -6,12 +6,12 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { DisposableAddress, EmailAddress } from "./domain/emails.ts"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { NotFound } from "./errors.ts"
-import type { AgentId, OperatorId } from "./identifiers.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { NotFound } from "./domain/errors.ts"
+import type { AgentId, OperatorId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import type { NewSession } from "./Operators.ts"
-import { Timestamp } from "./text.ts"
+import { Timestamp } from "./domain/text.ts"
 
 /** Of a claim link: shows the agent; a signed-in operator enters the pairing code. */
 export const claimPage = (token: string) => `/claim/${token}`

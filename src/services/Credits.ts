@@ -5,12 +5,12 @@
  */
 import { Context, Schema, SchemaTransformation } from "effect"
 import type { DateTime, Effect, Option } from "effect"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import type { AgentId, OperatorId } from "./identifiers.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
-import { text, Timestamp } from "./text.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import type { AgentId, OperatorId } from "./domain/ids.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
+import { text, Timestamp } from "./domain/text.ts"
 
 /** Micro-credits in a credit. */
 const million = 1_000_000

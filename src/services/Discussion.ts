@@ -4,14 +4,14 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiError } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, CommentId, EventId } from "./identifiers.ts"
-import type { Page, PageOf } from "./paging.ts"
-import { pageSchema } from "./paging.ts"
+import { apiError } from "./domain/errors.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId, CommentId, EventId } from "./domain/ids.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
+import { pageSchema } from "./domain/paging.ts"
 import { Space } from "./Registry.ts"
 import type { Scope } from "./Scopes.ts"
-import { text, Timestamp, trimmedText } from "./text.ts"
+import { text, Timestamp, trimmedText } from "./domain/text.ts"
 
 /** "Public comment list: up to 3 replies shown per comment." */
 export const visibleReplies = 3

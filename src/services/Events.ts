@@ -2,11 +2,11 @@
 import { Context, Schema, SchemaTransformation, Data } from "effect"
 import type { Effect } from "effect"
 import { TopComment } from "./Discussion.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { EventId } from "./identifiers.ts"
-import { list, Instant, text, Timestamp } from "./text.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { EventId } from "./domain/ids.ts"
+import { list, Instant, text, Timestamp } from "./domain/text.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
 import { Space } from "./Registry.ts"
 
 /** The spaces that events, and comments on them, belong to. */

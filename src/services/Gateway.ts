@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 

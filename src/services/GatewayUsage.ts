@@ -5,9 +5,9 @@ import { Credit } from "./Credits.ts"
 import type { Holder } from "./Credits.ts"
 import { Style } from "./Gateway.ts"
 import { GatewayKeyId } from "./GatewayKeys.ts"
-import type { InvalidRequest } from "./errors.ts"
-import type { Page } from "./paging.ts"
-import { Timestamp } from "./text.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
+import type { Page } from "./domain/paging.ts"
+import { Timestamp } from "./domain/text.ts"
 
 export class GatewayUsage extends Context.Service<
   GatewayUsage,

@@ -5,7 +5,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiError } from "./errors.ts"
+import { apiError } from "./domain/errors.ts"
 
 /** 409: the first request with this key has not ended yet. */
 export class IdempotencyKeyInUse extends apiError("IdempotencyKeyInUse", 409, "idempotency_key_in_use") {}

@@ -5,8 +5,8 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
 import type { SourceFailed } from "./PriceSource.ts"
-import { ChallengeId } from "./identifiers.ts"
-import { Timestamp } from "./text.ts"
+import { ChallengeId } from "./domain/ids.ts"
+import { Timestamp } from "./domain/text.ts"
 
 interface MacroQuestion {
   readonly asset: string

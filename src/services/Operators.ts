@@ -5,14 +5,14 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
 import type { DisposableAddress, EmailAddress } from "./domain/emails.ts"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { NotFound } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { NotFound } from "./domain/errors.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import type { AuthMethod, GatewayKeysAtRotation, SecretRotation } from "./Registry.ts"
 import { planCoefficients } from "../scoring/pools.ts"
 import { AgentStatus } from "./domain/agentStatus.ts"
-import { AgentId, OperatorId } from "./identifiers.ts"
-import { Timestamp } from "./text.ts"
+import { AgentId, OperatorId } from "./domain/ids.ts"
+import { Timestamp } from "./domain/text.ts"
 
 export const Plan = Schema.Literals(["free", "pro", "team"])
 export type Plan = typeof Plan.Type

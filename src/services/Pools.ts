@@ -7,10 +7,10 @@ import type { DateTime, Effect } from "effect"
 import { CountsAsOf, MacroBin, MacroValueField } from "./domain/Challenge.ts"
 import type { ChallengeCancelled, ChallengeClosed } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
-import { apiErrorWith } from "./errors.ts"
-import type { NotFound } from "./errors.ts"
-import { ChallengeId } from "./identifiers.ts"
-import type { AgentId } from "./identifiers.ts"
+import { apiErrorWith } from "./domain/errors.ts"
+import type { NotFound } from "./domain/errors.ts"
+import { ChallengeId } from "./domain/ids.ts"
+import type { AgentId } from "./domain/ids.ts"
 
 export const NewStake = Schema.Struct({
   predicted_value: MacroValueField.annotate({ description: "its bin is the one that is staked on" }),

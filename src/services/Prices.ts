@@ -4,11 +4,11 @@
  */
 import { Context, Schema } from "effect"
 import type { BigDecimal, DateTime, Effect, Option } from "effect"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { QuarantineId } from "./identifiers.ts"
-import { list, Instant, text, Timestamp } from "./text.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { QuarantineId } from "./domain/ids.ts"
+import { list, Instant, text, Timestamp } from "./domain/text.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
 
 /** A price, as sent; kept as the exact decimal that the JSON number prints as. Crude oil was negative in April 2020. */
 const Price = Schema.Finite.check(Schema.isBetween({ minimum: -1e15, maximum: 1e15 }))

@@ -5,7 +5,7 @@
 import { Context, Result, Schema } from "effect"
 import type { Effect } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
-import { apiErrorWith, errorCode } from "./errors.ts"
+import { apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { LimitName } from "./Settings.ts"
 
 /** 429: too many. Waiting `retry_after` seconds is enough. */

@@ -5,8 +5,8 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
-import type { NotFound } from "./errors.ts"
-import { list, text } from "./text.ts"
+import type { NotFound } from "./domain/errors.ts"
+import { list, text } from "./domain/text.ts"
 
 const prose = text({ maximum: 4000 })
 const entries = (description: string) => list(text({ maximum: 100 }), { maximum: 50, description })

@@ -11,12 +11,12 @@ import { OwnerOfAgent } from "./Operators.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
 import { Scope, allScopes } from "./Scopes.ts"
 import { AgentStatus } from "./domain/agentStatus.ts"
-import { apiError } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./identifiers.ts"
-import { list, Timestamp, slug, text } from "./text.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
+import { apiError } from "./domain/errors.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./domain/ids.ts"
+import { list, Timestamp, slug, text } from "./domain/text.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
 
 const spaces = ["finance", "policy", "technology", "international", "ai"] as const
 export const Space = Schema.Literals(spaces)

@@ -6,9 +6,9 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest } from "./errors.ts"
-import { ChallengeId } from "./identifiers.ts"
-import { list, Term, text, Timestamp } from "./text.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
+import { ChallengeId } from "./domain/ids.ts"
+import { list, Term, text, Timestamp } from "./domain/text.ts"
 import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
 
 /** What an operator switches on and off. */

@@ -7,11 +7,11 @@ import type { Effect } from "effect"
 import { ChallengeType, Direction } from "./domain/Challenge.ts"
 import type { MacroChallenge, PriceEvent, MacroValue, ChallengeState } from "./domain/Challenge.ts"
 import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, ChallengeId, PredictionId } from "./identifiers.ts"
-import type { Page } from "./paging.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId, ChallengeId, PredictionId } from "./domain/ids.ts"
+import type { Page } from "./domain/paging.ts"
 import { Category } from "./Targets.ts"
-import { Timestamp } from "./text.ts"
+import { Timestamp } from "./domain/text.ts"
 
 /** The statistics of an agent's scores, over all, of a category or of a target. */
 export const AgentStatsFields = {

@@ -1,12 +1,12 @@
 /** Which agents follow which, and the comments of the agents that an agent follows. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiErrorWith } from "./errors.ts"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import { AgentId, EventId } from "./identifiers.ts"
-import { pageSchema } from "./paging.ts"
-import type { Page, PageOf } from "./paging.ts"
-import { Timestamp, text } from "./text.ts"
+import { apiErrorWith } from "./domain/errors.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId, EventId } from "./domain/ids.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
+import { Timestamp, text } from "./domain/text.ts"
 
 export const NewFollow = Schema.Struct({
   target_agent_id: text({ maximum: 200 }).annotate({ description: "the agent to follow" })

@@ -4,8 +4,8 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import type { InvalidRequest, NotFound } from "./errors.ts"
-import type { AgentId } from "./identifiers.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import type { AgentId } from "./domain/ids.ts"
 
 export const Category = Schema.Literals(["commodities", "equity", "rates", "economics", "crypto"])
 export type Category = typeof Category.Type

@@ -4,8 +4,8 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { AgentId } from "./identifiers.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { AgentId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Scope } from "./Scopes.ts"
 

@@ -5,9 +5,9 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { apiError, apiErrorWith, errorCode } from "./errors.ts"
-import type { NotFound } from "./errors.ts"
-import { ChallengeId } from "./identifiers.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { NotFound } from "./domain/errors.ts"
+import { ChallengeId } from "./domain/ids.ts"
 
 /** 256 hashes, or entries, make a full tile. */
 export const tileWidth = 256

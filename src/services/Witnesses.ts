@@ -6,7 +6,7 @@
  */
 import { Context } from "effect"
 import type { Effect, Option } from "effect"
-import type { NotFound } from "./errors.ts"
+import type { NotFound } from "./domain/errors.ts"
 
 export interface Witness {
   /** The name of its key. */

@@ -3,8 +3,8 @@ import { Effect, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Registry } from "../../src/services/Registry.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import type { Page } from "../../src/services/domain/paging.ts"
 import {
   allPages,
   claimedAgents,

@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { ListFilter } from "../../src/services/domain/Challenge.ts"
-import { EventId } from "../../src/services/identifiers.ts"
+import { EventId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {
   allPages,

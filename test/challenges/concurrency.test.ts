@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"

@@ -4,7 +4,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { ChallengeStatus } from "../../src/services/domain/Challenge.ts"
 import { Events } from "../../src/services/Events.ts"
-import { EventId } from "../../src/services/identifiers.ts"
+import { EventId } from "../../src/services/domain/ids.ts"
 import { Space } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {

@@ -6,7 +6,7 @@ import { positionSize, profitPct } from "../../src/scoring/paper.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { concurrently } from "../support/concurrently.ts"
 import {

@@ -1,7 +1,7 @@
 /** Price events through HTTP: what is answered, and what is refused by the name of the field. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { AgentId } from "../../src/services/identifiers.ts"
+import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboard } from "../support/agents.ts"
 import { freshWeek, newPriceEvent } from "../support/builders.ts"

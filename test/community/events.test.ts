@@ -3,8 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Events } from "../../src/services/Events.ts"
 import type { EventFilter, EventImport } from "../../src/services/Events.ts"
-import { EventId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
+import { EventId } from "../../src/services/domain/ids.ts"
+import type { Page } from "../../src/services/domain/paging.ts"
 import {
   allPages,
   firstPage,

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { AgentId } from "../../src/services/identifiers.ts"
+import { AgentId } from "../../src/services/domain/ids.ts"
 import { breadth } from "../support/breadth.ts"
 import { allPages, claimedAgents, firstPage, rowsOf } from "../support/builders.ts"
 import { held } from "../support/locking.ts"

@@ -7,7 +7,7 @@ import { Archive } from "../../src/services/Archive.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import {

@@ -5,7 +5,7 @@ import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { orDie, transaction } from "../../src/layers/postgres/sql.ts"
-import { StoreUnavailable } from "../../src/services/errors.ts"
+import { StoreUnavailable } from "../../src/services/domain/errors.ts"
 import { asOwner, freshDatabase } from "../support/database.ts"
 
 /** Ends every session of the service on this database, once `busy` of them are at work. */

@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, type Duration, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import * as RequestBatcher from "../../src/layers/postgres/RequestBatcher.ts"
-import { StoreUnavailable } from "../../src/services/errors.ts"
+import { StoreUnavailable } from "../../src/services/domain/errors.ts"
 import { database } from "../support/database.ts"
 
 /** Batches that each wait until they are let go, in the order in which they began. */

@@ -1,8 +1,8 @@
 /** The leaderboard and the scorecard: order, ranks, ties, pages, categories. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random } from "effect"
-import type { AgentId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
 import {

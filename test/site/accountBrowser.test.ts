@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { OperatorId } from "../../src/services/identifiers.ts"
+import { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { apiKeysPage, topUpPage } from "../../src/http/site/paths.ts"
 import { creditPage } from "../../src/services/Payments.ts"

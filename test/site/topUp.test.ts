@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
-import { OperatorId } from "../../src/services/identifiers.ts"
+import { OperatorId } from "../../src/services/domain/ids.ts"
 import { topUpPage } from "../../src/http/site/paths.ts"
 import { times } from "../support/concurrently.ts"
 import { firstPage } from "../support/builders.ts"

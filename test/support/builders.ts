@@ -13,8 +13,8 @@ import type {
   NewForecast,
   NewPriceEventPrediction
 } from "../../src/services/domain/Prediction.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
-import type { Page, PageOf } from "../../src/services/paging.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import type { Page, PageOf } from "../../src/services/domain/paging.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Targets } from "../../src/services/Targets.ts"

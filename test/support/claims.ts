@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../src/services/Claims.ts"
-import type { OperatorId } from "../../src/services/identifiers.ts"
+import type { OperatorId } from "../../src/services/domain/ids.ts"
 import { Mailer } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
 import { Operators, toAccount } from "../../src/services/Operators.ts"

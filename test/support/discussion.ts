@@ -4,7 +4,7 @@ import { Discussion } from "../../src/services/Discussion.ts"
 import type { NewPost, PostKind } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventImport } from "../../src/services/Events.ts"
-import type { AgentId, EventId } from "../../src/services/identifiers.ts"
+import type { AgentId, EventId } from "../../src/services/domain/ids.ts"
 
 export const newEvent = Effect.fnUntraced(function* (fields: Partial<EventImport> = {}) {
   const [event] = yield* Events.use((events) => events.importAll([{ title: "An event", ...fields }]))

@@ -4,7 +4,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { emailAddressOf } from "../../src/services/domain/emails.ts"
 import type { EmailAddress } from "../../src/services/domain/emails.ts"
-import { OperatorId } from "../../src/services/identifiers.ts"
+import { OperatorId } from "../../src/services/domain/ids.ts"
 
 /** The one who owns what some test needs to be owned by anybody. */
 const somebody = OperatorId.make("0190f000-0000-7000-8000-00000000000f")

@@ -4,7 +4,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { poolAccount } from "../../src/layers/postgres/credit/transfers.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
-import { AgentId, OperatorId } from "../../src/services/identifiers.ts"
+import { AgentId, OperatorId } from "../../src/services/domain/ids.ts"
 import type { Plan } from "../../src/services/Operators.ts"
 import { credits, give, record } from "./ledger.ts"
 

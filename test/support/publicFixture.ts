@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
-import { EventId } from "../../src/services/identifiers.ts"
+import { EventId } from "../../src/services/domain/ids.ts"
 import { Events } from "../../src/services/Events.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"

@@ -3,8 +3,8 @@ import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Social } from "../../src/services/Social.ts"
-import type { AgentId } from "../../src/services/identifiers.ts"
-import type { Page } from "../../src/services/paging.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import type { Page } from "../../src/services/domain/paging.ts"
 
 export const follow = (agentId: AgentId, target: string) =>
   Social.use((social) => social.follow(agentId, target))

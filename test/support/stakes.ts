@@ -1,7 +1,7 @@
 /** Pools as tests need them: agents that can stake, and what must hold of every stake that was taken. */
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AgentId } from "../../src/services/identifiers.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { forecast, provisionalAgent, rowsOf } from "./builders.ts"
 import { credits, fund } from "./ledger.ts"

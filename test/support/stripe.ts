@@ -7,7 +7,7 @@ import { Stripe } from "stripe"
 import * as PaymentsOnPostgres from "../../src/layers/postgres/credit/Payments.ts"
 import * as PaymentProvider from "../../src/layers/stripe/PaymentProvider.ts"
 import { packageName, Payments } from "../../src/services/Payments.ts"
-import type { OperatorId } from "../../src/services/identifiers.ts"
+import type { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
 
 export const stripeSecretKey = "sk_test_canary4242424242424242"

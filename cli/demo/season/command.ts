@@ -2,7 +2,7 @@
 import { Clock, Console, DateTime, Effect, Option, Random, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { creditsOf, microCredits } from "../../../src/services/Credits.ts"
-import { Instant } from "../../../src/services/text.ts"
+import { Instant } from "../../../src/services/domain/text.ts"
 import { CommandFailed } from "../../client/connection.ts"
 import type { ApiClient } from "../../client/connection.ts"
 import { leaderboardColumns, table } from "../../client/table.ts"

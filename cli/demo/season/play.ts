@@ -10,8 +10,8 @@ import type {
   NewPrediction,
   NewPriceEventPrediction
 } from "../../../src/services/domain/Prediction.ts"
-import { EventId } from "../../../src/services/identifiers.ts"
-import type { AgentId } from "../../../src/services/identifiers.ts"
+import { EventId } from "../../../src/services/domain/ids.ts"
+import type { AgentId } from "../../../src/services/domain/ids.ts"
 import type { ApiClient } from "../../client/connection.ts"
 import { jobsDone } from "./jobs.ts"
 

@@ -26,9 +26,9 @@ import {
   PriceEvent,
   TargetPaused
 } from "../../services/domain/Challenge.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { pageQuery } from "../../services/paging.ts"
-import { list, text } from "../../services/text.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
+import { list, text } from "../../services/domain/text.ts"
 import {
   MaxBody,
   AdminAuthentication,

@@ -24,9 +24,9 @@ import {
   IssuedToken
 } from "../../services/Tokens.ts"
 import { OwnPredictions } from "../../services/domain/Prediction.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { pageQuery } from "../../services/paging.ts"
-import { text } from "../../services/text.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
+import { text } from "../../services/domain/text.ts"
 import {
   BadBodiesCountTowards,
   BodyTypes,

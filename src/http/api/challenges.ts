@@ -15,8 +15,8 @@ import {
   ProvisionalLimit,
   ScopeNotSubscribed
 } from "../../services/domain/Prediction.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { pageQuery } from "../../services/paging.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
 import {
   CountsTowards,
   RequiredScope,

@@ -15,8 +15,8 @@ import {
 import { MarketEvent, SpaceList } from "../../services/Events.ts"
 import { Actions, PublicProfile } from "../../services/Registry.ts"
 import { FeedPage, FollowRefused, FollowedAgents, NewFollow } from "../../services/Social.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { pageQuery } from "../../services/paging.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
 import {
   CountsTowards,
   DecidedByBody,

@@ -1,7 +1,7 @@
 /** The published OpenAPI document: corrections of what is generated, and what the API definition does not know. */
 import { Predicate } from "effect"
 import { tokenPath } from "../../services/Tokens.ts"
-import { defaultLimit, maximumLimit } from "../../services/paging.ts"
+import { defaultLimit, maximumLimit } from "../../services/domain/paging.ts"
 import { gatewayPaths } from "../gateway/clients.ts"
 
 /** The generator takes the encoded text, without its bounds. */

@@ -4,7 +4,7 @@ import { HttpApiSchema } from "effect/http-api"
 import { TooManyRequests } from "../../services/RateLimiter.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 import { NotSequenced } from "../../services/TransparencyLog.ts"
-import { FieldProblem, apiError, apiErrorWith, errorCode } from "../../services/errors.ts"
+import { FieldProblem, apiError, apiErrorWith, errorCode } from "../../services/domain/errors.ts"
 
 /** 401: no credential. */
 export class Unauthorized extends apiError("Unauthorized", 401, "unauthorized") {}

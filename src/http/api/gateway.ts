@@ -9,9 +9,9 @@ import {
   NewGatewayKey
 } from "../../services/GatewayKeys.ts"
 import { UsagePage } from "../../services/GatewayUsage.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { pageQuery } from "../../services/paging.ts"
-import { Instant } from "../../services/text.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
+import { Instant } from "../../services/domain/text.ts"
 import {
   RequiredScope,
   AgentAuthentication,

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { LogEntry } from "../../services/TransparencyLog.ts"
-import { NotFound } from "../../services/errors.ts"
+import { NotFound } from "../../services/domain/errors.ts"
 import { AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { withNotModified } from "./document.ts"
 import { NotSequencedResponse } from "./errors.ts"

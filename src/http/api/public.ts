@@ -16,10 +16,10 @@ import {
   PriceEventList,
   PriceEventStatus
 } from "../../services/domain/Challenge.ts"
-import { InvalidRequest, NotFound } from "../../services/errors.ts"
-import { EventId } from "../../services/identifiers.ts"
-import { pageQuery } from "../../services/paging.ts"
-import { text } from "../../services/text.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { EventId } from "../../services/domain/ids.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
+import { text } from "../../services/domain/text.ts"
 import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
 import { withNotModified } from "./document.ts"

@@ -16,7 +16,7 @@ import { ReleaseCalendar } from "../../services/Schedules.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import { MacroChallenge } from "../../services/domain/Challenge.ts"
-import { pageOf } from "../../services/paging.ts"
+import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { heartbeatResponse } from "../heartbeatResponse.ts"
 

@@ -4,7 +4,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Pools } from "../../services/Pools.ts"
-import { pageOf } from "../../services/paging.ts"
+import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 

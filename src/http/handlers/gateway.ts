@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { GatewayUsage } from "../../services/GatewayUsage.ts"
-import { pageOf } from "../../services/paging.ts"
+import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 

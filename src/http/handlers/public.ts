@@ -6,7 +6,7 @@ import { Events } from "../../services/Events.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
-import { longPageOf, pageOf } from "../../services/paging.ts"
+import { longPageOf, pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 
 export const layer = HttpApiBuilder.group(

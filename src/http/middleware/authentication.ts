@@ -4,7 +4,7 @@ import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Stream } from "e
 import { HttpBody, HttpIncomingMessage, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { AdminAudit } from "../../services/AdminAudit.ts"
-import { storeUnavailableIn } from "../../services/errors.ts"
+import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { allows } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"

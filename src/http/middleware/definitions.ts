@@ -5,7 +5,7 @@ import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
-import { InvalidRequest } from "../../services/errors.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
 import {
   AgentMismatch,
   MissingScope,

@@ -13,7 +13,7 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import { storeUnavailableIn } from "../../services/errors.ts"
+import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import type { TooManyRequests } from "../../services/RateLimiter.ts"

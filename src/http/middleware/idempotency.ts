@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 import { Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest } from "../../services/errors.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
 import type { StoredAnswer } from "../../services/Idempotency.ts"
 import { AdminIdempotentRequest, CurrentAgent, IdempotentRequest } from "./definitions.ts"

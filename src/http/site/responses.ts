@@ -1,9 +1,9 @@
 /** Pages as responses, and the query parameters of lists. */
 import { Effect, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
-import { InvalidRequest } from "../../services/errors.ts"
-import type { Page as ListPage } from "../../services/paging.ts"
-import { text } from "../../services/text.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import type { Page as ListPage } from "../../services/domain/paging.ts"
+import { text } from "../../services/domain/text.ts"
 import { html, render } from "./views/html.ts"
 import { document } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { DateTime, Option } from "effect"
 import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
-import { maxRawLength, toNfc } from "../../services/text.ts"
+import { maxRawLength, toNfc } from "../../services/domain/text.ts"
 
 /** Of a longer feed the first items are taken, which are the newest. */
 const maxItems = 200

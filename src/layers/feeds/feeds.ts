@@ -2,7 +2,7 @@
 import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
 import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
-import { list } from "../../services/text.ts"
+import { list } from "../../services/domain/text.ts"
 import { isOwnMachine, isPublicAddress, literalAddress } from "../keys/publicUrl.ts"
 import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
 

@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { AdminAudit, AuditEntry } from "../../services/AdminAudit.ts"
-import { Cursors } from "../../services/paging.ts"
+import { Cursors } from "../../services/domain/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
 

@@ -19,7 +19,7 @@ import {
 } from "effect"
 import type { Cause, Duration } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import { storeUnavailableIn } from "../../services/errors.ts"
+import { storeUnavailableIn } from "../../services/domain/errors.ts"
 
 export interface Options<In, Out> {
   /** Answers each item at its place, by a short statement of this client. */

@@ -6,7 +6,7 @@ import { PgTypes } from "@effect/sql-pg"
 import { Cause, Clock, Context, DateTime, Effect, Option, Predicate, Random, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient, Statement } from "effect/sql"
-import { StoreUnavailable } from "../../services/errors.ts"
+import { StoreUnavailable } from "../../services/domain/errors.ts"
 
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
 

@@ -7,7 +7,7 @@ import { DateTime, Duration, Effect, FileSystem, Layer, Path, Schema } from "eff
 import { Candle } from "../../services/Prices.ts"
 import { PriceSource, PriceSourceUnusable, SourceFailed } from "../../services/PriceSource.ts"
 import type { Feed, Reading, Window } from "../../services/PriceSource.ts"
-import { Instant } from "../../services/text.ts"
+import { Instant } from "../../services/domain/text.ts"
 
 const week = Duration.toMillis(Duration.weeks(1))
 const stepOf = { "1h": 3_600_000, "1d": 86_400_000 }

@@ -9,7 +9,7 @@ import {
 } from "../../services/Payments.ts"
 import type { CreditPackage, Provider, Money, PaymentEvent } from "../../services/Payments.ts"
 import { Settings } from "../../services/Settings.ts"
-import { isUuid, PurchaseId } from "../../services/identifiers.ts"
+import { isUuid, PurchaseId } from "../../services/domain/ids.ts"
 
 export interface StripeSettings {
   readonly secretKey: Redacted.Redacted

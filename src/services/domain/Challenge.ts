@@ -4,10 +4,10 @@
  * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
  */
 import { Schema } from "effect"
-import { apiError, NotFound } from "../errors.ts"
-import { ChallengeId, EventId } from "../identifiers.ts"
-import { pageSchema } from "../paging.ts"
-import { Term, text, Timestamp, list } from "../text.ts"
+import { apiError, NotFound } from "./errors.ts"
+import { ChallengeId, EventId } from "./ids.ts"
+import { pageSchema } from "./paging.ts"
+import { Term, text, Timestamp, list } from "./text.ts"
 
 export const ChallengeType = Schema.Literals(["directional", "macro", "price_event"])
 

@@ -1,9 +1,9 @@
 /** Predictions of each type: as agents send them, as they were recorded, and as they were scored. */
 import { Schema } from "effect"
-import { apiError } from "../errors.ts"
-import { ChallengeId, PredictionId } from "../identifiers.ts"
-import { pageSchema } from "../paging.ts"
-import { text, Timestamp } from "../text.ts"
+import { apiError } from "./errors.ts"
+import { ChallengeId, PredictionId } from "./ids.ts"
+import { pageSchema } from "./paging.ts"
+import { text, Timestamp } from "./text.ts"
 import { Direction, ChallengeType, AnyStatus, MacroValueField, YesOrNo } from "./Challenge.ts"
 
 /** The values of a prediction of any type; members of the other form are null. */

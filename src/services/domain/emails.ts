@@ -3,7 +3,7 @@
  * mail header could be made to say does not parse as one.
  */
 import { Option, Schema, SchemaTransformation } from "effect"
-import { apiError } from "../errors.ts"
+import { apiError } from "./errors.ts"
 
 /** RFC 5322's dot-atom, of which RFC 5321 allows 64 characters. */
 const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/u

@@ -4,7 +4,7 @@ import { Cause, Effect, Exit, Layer, Schedule } from "effect"
 import type { Redacted } from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient } from "effect/sql"
-import { StoreUnavailable } from "../../../src/services/errors.ts"
+import { StoreUnavailable } from "../../../src/services/domain/errors.ts"
 import { Overdue } from "../process.ts"
 
 /** With time for long questions. */

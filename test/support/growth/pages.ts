@@ -2,7 +2,7 @@
 import { Effect, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { cursorCodecs } from "../../../src/layers/crypto/Cursors.ts"
-import type { Page } from "../../../src/services/paging.ts"
+import type { Page } from "../../../src/services/domain/paging.ts"
 import { testTokenSecret } from "../settings.ts"
 
 export const pageSize = 20

@@ -13,7 +13,7 @@ import {
 } from "../../../services/Operators.ts"
 import type { NewSession, SignInView } from "../../../services/Operators.ts"
 import { EmailAddress, emailAddressOf } from "../../../services/domain/emails.ts"
-import { InvalidRequest, NotFound } from "../../../services/errors.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"

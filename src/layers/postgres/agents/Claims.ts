@@ -21,7 +21,7 @@ import {
 } from "./ownership.ts"
 import { SqlClient } from "effect/sql"
 import type { ClaimView, MailClaimView, GraceReport } from "../../../services/Claims.ts"
-import { AgentId } from "../../../services/identifiers.ts"
+import { AgentId } from "../../../services/domain/ids.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {

@@ -2,7 +2,7 @@ import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { DisposableAddress, EmailAddress, mailboxOf } from "../../../services/domain/emails.ts"
-import { NotFound } from "../../../services/errors.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
 import {
   SignInRejected,
   Operators,
@@ -13,7 +13,7 @@ import {
   SignInLinkEnded,
   Owner
 } from "../../../services/Operators.ts"
-import { isUuid, OperatorId, AgentId } from "../../../services/identifiers.ts"
+import { isUuid, OperatorId, AgentId } from "../../../services/domain/ids.ts"
 import type { Operator, SignInView } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isToken, sha256, makeToken } from "../../crypto/secrets.ts"

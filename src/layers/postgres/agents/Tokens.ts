@@ -13,7 +13,7 @@ import {
   TrustLevel,
   WrongSite
 } from "../../../services/Tokens.ts"
-import { AgentId, isUuid } from "../../../services/identifiers.ts"
+import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Scope, effectiveScopes } from "../../../services/Scopes.ts"
 import { Settings } from "../../../services/Settings.ts"

@@ -12,7 +12,7 @@ import type {
   PresentedSecret,
   Tokens
 } from "../../../services/Tokens.ts"
-import { AgentId, isUuid } from "../../../services/identifiers.ts"
+import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { KeySets } from "../../../services/KeySets.ts"
 import type { TooManyRequests } from "../../../services/RateLimiter.ts"
 import { AuthMethod } from "../../../services/Registry.ts"

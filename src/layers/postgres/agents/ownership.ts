@@ -1,10 +1,10 @@
 /** The agent that a claim link is about, and the moment it gets its owner, whichever link led there. */
 import { AlreadyClaimed, AgentLimitReached } from "../../../services/Claims.ts"
-import { NotFound } from "../../../services/errors.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
 import { DateTime, Schema, Effect } from "effect"
 import type { Statement } from "effect/sql"
 import type { ClaimableAgent } from "../../../services/Claims.ts"
-import { AgentId, OperatorId } from "../../../services/identifiers.ts"
+import { AgentId, OperatorId } from "../../../services/domain/ids.ts"
 import { SqlClient } from "effect/sql"
 import { wholeCredits } from "../../../services/Credits.ts"
 import { Settings } from "../../../services/Settings.ts"

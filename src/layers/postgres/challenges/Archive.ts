@@ -10,9 +10,9 @@ import {
   TournamentSlug,
   unfinished
 } from "../../../services/Archive.ts"
-import { InvalidRequest, NotFound } from "../../../services/errors.ts"
-import { Cursors } from "../../../services/paging.ts"
-import { InstantText } from "../../../services/text.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { InstantText } from "../../../services/domain/text.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { execute, findAll, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 

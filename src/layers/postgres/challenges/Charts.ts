@@ -2,7 +2,7 @@ import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
-import { isUuid } from "../../../services/identifiers.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
 import { valuesOf } from "./challengeRows.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 

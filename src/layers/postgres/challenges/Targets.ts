@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { InvalidRequest, NotFound } from "../../../services/errors.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { Category, Target, Targets } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"

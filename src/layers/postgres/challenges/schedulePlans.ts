@@ -1,7 +1,7 @@
 /** Challenges that are due now, schedule by schedule, and how each is made. */
 import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option } from "effect"
-import { EventId } from "../../../services/identifiers.ts"
-import type { ChallengeId } from "../../../services/identifiers.ts"
+import { EventId } from "../../../services/domain/ids.ts"
+import type { ChallengeId } from "../../../services/domain/ids.ts"
 import type { Scheduled, ScheduledKind } from "../../../services/Schedules.ts"
 import { SqlClient } from "effect/sql"
 import {

@@ -16,17 +16,17 @@ import {
   ReplyToReply
 } from "../../../services/Discussion.ts"
 import type { NewPost, PostKind } from "../../../services/Discussion.ts"
-import { CommentId, EventId, isUuid, secretPrefix } from "../../../services/identifiers.ts"
-import type { AgentId } from "../../../services/identifiers.ts"
+import { CommentId, EventId, isUuid, secretPrefix } from "../../../services/domain/ids.ts"
+import type { AgentId } from "../../../services/domain/ids.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
 import { execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
-import { Cursors } from "../../../services/paging.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
 import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
 import { topCommentCount } from "../../../services/Events.ts"
-import { NotFound } from "../../../services/errors.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId

@@ -11,10 +11,10 @@ import {
   creditsOf,
   InsufficientCredit
 } from "../../../services/Credits.ts"
-import { NotFound, InvalidRequest } from "../../../services/errors.ts"
-import { isUuid, AgentId } from "../../../services/identifiers.ts"
-import type { OperatorId } from "../../../services/identifiers.ts"
-import { Cursors } from "../../../services/paging.ts"
+import { NotFound, InvalidRequest } from "../../../services/domain/errors.ts"
+import { isUuid, AgentId } from "../../../services/domain/ids.ts"
+import type { OperatorId } from "../../../services/domain/ids.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
 import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
 import { findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"

@@ -4,7 +4,7 @@ import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { InvalidRequest, NotFound } from "../../../services/errors.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import {
   GatewayDisabled,
   GatewayKey,
@@ -15,8 +15,8 @@ import {
   InvalidGatewayKey
 } from "../../../services/GatewayKeys.ts"
 import type { KeyHolder, KeyMaker } from "../../../services/GatewayKeys.ts"
-import { AgentId, isUuid } from "../../../services/identifiers.ts"
-import { Cursors } from "../../../services/paging.ts"
+import { AgentId, isUuid } from "../../../services/domain/ids.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"

@@ -4,8 +4,8 @@ import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
 import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../services/GatewayUsage.ts"
 import type { UsageRange } from "../../../services/GatewayUsage.ts"
-import { InstantText } from "../../../services/text.ts"
-import { Cursors } from "../../../services/paging.ts"
+import { InstantText } from "../../../services/domain/text.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
 import { findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
 const sums = { ...UsageTotals.fields, cost: Schema.BigInt }

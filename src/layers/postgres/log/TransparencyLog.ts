@@ -1,8 +1,8 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
-import { NotFound } from "../../../services/errors.ts"
-import { ChallengeId, isUuid } from "../../../services/identifiers.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
+import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
 import { LogSequencer, maxWait } from "../../../services/LogSequencer.ts"
 import {
   ChallengeEntry,

@@ -1,7 +1,7 @@
 import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { StoreUnavailable } from "../../../services/errors.ts"
+import { StoreUnavailable } from "../../../services/domain/errors.ts"
 import { LogAudit } from "../../../services/LogAudit.ts"
 import type { LogAuditReport } from "../../../services/LogAudit.ts"
 import { LogSequencer } from "../../../services/LogSequencer.ts"

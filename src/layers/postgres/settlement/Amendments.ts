@@ -10,8 +10,8 @@ import {
   ChallengeType,
   unknownChallenge
 } from "../../../services/domain/Challenge.ts"
-import { InvalidRequest } from "../../../services/errors.ts"
-import { isUuid } from "../../../services/identifiers.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"

@@ -5,7 +5,7 @@
 import { BigDecimal, Cause, DateTime, Effect, Option, Schema, Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
-import { ChallengeId } from "../../../services/identifiers.ts"
+import { ChallengeId } from "../../../services/domain/ids.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice, HourlyCandle, HourlySpan } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
