@@ -2,7 +2,6 @@
  * How much of a rule is tried. Test files that import this run in `npm test` with the usual share, and in full in
  * `npm run test:long` (vitest.long.config.ts).
  */
-import { randomInt } from "node:crypto"
 import { inject } from "vitest"
 
 declare module "vitest" {
@@ -15,9 +14,9 @@ export const isFull = inject("breadth") === "full"
 
 export const breadth = <A, B>(usual: A, full: B): A | B => (isFull ? full : usual)
 
-/** Every so-manieth of many cases, others in each run, of which the one that fails is named; in full all of them. */
-export const oneIn = <A>(step: number, cases: ReadonlyArray<A>): ReadonlyArray<A> => {
-  if (isFull) return cases
-  const first = randomInt(step)
-  return cases.filter((_, index) => index % step === first)
-}
+/**
+ * Every so-manieth of many cases, others in each run, of which the one that fails is named; in full all of them.
+ * `BREADTH_SEED` repeats a run's choice.
+ */
+export const oneIn = <A>(step: number, cases: ReadonlyArray<A>): ReadonlyArray<A> =>
+  isFull ? cases : cases.filter((_, index) => index % step === inject("breadthSeed") % step)

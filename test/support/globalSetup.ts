@@ -1,5 +1,6 @@
-// @effect-diagnostics processEnv:off -- programs that the tests start take the place of the cache from the environment
+// @effect-diagnostics processEnv:off globalConsole:off -- what vitest runs by itself takes and tells its settings as any program
 /** One embedded PostgreSQL for the whole run, with a migrated template that every test database is copied from. */
+import { randomInt } from "node:crypto"
 import { join } from "node:path"
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -19,6 +20,8 @@ declare module "vitest" {
     scratch: string
     /** Where Node keeps the modules that it has compiled, for all the programs that the tests start. */
     compiled: string
+    /** Which share of many cases is tried (`breadth.ts`). */
+    breadthSeed: number
   }
 }
 
@@ -62,6 +65,9 @@ export default async function setup(project: TestProject) {
   project.provide("templateDatabase", templateDatabase)
   project.provide("scratch", scratch)
   project.provide("compiled", compiled)
+  const breadthSeed = Number(process.env["BREADTH_SEED"] ?? randomInt(1_000_000))
+  console.log(`BREADTH_SEED=${breadthSeed}`)
+  project.provide("breadthSeed", breadthSeed)
   // For the programs that inherit the environment of the tests.
   process.env["NODE_COMPILE_CACHE"] = compiled
   return async () => {
