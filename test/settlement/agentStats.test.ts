@@ -29,7 +29,7 @@ import {
   predict,
   rowsOf
 } from "../support/builders.ts"
-import { storedStats } from "../support/keptStats.ts"
+import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 

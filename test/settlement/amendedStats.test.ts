@@ -24,7 +24,7 @@ import {
   plus,
   predict
 } from "../support/builders.ts"
-import { storedStats } from "../support/keptStats.ts"
+import { storedStats } from "../support/storedStats.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"
 

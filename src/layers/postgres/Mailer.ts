@@ -8,7 +8,7 @@ import { encryption } from "../crypto/encryption.ts"
 import { execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20
-const atOnce = 5
+const maxConcurrent = 5
 /** Longer than a batch takes when every mail of it runs into its time limit. */
 const lease = Duration.minutes(3)
 const timeout = Duration.seconds(30)
@@ -153,7 +153,7 @@ const make = Effect.gen(function* () {
     const seen: Array<Outcome> = []
     let leased = yield* leaseDue()
     while (leased.length > 0) {
-      seen.push(...(yield* Effect.forEach(leased, send, { concurrency: atOnce })))
+      seen.push(...(yield* Effect.forEach(leased, send, { concurrency: maxConcurrent })))
       leased = leased.length < batch ? [] : yield* leaseDue()
     }
     const having = (wanted: Outcome) => seen.filter((outcome) => outcome === wanted).length

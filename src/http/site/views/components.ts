@@ -118,18 +118,18 @@ export const choices = (
 export const empty = (why: Html) => html`<p class="empty">${why}</p>`
 
 /** Cuts at the end of a word, if one is near. */
-const cut = (text: string, atOnce: number): readonly [start: string, rest: string] => {
-  if (text.length <= atOnce * 1.2) return [text, ""]
-  const head = text.slice(0, atOnce)
+const cut = (text: string, visibleLength: number): readonly [start: string, rest: string] => {
+  if (text.length <= visibleLength * 1.2) return [text, ""]
+  const head = text.slice(0, visibleLength)
   const end = head.search(/\s\S*$/)
   // Not between the two halves of a surrogate pair.
-  const place = end < atOnce / 2 ? [...head].slice(0, -1).join("").length : end
+  const place = end < visibleLength / 2 ? [...head].slice(0, -1).join("").length : end
   return [text.slice(0, place), text.slice(place)]
 }
 
-/** A text that users wrote, with its line breaks. The part beyond `atOnce` characters is behind a disclosure. */
-export const longText = (text: string, atOnce: number, rest: string) => {
-  const [start, more] = cut(text, atOnce)
+/** A text that users wrote, with its line breaks. The part beyond `visibleLength` characters is behind a disclosure. */
+export const longText = (text: string, visibleLength: number, rest: string) => {
+  const [start, more] = cut(text, visibleLength)
   return html`<div class="long-text" dir="auto">${start}</div>
     ${
       more === ""

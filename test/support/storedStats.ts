@@ -1,9 +1,9 @@
-/** the kept sums of agents, as the pure reference of their arithmetic has them. */
+/** The stored sums of agents, as the pure reference of their arithmetic has them. */
 import { BigDecimal, Effect, Schema } from "effect"
 import type { AgentStats } from "../../src/scoring/agentStats.ts"
 import { rowsOf } from "./builders.ts"
 
-const KeptRow = Schema.Struct({
+const StoredRow = Schema.Struct({
   board: Schema.String,
   agent_id: Schema.String,
   scored: Schema.Int,
@@ -25,7 +25,7 @@ const KeptRow = Schema.Struct({
 /** The kept rows of these agents, by board and agent. */
 export const storedStats = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) {
   const rows = yield* rowsOf(
-    KeptRow,
+    StoredRow,
     (sql) => sql`
       select board, agent_id::text, scored, score_sum::text, binary_scored, correct, brier_sum::text, skill_count,
              skill_sum::text, last_day::text, day_count, day_sum::text, days, sum_day_sq::text, sum_day_cross::text,
