@@ -53,7 +53,7 @@ export class LogSequencer extends Context.Service<
     readonly verifierKey: Effect.Effect<Option.Option<string>>
     /** Why this instance does not sequence or sign, as far as it knows, or why its last passes failed; null while it does. */
     readonly fault: Effect.Effect<string | null>
-    /** Whether the log is stalled, whichever instance was to sequence it: asking costs next to nothing. */
+    /** Whether the log is stalled, whichever instance was to sequence it. */
     readonly stalled: Effect.Effect<Stalled>
   }
 >()("auspex/services/LogSequencer") {}

@@ -284,11 +284,22 @@ layer(testServices())("the log in the database", (it) => {
     Effect.gen(function* () {
       yield* records
       yield* SqlClient.SqlClient.use(
-        (sql) => sql`insert into log_pending (type, entry) values ('key.rotate', convert_to('{}', 'UTF8'))`
+        (sql) =>
+          sql`insert into log_pending (type, entry) values ('key.rotate', convert_to('{"n":0}', 'UTF8'))`
       )
       assert.strictEqual(
         yield* refusal((sql) => sql`delete from log_pending`),
         "entries leave the outbox into the log only"
+      )
+      yield* SqlClient.SqlClient.use(
+        (sql) => sql`
+          insert into log_entries (index, type, entry)
+          select 4000000, type, entry from log_pending where entry = convert_to('{"n":0}', 'UTF8')`
+      )
+      assert.strictEqual(
+        yield* refusal((sql) => sql`delete from log_pending where entry = convert_to('{"n":0}', 'UTF8')`),
+        "entries leave the outbox into the log only",
+        "a copy beyond the end of the log is not in the log"
       )
       assert.strictEqual(
         yield* refusal((sql) => sql`update log_pending set entry = convert_to('{"n":1}', 'UTF8')`),

@@ -330,6 +330,13 @@ const added: ReadonlyArray<
     { id: "100000", type: "'prediction.commit'", commit: "sha256('x')" },
     "there is no prediction"
   ],
+  [
+    "log_pending",
+    "type = 'challenge.create'",
+    { id: "100000", type: "'challenge.close'", closed_at: "'2026-03-02T00:00:00Z'", entry: "null" },
+    "is not closed"
+  ],
+  ["log_pending", "type = 'challenge.create'", { id: "100000", type: "'void'" }, "is not cancelled"],
   ["log_nodes", "true", { n: "7" }, "the log has no entries for such a hash"],
   ["log_nodes", "true", { level: "2", n: "0" }, "the log has no entries for such a hash"],
   ["log_checkpoints", "true", { size: "3" }, "checkpoint of size 3"],

@@ -4,6 +4,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { predictionReveal } from "../../src/layers/postgres/log/entries.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
@@ -106,6 +108,31 @@ layer(testServices())("A prediction", (it) => {
       assert.strictEqual(yield* revealDue, 1)
       yield* sequence
       assert.lengthOf(yield* opened(challenge), 1)
+    })
+  )
+})
+
+layer(testServices())("A reveal", (it) => {
+  it.effect("of an open challenge is found by the audit before it gets into the log", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const challenge = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
+      yield* predict(yield* claimedAgent(), challenge)
+      yield* sequence
+      const [sealed] = yield* rowsOf(
+        Schema.Struct({ body: Schema.String, salt: Schema.Uint8Array, commit_index: Schema.Int }),
+        (sql) => sql`
+          select convert_from(p.body, 'UTF8') as body, p.salt, e.index::int as commit_index
+            from predictions p join log_entries e on e.commit = p.commit
+           where p.challenge_id = ${challenge.id}::uuid`
+      )
+      assert.isDefined(sealed)
+      yield* sql`
+        insert into log_pending (type, commit_index, entry)
+        values ('prediction.reveal', ${BigInt(sealed.commit_index)}, ${predictionReveal(sealed)})`
+      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      assert.lengthOf(differences, 1)
+      assert.include(differences[0], "an entry that waits reveals it before its challenge is closed")
     })
   )
 })

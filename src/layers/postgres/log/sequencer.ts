@@ -81,8 +81,9 @@ export const makeSequence = Effect.gen(function* () {
        select coalesce(array_agg(id::text order by id), '{}') as ids,
               coalesce(
                 jsonb_agg(jsonb_build_object('place', place, 'challenge_id', challenge_id, 'closed_at', closed_at)
-                          order by id) filter (where entry is null), '[]') as closes,
-              coalesce(string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by id), ''::bytea) as leaves
+                          order by id) filter (where type = 'challenge.close'), '[]') as closes,
+              coalesce(string_agg(sha256('\\x00'::bytea || entry), ''::bytea order by id)
+                         filter (where type <> 'challenge.close'), ''::bytea) as leaves
          from (
            select *, row_number() over (order by id) - 1 as place
              from (select * from log_pending order by id limit ${maxPerPass}) oldest) o) p`)
@@ -115,7 +116,9 @@ export const makeSequence = Effect.gen(function* () {
             from (
               select p.challenge_id, p.commit, e.index
                 from predictions p
-                join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
+               cross join lateral (
+                 select index from log_entries
+                  where type = 'prediction.commit' and commit = p.commit limit 1) e
                where p.challenge_id = any(${challenges})
                union all
               select p.challenge_id, p.commit, ${BigInt(size)}::int8 + b.position - 1
@@ -161,7 +164,7 @@ export const makeSequence = Effect.gen(function* () {
       stored as (
         insert into log_entries (index, type, challenge_id, version, commit, commit_index, entry)
         select ${BigInt(size)}::int8 + t.position - 1, t.type, t.challenge_id, t.version, t.commit, t.commit_index,
-               coalesce(t.entry, c.entry)
+               coalesce(c.entry, t.entry)
           from taken t
           left join ${rowsOf(sql, "c", closes, {
             place: ["int8", ({ place }) => BigInt(place)],

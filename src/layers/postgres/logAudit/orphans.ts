@@ -89,6 +89,14 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
      where not exists (select from challenges c where c.id = r.challenge_id)
      order by index limit ${maxDifferences}`)
   yield* found(sql`
+    select 'an entry that waits: challenge ' || c.id
+           || case r.type when 'void' then ' is not cancelled' else ' is not closed' end as what,
+           (count(*) over ())::int as count
+      from log_pending r join challenges c on c.id = r.challenge_id
+     where c.cancelled_at is null
+       and (r.type = 'void' or (r.type = 'challenge.close' and c.closed_at is null))
+     limit ${maxDifferences}`)
+  yield* found(sql`
     select ${place} || ': there is no settlement of challenge ' || challenge_id || ', version ' || version as what,
            (count(*) over ())::int as count
       from ${recorded(["settlement", "amendment"])}

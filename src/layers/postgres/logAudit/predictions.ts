@@ -223,7 +223,11 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
       }
       const what = nameOf(row)
       compare(findings, what, { index: null, entry }, revealOf(row, commit_index))
-      if (!row.must_be_revealed && row.is_closed) findings.add(`${what}: ${revealedTooSoon}`)
+      if (!row.is_closed) {
+        findings.add(`${what}: an entry that waits reveals it before its challenge is closed`)
+      } else if (!row.must_be_revealed) {
+        findings.add(`${what}: ${revealedTooSoon}`)
+      }
     }
   })
 

@@ -91,12 +91,15 @@ export const log = Effect.gen(function* () {
     create function log_pending_sequenced() returns trigger language plpgsql as $$
     begin
       if exists (
-        select type, challenge_id, version, commit, commit_index, case when closed_at is null then entry end from gone
+        select type, challenge_id, version, commit, commit_index,
+               case when type <> 'challenge.close' then entry end
+          from gone
         except all
         select type, challenge_id, version, commit, commit_index,
                case when type <> 'challenge.close' then entry end
           from log_entries
          where index >= (select size from log_state) - (select count(*) from gone)
+           and index < (select size from log_state)
       ) then
         raise exception 'entries leave the outbox into the log only' using errcode = 'restrict_violation';
       end if;
