@@ -18,7 +18,6 @@ import { judge, passScore } from "../../src/scoring/registration.ts"
 import { NewPrediction } from "../../src/services/domain/Prediction.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { NodeServices } from "@effect/platform-node"
-import { isFull } from "../support/breadth.ts"
 import { runCommand } from "../support/commands.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -310,7 +309,7 @@ const isServing = (out: string) =>
   })
 
 describe("npm run demo with a server of its own", () => {
-  plainIt.runIf(isFull)("plays from registration to leaderboard, and leaves nothing behind", () =>
+  plainIt("plays from registration to leaderboard, and leaves nothing behind", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         const { code, out } = yield* program(["--rounds", "2", "--speed", "90", "--asset", "BTC"])

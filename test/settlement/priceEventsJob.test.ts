@@ -1,4 +1,4 @@
-/** Two weeks of 2023 through the jobs as they run in production; all of the year is in priceEvents.long.test.ts. */
+/** A part of 2023 through the jobs as they run in production; all of the year is in priceEventsJob.long.test.ts. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { breadth } from "../support/breadth.ts"
