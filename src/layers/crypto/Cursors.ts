@@ -12,22 +12,22 @@ import { InvalidRequest } from "../../services/domain/errors.ts"
 import { Settings } from "../../services/Settings.ts"
 import { derivedKey } from "./secrets.ts"
 
-/** What stays of SHA-256: 128 bits, as texts of this length. */
+/** The MAC is cut to 128 bits, which are texts of this length. */
 const macLength = 22
 
-/** Made once: a key of plain bytes is made into one of these at each use, which takes longer than the HMAC. */
+/** Made once: node:crypto would make one of plain bytes at each use, which takes longer than the HMAC. */
 const keyOf = (secret: Redacted.Redacted): KeyObject => createSecretKey(derivedKey(secret, "cursors"))
 
-/** Encodes and decodes the cursors of one kind of list. */
+/** The cursors of one list. */
 interface CursorCodec<Key> {
   readonly encode: (key: Key, which?: string) => string
-  /** The key to continue after; `undefined` at the beginning, and none where the cursor is not of this list. */
+  /** The key to continue after: `undefined` at the beginning, none where the cursor is not of this list. */
   readonly decode: (cursor: string | undefined, which?: string) => Option.Option<Key | undefined>
 }
 
 export const cursorCodecs = (settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">) => {
   const key = keyOf(settings.tokenSecret)
-  // A change of the token secret ends nobody's walk through a list.
+  // Cursors outlive a change of the token secret.
   const keys = [key, ...Option.toArray(settings.tokenSecretPrevious).map(keyOf)]
 
   const mac = (text: string, by: KeyObject): string =>
@@ -45,7 +45,7 @@ export const cursorCodecs = (settings: Pick<Settings["Service"], "tokenSecret" |
       Schema.StringFromBase64Url.pipe(Schema.decodeTo(Schema.fromJsonString(json)))
     )
     const encode = Schema.encodeSync(json)
-    // The list as JSON ends where it ends, whatever stands in it.
+    // JSON delimits the list's name, whatever it contains.
     const covered = (which: string, payload: string) => `${JSON.stringify([list, which])}${payload}`
     return {
       encode: (value, which = "") => {

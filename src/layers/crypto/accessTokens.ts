@@ -1,7 +1,7 @@
 /**
  * Verification of the access tokens that we sign ourselves (RFC 7519, HS256), and the keys they are signed with. `jose` signs
- * them; verifying by it would send each request through WebCrypto's thread pool. One HMAC of node:crypto says the same, and
- * the tests hold both against each other.
+ * them. Verifying with it would send each request through WebCrypto's thread pool, so one HMAC of node:crypto does it; tests
+ * compare both.
  *
  * After a change of the token secret the previous one is still verified for as long as its tokens live, counted from the
  * start of this process; the `kid` tells which one is meant.
@@ -20,11 +20,11 @@ export const headerOf = (key: Uint8Array) => ({
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 const decoded = (part: string): unknown => JSON.parse(Buffer.from(part, "base64url").toString("utf8"))
 
-/** The algorithm is ours to choose, and an extension that we do not know may change what a token means (RFC 7515 4.1.11). */
+/** Only our own algorithm is accepted, and no critical extension, which could change what a token means (RFC 7515 4.1.11). */
 const isAcceptable = (header: unknown): boolean =>
   Predicate.hasProperty(header, "alg") && header.alg === "HS256" && !Predicate.hasProperty(header, "crit")
 
-/** A verified payload, or `undefined` when the text is no token that this key signed, to the last bit. */
+/** The payload of a token that this key signed; `undefined` for any other text. */
 export const verifier = (key: Uint8Array): ((token: string) => unknown) => {
   const usual = encoded(headerOf(key))
   const secret = createSecretKey(key)
@@ -46,11 +46,11 @@ export const verifier = (key: Uint8Array): ((token: string) => unknown) => {
 
 const bytesOf = (secret: Redacted.Redacted): Uint8Array => new TextEncoder().encode(Redacted.value(secret))
 
-/** The header of every token that a key signs is the same text. */
+/** All tokens of one key have the same header text. */
 const headerText = (key: Uint8Array): string =>
   Buffer.from(JSON.stringify(headerOf(key))).toString("base64url")
 
-/** What the access tokens begin with that this platform has signed. */
+/** The prefixes of access tokens that this platform signs. */
 export const tokenHeaders = (
   settings: Pick<Settings["Service"], "tokenSecret" | "tokenSecretPrevious">
 ): ReadonlyArray<string> =>
@@ -69,7 +69,7 @@ export const make = Effect.fnUntraced(function* (
     verify: verifier(old)
   }))
 
-  /** A verified payload, or `undefined` when neither key signed the token, to the last bit. `now` in milliseconds. */
+  /** The payload of a token that either key signed; `undefined` for any other text. `now` in milliseconds. */
   const verify = (token: string, now: number): unknown => {
     if (Option.isNone(previous) || !token.startsWith(previous.value.prefix)) return verifyCurrent(token)
     return now < previousUntil ? previous.value.verify(token) : undefined

@@ -1,4 +1,4 @@
-/** Encrypts what must be read again but holds secrets: AES-256-GCM under a key derived from the platform's secret. */
+/** Encrypts texts that hold secrets and must be read again: AES-256-GCM under a key derived from the platform's secret. */
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Option } from "effect"
 import type { Redacted } from "effect"
@@ -9,11 +9,11 @@ const tagLength = 16
 
 export interface Encryption {
   readonly encrypt: (text: string) => Buffer
-  /** Nothing when it was encrypted under another secret, or for something else. */
+  /** None when it was encrypted under another secret or for another purpose. */
   readonly decrypt: (encrypted: Uint8Array) => Option.Option<string>
 }
 
-/** `purpose` keeps what was encrypted for one thing from being read as another. */
+/** A text that was encrypted for one purpose cannot be decrypted for another. */
 export const encryption = (secret: Redacted.Redacted, purpose: string): Encryption => {
   const key = derivedKey(secret, `seal ${purpose}`)
   return {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 
-/** SHA-256 of what was answered: of one answer that of its bytes, of several that of their hashes in this order. */
+/** SHA-256 of a source's answers: of one answer the hash of its bytes, of several the hash of their hashes, in order. */
 export const payloadHashOf = (hashes: ReadonlyArray<Uint8Array>): Uint8Array => {
   const [first, ...others] = hashes
   if (first !== undefined && others.length === 0) return first

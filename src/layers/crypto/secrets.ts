@@ -1,12 +1,12 @@
 /**
  * Secrets are 256 random bits behind a prefix that scanners recognise; only their SHA-256 is stored. A slow hash
- * would protect nothing more, for there is nothing to guess.
+ * would add nothing: they cannot be guessed.
  */
 import { createHmac, hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { Redacted } from "effect"
 
-/** What the secrets of links and cookies begin with; they are redacted wherever they are logged. */
+/** The prefixes of secrets in links and cookies. Logs redact them. */
 const tokenPrefixes = {
   claimLink: "aus_cl_",
   mailClaim: "aus_mc_",
@@ -16,7 +16,7 @@ const tokenPrefixes = {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** CRC-32 as six base-62 digits, so that a scanner tells a real secret from look-alikes without asking anybody. */
+/** CRC-32 as six base-62 digits, so that a scanner can tell a secret from look-alikes offline. */
 const checksum = (text: string): string => {
   let rest = crc32(text)
   let digits = ""
@@ -35,7 +35,7 @@ export const makeClientSecret = (): string => {
 
 const gatewayKeyShape = /^aus_gw_[0-9A-Za-z]{8}_[\w-]{43}[0-9A-Za-z]{6}$/
 
-/** A new key of the gateway: `aus_gw_`, eight characters that it is known by, 32 random bytes, a checksum. */
+/** A new gateway key: `aus_gw_`, eight characters that identify it, 32 random bytes, a checksum. */
 export const makeGatewayKey = (): { readonly key: string; readonly prefix: string } => {
   const id = Array.from({ length: 8 }, () => base62.charAt(randomInt(base62.length))).join("")
   const prefix = `aus_gw_${id}`
@@ -43,7 +43,7 @@ export const makeGatewayKey = (): { readonly key: string; readonly prefix: strin
   return { key: body + checksum(body), prefix }
 }
 
-/** Whether this could be a key of the gateway at all: what was mistyped is refused without asking the database. */
+/** Whether this has the form of a gateway key: a mistyped one is rejected without a query. */
 export const isGatewayKey = (text: string): boolean =>
   gatewayKeyShape.test(text) && checksum(text.slice(0, -6)) === text.slice(-6)
 
@@ -51,11 +51,11 @@ export const isGatewayKey = (text: string): boolean =>
 export const makeToken = (kind: keyof typeof tokenPrefixes): string =>
   `${tokenPrefixes[kind]}${randomBytes(32).toString("base64url")}`
 
-/** Whether this could be a secret of that kind at all. */
+/** Whether this has the form of such a secret. */
 export const isToken = (kind: keyof typeof tokenPrefixes, text: string): boolean =>
   text.startsWith(tokenPrefixes[kind]) && /^[\w-]{50}$/.test(text)
 
-/** Without characters that are mistaken for one another. */
+/** Without characters that look alike. */
 const pairingAlphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 /** A new pairing code, shown as XXX-XXX. */
@@ -68,7 +68,7 @@ export const makePairingCode = (): string => {
 
 export const sha256 = (text: string): Buffer => hash("sha256", text, "buffer")
 
-/** Whether two hashes are the same, in constant time. */
+/** Compares two hashes in constant time. */
 export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other)
 
@@ -76,7 +76,7 @@ export const sameHash = (one: Uint8Array, other: Uint8Array): boolean =>
 export const derivedKey = (secret: Redacted.Redacted, purpose: string): Buffer =>
   Buffer.from(hkdfSync("sha256", Redacted.value(secret), "auspex", purpose, 32))
 
-/** A pairing code has 29 bits only: a bare hash could be guessed offline, a keyed one cannot. */
+/** A pairing code has 29 bits only: a plain hash could be brute-forced offline, a keyed one cannot. */
 export const pairingCodeHmac = (secret: Redacted.Redacted): ((code: string) => Buffer) => {
   const key = derivedKey(secret, "pairing-code")
   return (code) => createHmac("sha256", key).update(code.toUpperCase().replaceAll(/[\s-]/g, "")).digest()

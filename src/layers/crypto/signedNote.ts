@@ -9,7 +9,7 @@ export const ed25519Signature = 0x01
 const publicKeyLength = 32
 const keyIdLength = 4
 
-/** Whether a key may be called so, and a log have that origin: without spaces, plus signs and control characters. */
+/** Whether this may name a key, and so be a log's origin: no spaces, plus signs or control characters. */
 export const isKeyName = (name: string): boolean => /^[^\p{White_Space}\p{Cc}+]+$/u.test(name)
 
 /** The 32 bytes of an Ed25519 key, private or public. */
@@ -33,7 +33,7 @@ export const keyId = (name: string, type: number, publicKey: Uint8Array): Buffer
     .digest()
     .subarray(0, keyIdLength)
 
-/** What others check signatures with, as text: `name+hex(key id)+base64(type key)`. */
+/** A verifier key as text: `name+hex(key id)+base64(type key)`. */
 export const verifierKey = (name: string, publicKey: Uint8Array, type = ed25519Signature): string => {
   const encoded = Buffer.concat([Buffer.of(type), publicKey]).toString("base64")
   return `${name}+${keyId(name, type, publicKey).toString("hex")}+${encoded}`
@@ -46,7 +46,7 @@ export interface Verifier {
   readonly publicKey: KeyObject
 }
 
-/** Reads a verifier key of any signature type with an Ed25519 key; nothing when it is not one. */
+/** Parses a verifier key of any signature type with an Ed25519 key. */
 export const parseVerifierKey = (text: string): Option.Option<Verifier> => {
   const shape = /^(?<name>[^+]+)\+(?<id>[0-9a-f]{8})\+(?<encoded>[A-Za-z0-9+/]+={0,2})$/.exec(text)?.groups
   if (shape === undefined) return Option.none()
@@ -80,7 +80,7 @@ export interface NoteSignature {
 }
 
 export interface Note {
-  /** What is signed, with its last newline. */
+  /** The signed text, with its last newline. */
   readonly text: string
   readonly signatures: ReadonlyArray<NoteSignature>
 }
@@ -95,11 +95,11 @@ const parseSignature = (line: string): Option.Option<NoteSignature> => {
   return Option.some({ name, id: bytes.subarray(0, keyIdLength), signature: bytes.subarray(keyIdLength) })
 }
 
-/** Newline is the only one of the ASCII control characters below the space that a note may have. */
+/** Of the ASCII control characters a note may have newlines only. */
 const hasForbidden = (text: string) =>
   Array.from(text).some((character) => character < " " && character !== "\n")
 
-/** Text and signatures of a note; nothing when it is not one. It says nothing yet about who signed it. */
+/** Parses a note into text and signatures. It checks no signature. */
 export const parseNote = (note: string): Option.Option<Note> => {
   const split = note.lastIndexOf("\n\n")
   if (split < 0 || !note.endsWith("\n") || hasForbidden(note)) return Option.none()
@@ -112,8 +112,8 @@ export const parseNote = (note: string): Option.Option<Note> => {
 }
 
 /**
- * Whether the verifier's signature stands under the note and is right. As the specification says, signatures of
- * others are ignored, and one of this verifier that is wrong refuses the note, whatever else stands there.
+ * Whether the note has a valid signature of this verifier. As the specification says, signatures of others are
+ * ignored, and an invalid one of this verifier invalidates the note.
  */
 export const isSignedBy = (note: Note, verifier: Verifier): boolean => {
   const theirs = note.signatures.filter(
@@ -137,7 +137,7 @@ export interface TreeHead {
 export const checkpointText = ({ origin, size, root }: TreeHead): string =>
   `${origin}\n${size}\n${Buffer.from(root).toString("base64")}\n`
 
-/** The tree head of a checkpoint's text; nothing when it is not one. Extension lines are passed over. */
+/** Parses the tree head of a checkpoint's text. Extension lines are ignored. */
 export const parseCheckpointText = (text: string): Option.Option<TreeHead> => {
   const shape =
     /^(?<origin>[^\n]+)\n(?<size>0|[1-9]\d{0,15})\n(?<encoded>[A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*$/.exec(

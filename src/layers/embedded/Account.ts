@@ -1,13 +1,13 @@
 /**
- * Who PostgreSQL runs as. It refuses to run as root, so root hands it to an account without privileges; whoever
- * else starts Auspex runs it as himself.
+ * The account that PostgreSQL runs as: the caller's, or, since it refuses to run as root, one without privileges that
+ * root chooses.
  */
 import { spawn } from "node:child_process"
 import { dirname } from "node:path"
 import { Effect, FileSystem, Option, Schema } from "effect"
 import type { PlatformError } from "effect"
 
-/** The message says what is wrong, where, and what would be right; it is all an operator gets to see. */
+/** The message is all that an operator sees: what is wrong, where, and what would be right. */
 export class EmbeddedPostgresError extends Schema.TaggedError<EmbeddedPostgresError>()(
   "EmbeddedPostgresError",
   { message: Schema.String, cause: Schema.optionalKey(Schema.Defect()) }
@@ -22,7 +22,7 @@ export interface Account {
 /** Undefined where the operating system has no user ids. */
 export const ownUid = process.getuid?.()
 
-/** In this order. initdb looks its user up by name, so a bare number without an account does not do. */
+/** In this order. initdb looks its user up by name, so a uid without an account does not work. */
 const unprivileged = ["postgres", "_postgres", "nobody", "daemon"]
 
 const accounts = Effect.gen(function* () {
@@ -52,9 +52,9 @@ export const enter = 0o1
 export const read = 0o4
 
 /**
- * The first directory or file on the way to `path` that keeps `account` out, `need` being what it must be able to
- * do with `path` itself. Access lists beyond the nine mode bits are not looked at: who is let in by one only is
- * taken for kept out, and PostgreSQL then goes elsewhere.
+ * The first directory or file on the way to `path` that `account` cannot pass; `need` is what it must be able to do
+ * with `path` itself. Only the nine mode bits count: an account that an access list admits is treated as kept out, and
+ * PostgreSQL then goes elsewhere.
  */
 export const barrier: (
   path: string,
@@ -77,14 +77,14 @@ const permissions = (info: FileSystem.File.Info, account: Account): number => {
   return info.mode
 }
 
-/** Messages are matched and shown, hence English; nothing of the caller's environment (PGDATA, PGPORT) leaks in. */
+/** English, because messages are matched; nothing else of the caller's environment (PGDATA, PGPORT). */
 export const environment = { PATH: "/usr/bin:/bin:/usr/sbin:/sbin", LC_ALL: "C", TZ: "UTC" }
 
 /** Spawning with these also drops the supplementary groups of root. */
 export const identity = (account: Account | null) =>
   account === null ? {} : { uid: account.uid, gid: account.gid }
 
-/** Runs one of PostgreSQL's programs to its end. The ChildProcess module of Effect cannot change the user id. */
+/** Runs a program of PostgreSQL to its end. Effect's ChildProcess cannot change the user id. */
 export const runProgram = (options: {
   readonly command: string
   readonly args: ReadonlyArray<string>
@@ -116,7 +116,7 @@ export const runProgram = (options: {
       )
     })
     child.on("close", (code) => resume(Effect.succeed({ code, output: output.trim() })))
-    // A program that ends without reading its input must not end ours.
+    // A program that ends without reading its input would end ours by EPIPE.
     child.stdin.on("error", () => {})
     child.stdin.end(options.stdin ?? "")
     return Effect.callback((ended) => {

@@ -14,7 +14,7 @@ import { sync } from "../node/DurableFile.ts"
 export interface Binaries {
   /** The directory of `bin`, `lib` and `share`. */
   readonly root: string
-  /** Of the npm package, and so different for every upgrade. */
+  /** The npm package's version. */
   readonly version: string
 }
 
@@ -44,7 +44,7 @@ const findPackage = Effect.try({
     })
 })
 
-/** An npm package cannot hold symbolic links. Its install script would make them, and npm runs none (.npmrc). */
+/** An npm package cannot hold symbolic links, and npm runs no install script that would make them (.npmrc). */
 const restoreLinks = Effect.fnUntraced(function* (packageDir: string) {
   const fs = yield* FileSystem.FileSystem
   const list = yield* fs
@@ -56,7 +56,7 @@ const restoreLinks = Effect.fnUntraced(function* (packageDir: string) {
   yield* Effect.forEach(
     missing,
     ({ source, target }) =>
-      // Links are made within one directory, so that the whole can be copied elsewhere.
+      // Links stay within one directory, so that it can be copied elsewhere.
       fs.symlink(source.slice(source.lastIndexOf("/") + 1), join(packageDir, target)).pipe(
         Effect.catchReason("PlatformError", "AlreadyExists", () => Effect.void),
         Effect.mapError(
@@ -84,7 +84,7 @@ export const installed = Effect.fn("Binaries.installed")(function* () {
   return binaries
 })
 
-/** What keeps `account` from running them, if anything does. */
+/** Why `account` cannot run them, if so. */
 export const barrier = Effect.fnUntraced(function* (binaries: Binaries, account: Account.Account) {
   const needed = ["bin/postgres", "bin/initdb", "lib/postgresql", "share/postgresql/postgres.bki"]
   const barriers = yield* Effect.forEach(needed, (path) =>
@@ -97,7 +97,7 @@ export const barrier = Effect.fnUntraced(function* (binaries: Binaries, account:
   return Option.firstSomeOf(barriers)
 })
 
-/** Asks the server itself, which proves that this account can run it on this machine. */
+/** Runs the server for its version, which proves that this account can run it here. */
 export const serverMajor = Effect.fn("Binaries.serverMajor")(function* (
   binaries: Binaries,
   account: Account.Account | null
@@ -140,7 +140,7 @@ const copyTree: (
   }
 )
 
-/** Copies what everybody may run to `directory`, once for each version. */
+/** Copies the programs to `directory`, once for each version. */
 export const copyTo = Effect.fn("Binaries.copyTo")(function* (binaries: Binaries, directory: string) {
   const fs = yield* FileSystem.FileSystem
   const root = join(directory, `postgresql-${binaries.version}`)
@@ -149,7 +149,7 @@ export const copyTo = Effect.fn("Binaries.copyTo")(function* (binaries: Binaries
   const unfinished = `${root}.${randomBytes(6).toString("hex")}`
   yield* copyTree(binaries.root, unfinished).pipe(
     Effect.andThen(fs.rename(unfinished, root)),
-    // Two programs may copy at once. The first to finish wins, the other uses that copy.
+    // Of two programs that copy at once, the first to finish wins and the other uses its copy.
     Effect.catchIf(
       () => true,
       (error) => fs.exists(root).pipe(Effect.flatMap((there) => (there ? Effect.void : Effect.fail(error))))

@@ -1,4 +1,4 @@
-/** The data of PostgreSQL: made once, completely or not at all, and opened only by the version that made it. */
+/** The cluster: initialised once, completely or not at all, and opened only by the major version that made it. */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { basename, dirname, join } from "node:path"
@@ -13,11 +13,11 @@ export interface Cluster {
   readonly binaries: Binaries.Binaries
   readonly account: Account.Account | null
   readonly clusterDir: string
-  /** Of the superuser `postgres` and of the role `auspex`, which owns the database. */
+  /** The password of the superuser `postgres` and of `auspex`, which owns the database. */
   readonly password: string
 }
 
-/** The role that sets up the cluster. Auspex itself connects as a role without its powers. */
+/** The superuser, which only sets up the cluster. */
 export const superuser = "postgres"
 
 /** initdb starts the server through a shell, within double quotes. */
@@ -37,8 +37,8 @@ const giveTo = Effect.fnUntraced(function* (path: string, account: Account.Accou
 })
 
 /**
- * A start that was killed leaves its unfinished cluster behind, under a name of its own. Its initdb may still write to
- * it; then this fails, and the next start succeeds.
+ * Removes the unfinished cluster of a start that was killed. Its initdb may still write to it; then this fails, and the
+ * next start succeeds.
  */
 const removeUnfinished = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
@@ -97,14 +97,14 @@ const versionOf = Effect.fnUntraced(function* (clusterDir: string) {
   )
 })
 
-/** Whether there is data here already. An empty directory, such as a fresh volume, is none. */
+/** Whether a cluster is here. An empty directory, such as a fresh volume, is none. */
 export const exists = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   if (!(yield* fs.exists(clusterDir))) return false
   return (yield* fs.readDirectory(clusterDir)).length > 0
 })
 
-/** Makes the cluster if there is none, and checks the one there is. */
+/** Makes the cluster, or checks the one that exists. */
 export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster, major: string) {
   const { clusterDir } = cluster
   yield* removeUnfinished(clusterDir)
@@ -127,7 +127,7 @@ export const prepare = Effect.fn("Cluster.prepare")(function* (cluster: Cluster,
   }
 })
 
-/** Single-user mode needs no password, so a lost one can be replaced. */
+/** Replaces a lost password in single-user mode, which needs none. */
 export const setPassword = Effect.fn("Cluster.setPassword")(function* (cluster: Cluster) {
   const { code, output } = yield* Account.runProgram({
     command: Binaries.program(cluster.binaries, "postgres"),
@@ -159,7 +159,7 @@ export const loadPassword = Effect.fnUntraced(function* (dataDir: string) {
 export const savePassword = (dataDir: string, password: string) =>
   writePrivate(passwordFile(dataDir), `${password}\n`)
 
-/** The database of Auspex, and the role that owns it. */
+/** The database and the role that owns it. */
 const databaseName = "auspex"
 const runningRole = "auspex_run"
 
@@ -167,16 +167,15 @@ const url = (user: string, password: string, port: number, database: string) =>
   Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`)
 
 /**
- * The one role owns the database and what is in it, and migrates; the other runs, and owns nothing. Neither is a superuser:
- * whoever gets hold of a connection cannot read the machine's files or run programs, and on the one that is used all the
- * time not switch off what guards the records either.
+ * One role owns the database and migrates it; the other runs, and owns nothing. Neither is a superuser, so a stolen
+ * connection can neither read the machine's files nor run programs, and the running role cannot disable triggers.
  */
 export const prepareDatabase = Effect.fn("Cluster.prepareDatabase")(function* (
   cluster: Cluster,
   port: number
 ) {
   const { password } = cluster
-  // Whoever runs was told it by this start, so nobody has to keep it.
+  // Each start sets a new one, so it is stored nowhere.
   const runningPassword = randomBytes(32).toString("base64url")
   yield* Effect.gen(function* () {
     const sql = yield* PgClient.PgClient

@@ -17,25 +17,25 @@ export { EmbeddedPostgresError } from "./Account.ts"
 
 export interface Options {
   readonly dataDir: string
-  /** Settings of PostgreSQL; they win over ours. */
+  /** Settings of PostgreSQL that override ours. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Where root may make the directory `auspex` for what PostgreSQL's account could not reach otherwise. */
+  /** Where root makes the directory `auspex` for what PostgreSQL's account cannot reach elsewhere. */
   readonly sharedParents?: ReadonlyArray<string>
 }
 
 export interface RunningPostgres {
-  /** Of the database `auspex` and the role that runs. It stays the same when the server has to be restarted. */
+  /** The URL of the database for the role that runs. It survives restarts of the server. */
   readonly url: Redacted.Redacted
-  /** Of the same and the role that owns it. */
+  /** The URL for the role that owns the database. */
   readonly ownerUrl: Redacted.Redacted
   readonly clusterDir: string
-  /** Of the postmaster that runs now. */
+  /** The pid of the current postmaster. */
   readonly pid: number
-  /** The account root had to hand it to. */
+  /** The account that runs PostgreSQL where root may not. */
   readonly runsAs: string | null
-  /** Where the cluster would be if PostgreSQL's account could get there; null if it is there. */
+  /** The usual place of the cluster where PostgreSQL's account cannot reach it; else null. */
   readonly relocatedFrom: string | null
-  /** What differs from the usual, and why; sentences for the banner. */
+  /** Sentences for the banner about what is unusual, and why. */
   readonly remarks: ReadonlyArray<string>
 }
 
@@ -56,7 +56,7 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
     yield* fs.chmod(path, 0o700)
   }
   const isNew = (yield* fs.readDirectory(path)).length === 0
-  // PostgreSQL's account must be able to pass; the secrets of a data directory have modes of their own.
+  // PostgreSQL's account must be able to pass. The secrets in it have modes of their own.
   if (isNew && Account.ownUid === 0) yield* fs.chmod(path, 0o711)
   return yield* fs.realPath(path)
 })
@@ -68,7 +68,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
 
   const directory = yield* dataDirectory.locate(dataDir, options.sharedParents)
   const home = dirname(directory.clusterDir)
-  // A copy of a data directory still points at the cluster of the original.
+  // A copied data directory still points at the original's cluster.
   if (home !== dataDir) yield* dataDirectory.lock(home)
 
   const known = yield* Cluster.loadPassword(dataDir)
@@ -100,7 +100,7 @@ const run = Effect.fnUntraced(function* (options: Options) {
   return running
 })
 
-/** A test may stop the program's clock; the server lives in real time all the same. */
+/** The server needs real time, also where a test stops the program's clock. */
 const realTime = Effect.provideService(Clock.Clock, Context.get(Context.empty(), Clock.Clock))
 
 export const start: (options: Options) => Effect.Effect<RunningPostgres, EmbeddedPostgresError, Scope.Scope> =

@@ -18,12 +18,12 @@ interface Postmaster {
   readonly exited: Effect.Effect<string>
 }
 
-/** Somebody else took the port between our finding it free and PostgreSQL's listening on it. */
+/** Another process took the port after we found it free. */
 class PortTaken extends Data.TaggedError("PortTaken")<{ readonly port: number }> {}
 
 const maxLogFiles = 5
 
-/** Files of bounded size in the cluster, named so that they sort by age. */
+/** Log files of bounded size, whose names sort by age. */
 const logSettings = {
   logging_collector: "on",
   log_directory: "log",
@@ -31,7 +31,7 @@ const logSettings = {
   log_file_mode: "0600",
   log_rotation_age: "0",
   log_rotation_size: "10MB",
-  // The statements and their rows are the program's business, and its users'.
+  // Statements may hold users' data.
   log_error_verbosity: "terse",
   log_min_error_statement: "panic",
   log_timezone: "UTC"
@@ -65,7 +65,7 @@ export const pruneLog = Effect.fnUntraced(
 
 const mebibyte = 1024 * 1024
 
-/** A sixteenth of the memory there is, so that a small machine has room for Auspex itself. */
+/** A sixteenth of the memory, since the machine also runs Auspex. */
 const sharedBuffers = (): string => {
   const limit = process.constrainedMemory()
   const memory = limit > 0 ? Math.min(limit, totalmem()) : totalmem()
@@ -79,14 +79,13 @@ const settings = (port: number) => ({
   unix_socket_directories: "",
   max_connections: "100",
   shared_buffers: sharedBuffers(),
-  // Recovery after a crash replays at most about this much, which keeps it well within `readyWithin`.
+  // Recovery after a crash replays about this much at most, well within `readyWithin`.
   max_wal_size: "1GB",
-  // As much stays to be written over again: making a file of it anew holds up everybody's commits for 60 ms.
+  // As much is recycled: creating a new segment delays all commits.
   min_wal_size: "1GB",
-  // What a table has grown by since a checkpoint began is brought to disk at its end all at once, and commits wait for
-  // it: a short one leaves little of that.
+  // Files that grew during a checkpoint are synced at its end, and commits wait for that: short checkpoints leave little.
   checkpoint_completion_target: "0.1",
-  // Short queries gain nothing from either, and a container's 64 MB of /dev/shm are too small for parallel ones.
+  // Short queries gain nothing from either, and 64 MB of /dev/shm in a container are too little for parallel ones.
   jit: "off",
   max_parallel_workers_per_gather: "0",
   timezone: "UTC",
@@ -108,7 +107,7 @@ const spawnServer = (
     ...Account.identity(cluster.account),
     cwd: "/",
     env: Account.environment,
-    // In a session of its own: Ctrl-C is for Auspex, which stops the server when it needs it no more.
+    // In a session of its own, so that Ctrl-C reaches Auspex only, which then stops the server.
     detached: true,
     stdio: ["ignore", "ignore", "pipe"]
   })
@@ -151,7 +150,7 @@ const run = Effect.fnUntraced(function* (
   })
   const exited = Deferred.await(end)
   const pid = yield* Effect.acquireRelease(acquire, (pid) => stop(pid, exited))
-  // The last resort where the program ends without closing its scopes, for instance by an uncaught exception.
+  // For a program that ends without closing its scopes, such as by an uncaught exception.
   yield* Effect.acquireRelease(
     Effect.sync(() => {
       const atExit = () => process.kill(pid, "SIGINT")
@@ -221,11 +220,11 @@ const start = Effect.fn("Postmaster.start")(function* (
   return postmaster
 })
 
-/** The first restart is immediate; a server that keeps dying is given ever more time, up to the longest pause. */
+/** The first restart is immediate; if the server keeps dying, pauses grow up to the maximum. */
 const firstPause = Duration.millis(100)
 const maxPause = Duration.seconds(10)
 
-/** One that has run this long was well, so its death counts as the first. */
+/** The death of a server that ran this long counts as the first. */
 const healthyAfter = Duration.seconds(30)
 
 const freePort = Effect.callback<number, EmbeddedPostgresError>((resume) => {
@@ -245,8 +244,8 @@ const freePort = Effect.callback<number, EmbeddedPostgresError>((resume) => {
 })
 
 /**
- * Keeps the server running on one port: whenever it dies, it is started again. Succeeds when it is ready for the first
- * time; the scope stops it.
+ * Keeps the server running on one port, restarting it whenever it dies. Succeeds when it is first ready; the scope stops
+ * it.
  */
 export const supervise = Effect.fn("Postmaster.supervise")(function* (
   cluster: Cluster,
@@ -255,7 +254,7 @@ export const supervise = Effect.fn("Postmaster.supervise")(function* (
   const ready = yield* Deferred.make<number, EmbeddedPostgresError | PlatformError.PlatformError>()
   const pid = MutableRef.make(0)
 
-  /** From one start to the death that follows. */
+  /** One run, from a start to the death that follows. */
   const life = Effect.fnUntraced(function* (port: number) {
     const postmaster = yield* start(cluster, port, settings)
     MutableRef.set(pid, postmaster.pid)

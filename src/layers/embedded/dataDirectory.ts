@@ -1,7 +1,7 @@
 /**
- * Where the cluster and the programs are, and who runs them. Normally in the data directory, from node_modules, as
- * whoever starts Auspex. For root another account runs PostgreSQL; what lies where only root can go is then put in a
- * directory everybody can enter and only root can change.
+ * Where the cluster and PostgreSQL's programs are, and which account runs them. Usually the cluster is in the data
+ * directory, the programs in node_modules, and the account is the caller's. Root runs PostgreSQL as another account; what
+ * only root could reach is then put in a directory that everybody can enter and only root can change.
  */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
@@ -21,19 +21,19 @@ export interface DataDirectory {
   readonly clusterDir: string
   /** Major version of PostgreSQL. */
   readonly major: string
-  /** What differs from the usual, and why; sentences for the operator. */
+  /** Sentences for the operator about what is unusual, and why. */
   readonly remarks: ReadonlyArray<string>
 }
 
-/** Persistent ones first; temporary directories may be emptied by the system. */
+/** Persistent ones first: the system may empty temporary directories. */
 const sharedParents = ["/var/lib", "/var/db", "/var/tmp", tmpdir()]
 
-/** Remembers where the cluster is, if it is not in the data directory. */
+/** Names the cluster's place where that is not the data directory. */
 const pointer = (dataDir: string) => join(dataDir, "postgres-location")
 
 /**
- * Nobody but root can put something else in its place: root's own all the way up, and where others may write, they
- * may not touch what is root's (the sticky bit of /tmp).
+ * Whether only root can replace this path: root owns every directory above it, and where others may write, the sticky
+ * bit (as of /tmp) protects root's files.
  */
 const isOnlyRoots: (
   path: string,
@@ -80,7 +80,7 @@ const sharedDirectory = Effect.fnUntraced(function* (
   })
 })
 
-/** Where an earlier start put the cluster. */
+/** The place of a cluster that an earlier start made. */
 const remembered = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const home = yield* fs.readFileString(pointer(dataDir)).pipe(
@@ -112,7 +112,7 @@ const newHome = Effect.fnUntraced(function* (
   return home
 })
 
-/** The programs where `account` can run them, and the major version they say they are. */
+/** The programs where `account` can run them, and their major version. */
 const runnable = Effect.fnUntraced(function* (
   binaries: Binaries.Binaries,
   account: Account.Account,
@@ -125,7 +125,7 @@ const runnable = Effect.fnUntraced(function* (
   return { account, binaries: reachable, major: yield* Binaries.serverMajor(reachable, account) }
 })
 
-/** Whoever owns the cluster runs it. */
+/** The account that owns the cluster runs it. */
 const ownerOf = Effect.fnUntraced(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem
   const { gid, uid } = yield* fs.stat(clusterDir)
@@ -233,7 +233,7 @@ export const locate = Effect.fn("dataDirectory.locate")(function* (
 
 const lockFile = (directory: string) => join(directory, "auspex.lock")
 
-/** For people, and for the message to whoever comes second. */
+/** For people, and for the message of a second start. */
 const pidFile = (directory: string) => join(directory, "auspex.pid")
 
 const sqliteBusy = 5
@@ -247,7 +247,7 @@ class LockFailed extends Data.TaggedError("LockFailed")<{ readonly cause: unknow
 const openLock = (path: string) => {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
-    // Nothing is ever written, so there is nothing to keep for a rollback after a crash.
+    // Nothing is written, so no journal is needed.
     database.exec("pragma journal_mode = off")
     database.exec("begin immediate")
     return database
@@ -273,7 +273,7 @@ const lockError = Effect.fnUntraced(function* (directory: string, { cause, isHel
   })
 })
 
-/** SQLite takes what it cannot write to for read-only, and then locks nothing. */
+/** SQLite opens a file that it cannot write as read-only, and then locks nothing. */
 const checkWritable = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   yield* fs.access(path, { writable: true }).pipe(
@@ -290,10 +290,9 @@ const checkWritable = Effect.fnUntraced(function* (path: string) {
 })
 
 /**
- * One program per data directory. The lock belongs to the kernel, not to a file that says who holds it: it ends with
- * its process however that dies, so there is no stale lock to judge, no reused pid and no race to take one over, and
- * containers that share a volume see each other. Node offers file locks only through SQLite, whose database here
- * stays empty.
+ * One program per data directory. The kernel holds the lock and releases it when the process dies, so there are no
+ * stale locks and no reused pids, and containers that share a volume see each other. Node offers file locks only through
+ * SQLite, whose database here stays empty.
  */
 export const lock = Effect.fn("dataDirectory.lock")(function* (directory: string) {
   const fs = yield* FileSystem.FileSystem
@@ -308,7 +307,7 @@ export const lock = Effect.fn("dataDirectory.lock")(function* (directory: string
     (database) =>
       Effect.ignore(fs.remove(pid, { force: true })).pipe(Effect.andThen(Effect.sync(() => database.close())))
   )
-  // Removed first: it may be another user's, whose file we could not write to.
+  // Removed first, since another user's file cannot be overwritten.
   yield* fs.remove(pid, { force: true })
   yield* fs.writeFileString(pid, `${process.pid}\n`)
 })

@@ -1,7 +1,6 @@
 /**
- * Processes that still use the cluster although nobody looks after them: PostgreSQL whose Auspex was killed, or
- * backends whose postmaster was. They are told from strangers with a reused pid by their working directory, which for
- * every process of PostgreSQL is the cluster.
+ * Orphans that still use the cluster: PostgreSQL whose Auspex was killed, or backends whose postmaster was. Their working
+ * directory, which is the cluster for every process of PostgreSQL, tells them from strangers with a reused pid.
  */
 import { join } from "node:path"
 import { Effect, FileSystem, Option, Schedule } from "effect"
@@ -62,7 +61,7 @@ const processesOf = Effect.fnUntraced(
   Effect.orElseSucceed((): ReadonlyArray<number> => [])
 )
 
-/** True once none is left. */
+/** Waits until none is left; false when the time is over. */
 const gone = (clusterDir: string) =>
   processesOf(clusterDir).pipe(
     Effect.repeat({ until: (pids) => pids.length === 0, schedule: Schedule.spaced("50 millis") }),
@@ -80,8 +79,8 @@ const isTaken = (pid: number) =>
   })
 
 /**
- * Ends them: SIGINT to the postmaster asks for a fast shutdown, SIGQUIT to all for an immediate one, from which
- * PostgreSQL recovers as from a power failure.
+ * Ends them: SIGINT asks the postmaster for a fast shutdown, SIGQUIT asks all for an immediate one, after which
+ * PostgreSQL recovers as after a power failure.
  */
 export const end = Effect.fn("orphanProcesses.end")(function* (clusterDir: string) {
   const fs = yield* FileSystem.FileSystem

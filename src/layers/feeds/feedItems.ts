@@ -5,7 +5,7 @@ import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
 import { maxRawLength, toNfc } from "../../services/domain/text.ts"
 
-/** Of a longer feed the first items are taken, which are the newest. */
+/** A longer feed is cut to its first items, which are the newest. */
 const maxItems = 200
 const maxTitle = 500
 const maxSummary = 2000
@@ -137,7 +137,7 @@ const inlineTags: ReadonlySet<string> = new Set(
     " "
   )
 )
-/** Longer markup is cut: its text is cut further anyway. */
+/** Longer markup is cut. */
 const maxMarkup = 100_000
 
 const named: Readonly<Record<string, string>> = {
@@ -208,8 +208,7 @@ const withoutTags = (markup: string): string => {
 const controls = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/g
 
 /**
- * The text of markup as one line, without the control characters that no text may hold. Only for looks: pages escape it
- * like every other text, so security does not depend on it.
+ * The text of markup as one line, without control characters. Security does not depend on it: pages escape all texts.
  */
 export const plainText = (markup: string, maxLength: number): string => {
   const line = decoded(withoutTags(markup.slice(0, maxMarkup)))

@@ -1,4 +1,4 @@
-/** News feeds: the operator's list of them (a YAML file), and asking one whether there is anything new. */
+/** News feeds: the operator's list (a YAML file), and the fetch of one. */
 import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
 import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
@@ -9,7 +9,7 @@ import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
 const FeedList = Schema.Struct({ feeds: list(FeedSource, { minimum: 1, maximum: 500 }) })
 const decode = Schema.decodeUnknownEffect(FeedList)
 
-/** The fault of a feed's address, if any. Addresses that its name resolves to are checked when it is fetched. */
+/** The fault of a feed's URL, if any. The addresses that its name resolves to are checked at each fetch. */
 const feedUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) return "Expected an http or https URL"
@@ -69,7 +69,7 @@ export type FeedAnswer =
 const validator = (value: string | undefined): string | null =>
   value === undefined || value.length > maxValidator ? null : value
 
-/** Fetches a feed conditionally. Redirects are followed, each checked like the address itself. */
+/** Fetches a feed conditionally. Redirects are followed, each checked like the URL itself. */
 export const fetchFeed = Effect.fnUntraced(function* (
   from: string,
   { etag, last_modified }: Validators,

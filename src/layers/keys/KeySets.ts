@@ -1,6 +1,6 @@
 /**
- * Key sets in the memory of this replica: kept for five minutes, fetched again once for a `kid` that is not among them,
- * and for a day when they cannot be fetched. Whoever waits for the same one shares a single fetch.
+ * Key sets in this replica's memory: cached for five minutes, or a day while they cannot be fetched, and fetched again
+ * once for an unknown `kid`. Callers that wait for the same set share one fetch.
  */
 import { Clock, Deferred, Duration, Effect, Layer, Option, Result, Semaphore } from "effect"
 import type { Scope } from "effect"
@@ -16,21 +16,21 @@ import { readKeySet } from "./publicKeys.ts"
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
 const keysTtl = minutes(5)
 const staleKeysTtl = minutes(24 * 60)
-/** One URL is fetched at most this often, whatever callers send. */
+/** The minimum time between two fetches of one URL. */
 const cooldown = minutes(1)
-/** Fetches at once, so that hosts that hang keep few others waiting. Of a provider's many hosts each may have one address. */
+/** Fetches at once, in all and of one host and address, so that hosts that hang delay few others. */
 const maxAtOnce = 64
 const maxOfHost = 2
 const maxOfAddress = 8
 const maxCached = 1000
-/** What a caller waits for a fetch, those in front of it included. */
+/** How long a caller waits for a fetch, including those queued before it. */
 const maxWait = Duration.seconds(5)
 
 const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 
 type Keys = ReadonlyMap<string, AssertionKey>
 
-/** How a key set is had; the real way but in tests. */
+/** How a key set is fetched; tests replace it. */
 export interface Source {
   readonly addressesOf: (url: URL) => Effect.Effect<Addresses, FetchFailed>
   readonly fetchAt: (url: URL, addresses: Addresses) => Effect.Effect<Uint8Array, FetchFailed>
@@ -70,7 +70,7 @@ const limitPerKey = (max: number) => {
 
 interface CachedKeys {
   readonly keys: Keys
-  /** When the keys came, and when they were last asked for, in milliseconds. */
+  /** When the keys were fetched, and last used, in milliseconds. */
   readonly fetchedAt: number
   readonly askedAt: number
 }
@@ -89,7 +89,7 @@ export const make = Effect.fnUntraced(function* (
   const cache = new Map<string, CachedKeys>()
   const underWay = new Map<string, Deferred.Deferred<void>>()
 
-  /** The one that was asked for the longest ago goes first. */
+  /** Evicts the least recently used. */
   const remember = (url: string, what: CachedKeys) => {
     cache.delete(url)
     cache.set(url, what)
@@ -128,7 +128,7 @@ export const make = Effect.fnUntraced(function* (
     )
   })
 
-  /** Joins the fetch under way, or starts one, which goes on when its caller hangs up: others may wait for it. */
+  /** Joins the fetch in flight or starts one. It goes on when its caller leaves, for others may wait for it. */
   const refreshed = Effect.fnUntraced(function* (url: string) {
     const joined = underWay.get(url)
     if (joined !== undefined) return yield* Deferred.await(joined)
@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function* (
       return now - askedAt >= cooldown && !(isFresh && keys.has(kid))
     }
     if (isWanted()) yield* mayFetch
-    // Somebody else may have fetched it in the meantime.
+    // Another caller may have fetched it meanwhile.
     if (isWanted()) {
       yield* refreshed(url).pipe(
         Effect.timeoutOrElse({

@@ -1,6 +1,6 @@
 /**
- * A client assertion (RFC 7523, RFC 8725): what it must look like, and what it must say. Its shape is judged before
- * anything else, its claims once its signature is verified, and whether it was used before at last, elsewhere.
+ * Client assertions (RFC 7523, RFC 8725): their shape, which is checked first, and their claims, which are checked once
+ * the signature is verified. Whether one was used before is checked last, by `Tokens`.
  */
 import { Option, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
@@ -9,16 +9,16 @@ import { parseStrictJson } from "../../services/domain/strictJson.ts"
 const maxAssertion = 8192
 const shape = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/
 
-/** How far clocks may be apart, in seconds. */
+/** Tolerated clock skew in seconds. */
 export const clockSkew = 30
-/** Seconds from `iat` to `exp`, at most. */
+/** Maximum seconds from `iat` to `exp`. */
 const maxLife = 60
 
-/** Case does not matter, nor "application/" before it (RFC 7515 4.1.9); the second is of rfc7523bis. */
+/** Case-insensitive, with or without "application/" (RFC 7515 4.1.9); the second is of rfc7523bis. */
 const ownTypes: ReadonlySet<string> = new Set(["jwt", "client-authentication+jwt"])
 const isOwnType = (type: string) => ownTypes.has(type.toLowerCase().replace(/^application\//, ""))
 
-/** No other member: each known one (crit, b64, zip, jwk, jku, x5u, x5c, cty) changes what the rest means. */
+/** No other member: each registered one (crit, b64, zip, jwk, jku, x5u, x5c, cty) changes what the rest means. */
 const Header = Schema.Struct({
   alg: Schema.Literals(assertionAlgorithms),
   typ: Schema.optionalKey(
@@ -43,7 +43,7 @@ const Jti = Schema.String.check(
   )
 )
 
-/** What it says; members we know nothing of are ignored. */
+/** The claims; unknown ones are ignored. */
 const Claims = Schema.Struct({
   iss: Schema.String,
   sub: Schema.String,
@@ -64,7 +64,7 @@ export interface Assertion {
 
 const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** The first thing that is wrong, by the member it is in; never the value. */
+/** The name of the first wrong member, never its value. */
 const faultOf =
   (where: string) =>
   (error: Schema.SchemaError): string => {
@@ -78,7 +78,7 @@ const faultOf =
 const decodeHeader = Schema.decodeUnknownResult(Header, { onExcessProperty: "error" })
 const decodeClaims = Schema.decodeUnknownResult(Claims)
 
-/** Strict base64url: one text for one value, no padding, no stray bits at the end. */
+/** Strict base64url: one text for one value, without padding or stray bits. */
 const bytesOf = (part: string): Option.Option<Buffer> => {
   const bytes = Buffer.from(part, "base64url")
   return bytes.toString("base64url") === part ? Option.some(bytes) : Option.none()
@@ -87,7 +87,7 @@ const bytesOf = (part: string): Option.Option<Buffer> => {
 const jsonOf = (part: string): unknown =>
   Option.getOrUndefined(Option.flatMap(bytesOf(part), parseStrictJson))
 
-/** Takes an assertion apart, or says what is wrong with its shape. Nothing in it is proven yet. */
+/** Parses an assertion, or says what is wrong with its shape. It verifies nothing. */
 export const readAssertion = (text: string): Result.Result<Assertion, string> => {
   const [, header = "", claims = "", signature = ""] =
     (text.length > maxAssertion ? null : shape.exec(text)) ?? []
@@ -105,7 +105,7 @@ export const readAssertion = (text: string): Result.Result<Assertion, string> =>
   })
 }
 
-/** What is wrong with the claims, if anything. `now` in seconds; the bounds are those of the interface, with skew. */
+/** The fault of the claims, if any. `now` in seconds; the bounds are those of the interface, with skew. */
 export const claimsFault = (
   { aud, exp, iat, iss, nbf, sub }: Claims,
   expected: { readonly agentId: string; readonly audience: string; readonly now: number }

@@ -1,6 +1,6 @@
 /**
- * Fetches a document from a place that a stranger has named, so: only addresses that were vetted are connected to (a name
- * cannot resolve to something else in between), no redirects followed, no compression, no cookies, bounded time and bytes.
+ * Fetches a document from a URL that a stranger named. It connects only to addresses that were checked (a second lookup
+ * could answer others), follows no redirect, takes no compression or cookies, and bounds time and bytes.
  */
 import { lookup as systemLookup, Resolver } from "node:dns"
 import type { LookupAddress, LookupAllOptions } from "node:dns"
@@ -12,7 +12,7 @@ import type { LookupFunction } from "node:net"
 import { Array as Arr, Data, Effect } from "effect"
 import { isOwnMachine, literalAddress, isPublicAddress } from "./publicUrl.ts"
 
-/** Why there is no document. For the operator's log; the agent is told nothing that maps a network. */
+/** Why there is no document: for the operator's log only, since it could map a network. */
 export class FetchFailed extends Data.TaggedError("FetchFailed")<{ readonly reason: string }> {}
 
 type Resolve = (
@@ -22,8 +22,8 @@ type Resolve = (
 ) => void
 
 /**
- * Names of strangers are asked for by DNS alone. The system's own look-ups each wait on one of the few threads that reading
- * and writing files needs, too, and whoever runs the name server says for how long.
+ * Strangers' names are looked up by DNS alone. The system's lookups block one of the few threads that file I/O needs, for
+ * as long as the stranger's name server likes.
  */
 export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
   const resolver = new Resolver({ timeout: 1000, tries: 2 })
@@ -47,15 +47,15 @@ export const dnsLookup = (servers?: ReadonlyArray<string>): Resolve => {
 export interface FetchOptions {
   readonly maxBytes: number
   readonly maxMillis: number
-  /** Whether a URL of this very machine may lead there. */
+  /** Whether URLs on this machine are allowed. */
   readonly ownMachine: boolean
   readonly resolve?: Resolve
   readonly isAllowed?: (address: string) => boolean
-  /** Besides, or instead of, our own. */
+  /** Headers that add to or replace ours. */
   readonly headers?: Readonly<Record<string, string>>
-  /** What is an answer; only 200 unless said. */
+  /** The statuses that are answers; 200 by default. */
   readonly statuses?: ReadonlyArray<number>
-  /** Certificates to trust instead of the usual ones. */
+  /** Certificate authorities in place of the usual ones. */
   readonly ca?: string
 }
 
@@ -64,8 +64,8 @@ const loopback = (address: string): boolean => address === "127.0.0.1" || addres
 export type Addresses = Arr.NonEmptyReadonlyArray<LookupAddress>
 
 /**
- * The addresses of a URL, only when every one of them is allowed: a mixed answer is an attempt at something. The time limit is
- * the network's, not the program's clock.
+ * The addresses of a URL, provided that every one is allowed: a mixed answer is suspicious. The time limit is real time,
+ * not the program's clock.
  */
 export const addressesOf = (
   url: URL,
@@ -93,7 +93,7 @@ export const addressesOf = (
     return Effect.sync(() => clearTimeout(timer))
   })
 
-/** Whoever connects gets these: a name that is asked for again might lead elsewhere. */
+/** A lookup that answers the checked addresses: a second query might answer others. */
 const pinned =
   (addresses: Addresses): LookupFunction =>
   (_name, options, callback) =>
@@ -113,7 +113,7 @@ export interface FetchedAnswer {
   readonly bytes: Uint8Array
 }
 
-/** What is answered at these addresses. The time limit is the network's, not the program's clock. */
+/** The answer at these addresses. The time limit is real time, not the program's clock. */
 export const fetchAt = (
   url: URL,
   addresses: Addresses,

@@ -1,6 +1,6 @@
 /**
- * Public keys of agents: RSA (RS256) and EC P-256 (ES256), as PEM or JWK, strong enough to tell agents apart by. What is
- * refused here is refused at registration for a PEM, and left out of a key set.
+ * Public keys of agents: RSA (RS256) and EC P-256 (ES256), as PEM or JWK. Weak and malformed keys are rejected at registration
+ * as PEM, and left out of a key set.
  */
 import { constants, createPublicKey, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -14,13 +14,13 @@ import { jwksUrlFault } from "./publicUrl.ts"
 
 const maxPem = 4096
 const minModulus = 2048
-/** A larger one makes whoever verifies work for nothing. */
+/** A larger modulus only makes verification slow. */
 const maxModulus = 8192
 const minExponent = 65_537n
-/** What verifiers commonly take; OpenSSL takes no more than 64 bits with a large modulus. */
+/** The exponents that verifiers commonly accept; OpenSSL accepts at most 64 bits with a large modulus. */
 const maxExponent = 2n ** 32n
 
-/** One block and nothing else but white space. A `-` cannot stand in it, so there is no second one. */
+/** One block with nothing but white space around it. It holds no `-`, so there is no second one. */
 const onePem = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/
 
 /** Partial validation of NIST SP 800-89 5.3.3: a modulus with a small factor is no product of two large primes. */
@@ -37,14 +37,14 @@ const P256 = Schema.Struct({
   x: Schema.String,
   y: Schema.String
 })
-/** Whose private half everybody knows: it is 1, or -1. */
+/** A point whose private key everybody knows: 1 or -1. */
 const generator = "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY"
 
 const asRsa = Schema.decodeUnknownOption(Rsa)
 const asP256 = Schema.decodeUnknownOption(P256)
 const asMaterial = Schema.decodeUnknownOption(Schema.Union([Rsa, P256]))
 
-/** What is wrong with the key, if anything. */
+/** The fault of a key, if any. */
 const weakness = (key: KeyObject): string | undefined => {
   const details = key.asymmetricKeyDetails ?? {}
   const { modulusLength = 0, namedCurve, publicExponent = 0n } = details
@@ -67,7 +67,7 @@ const weakness = (key: KeyObject): string | undefined => {
     : undefined
 }
 
-/** What OpenSSL makes of it: the point at infinity, for one, is a key until somebody asks for its coordinates. */
+/** The key as OpenSSL re-exports it. The point at infinity, for example, fails only when its coordinates are read. */
 const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
   Result.try({
     try: () => {
@@ -79,14 +79,14 @@ const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
     Result.flatMap(({ key, problem }) => (problem === undefined ? Result.succeed(key) : Result.fail(problem)))
   )
 
-/** The one way to write this key: no explicit curve parameters, no compressed point, nothing after it. */
+/** The canonical encoding: no explicit curve parameters, no compressed point, nothing after it. */
 const canonical = (key: KeyObject): Buffer =>
   createPublicKey({ key: key.export({ format: "jwk" }), format: "jwk" }).export({
     format: "der",
     type: "spki"
   })
 
-/** The key of a PEM, or what would be right instead. */
+/** The key of a PEM, or a message that says what would be right. */
 const fromPem = (pem: string): Result.Result<KeyObject, string> => {
   if (pem.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
   const base64 = onePem.exec(pem)?.[1]?.replaceAll(/\s/g, "")
@@ -104,7 +104,7 @@ const fromPem = (pem: string): Result.Result<KeyObject, string> => {
   )
 }
 
-/** A key that verifies by the one algorithm that its type stands for. */
+/** A key, with the one algorithm of its type. */
 export const assertionKey = (key: KeyObject): AssertionKey =>
   key.asymmetricKeyType === "ec"
     ? {
@@ -131,10 +131,10 @@ const JwkHeader = Schema.Struct({
 })
 const asHeader = Schema.decodeUnknownOption(JwkHeader)
 
-/** A private or symmetric key has been published by mistake, or is none of ours to verify with. */
+/** Members of private and symmetric keys, which nobody should publish. */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-/** The key of a JWK (RFC 7517) with its `kid`; none when it is not one to verify assertions with. */
+/** The key of a JWK (RFC 7517) with its `kid`; none when it cannot verify assertions. */
 const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; readonly key: AssertionKey }> => {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
   const header = asHeader(jwk)
@@ -158,7 +158,7 @@ const maxKeys = 20
 const KeySet = Schema.Struct({ keys: list(Schema.Record(Schema.String, Schema.Json), { maximum: maxKeys }) })
 const decode = Schema.decodeUnknownOption(KeySet)
 
-/** The keys of a key set (RFC 7517 5) that can verify assertions, by their `kid`. None when the document is no key set. A key that is not for this is left out; two with one `kid` both are. */
+/** The keys of a key set (RFC 7517 5) that can verify assertions, by their `kid`. None when the document is no key set. Other keys are left out, and so are two with the same `kid`. */
 export const readKeySet = (document: Uint8Array): Option.Option<ReadonlyMap<string, AssertionKey>> =>
   Option.flatMap(parseStrictJson(document), decode).pipe(
     Option.map(({ keys }) => {
@@ -185,7 +185,7 @@ const wrong = (...errors: ReadonlyArray<{ readonly path: string; readonly messag
     })
   )
 
-/** What a registration says about the agent's key: exactly one of `public_key` and `jwks_url`, or neither. */
+/** The key that a registration names: exactly one of `public_key` and `jwks_url`, or neither. */
 export const registeredKey = (
   sent: Registration,
   allow: { readonly ownMachine: boolean }

@@ -1,33 +1,33 @@
 /**
- * Which URLs and addresses of strangers may be asked at all. A URL is judged by its text alone, at registration and again
- * before every fetch; an address before it is connected to.
+ * Which URLs and addresses that strangers name may be fetched. A URL is checked by its text, at registration and before
+ * every fetch; an address is checked before the connection.
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from "node:net"
 
 const maxUrl = 2048
 const securePorts: ReadonlySet<string> = new Set(["", "8443"])
-/** Names that mean this machine or its network wherever they are asked for (RFC 6761, RFC 6762, RFC 8375). */
+/** Names of this machine or its network (RFC 6761, RFC 6762, RFC 8375). */
 const localName =
   /(^|\.)(localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa|test|invalid|onion)$/
 const loopbackHosts: ReadonlySet<string> = new Set(["127.0.0.1", "[::1]", "localhost"])
 
-/** The address that a URL's host spells out, if it is one. */
+/** The address in a URL's host, if it is a literal one. */
 export const literalAddress = (hostname: string): string | undefined => {
   const bare = hostname.replace(/^\[|\]$/g, "")
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** Whether this is a key set of the developer's own machine, which is only looked at when we serve nobody else. */
+/** Whether this is a key set on the developer's own machine, allowed only where the service listens on loopback. */
 export const isOwnMachine = (url: URL): boolean => loopbackHosts.has(url.hostname)
 
-/** What is wrong with a `jwks_url`, if anything. `ownMachine`: whether key sets on this very machine are allowed. */
+/** The fault of a `jwks_url`, if any. `ownMachine`: whether key sets on this machine are allowed. */
 export const jwksUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
   if (text.length > maxUrl) return `Expected a URL of at most ${maxUrl} characters`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return "Expected an absolute https URL"
   if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
   if (text.includes("#")) return "Expected a URL without a fragment"
-  // Odd spellings (0x7f.1, %31, a dot at the end, a backslash, upper case) are how filters are fooled.
+  // Odd spellings (0x7f.1, %31, a dot at the end, a backslash, upper case) fool filters.
   if (url.href !== text && url.href !== `${text}/`)
     return `Expected the URL as it is normally written: ${url.href.slice(0, 200)}`
   if (allow.ownMachine && isOwnMachine(url) && (url.protocol === "http:" || url.protocol === "https:"))
@@ -42,7 +42,7 @@ export const jwksUrlFault = (text: string, allow: { readonly ownMachine: boolean
     : undefined
 }
 
-/** What the IANA special-purpose registry keeps from the global internet. */
+/** The IANA special-purpose registry: addresses that are not global. */
 const reservedV4 = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -64,10 +64,10 @@ const reservedV4 = [
   ["240.0.0.0", 4]
 ] as const
 
-/** Global unicast; so neither mapped IPv4 (::ffff:0:0/96) nor NAT64 (64:ff9b::/96) nor anything local is in it. */
+/** Global unicast, which excludes mapped IPv4 (::ffff:0:0/96), NAT64 (64:ff9b::/96) and everything local. */
 const globalV6 = ["2000::", 3] as const
 
-/** Within global unicast: protocol assignments with Teredo, documentation, 6to4 (which carries an IPv4 address). */
+/** Excluded within it: protocol assignments with Teredo, documentation, 6to4 (which carries an IPv4 address). */
 const reservedV6 = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -82,7 +82,7 @@ for (const [network, prefix] of reservedV6) reserved.addSubnet(network, prefix, 
 const global = new BlockList()
 global.addSubnet(...globalV6, "ipv6")
 
-/** Whether an IP address, without a zone, is one of the global internet. */
+/** Whether an IP address, without a zone, is global. */
 export const isPublicAddress = (address: string): boolean => {
   if (isIPv4(address)) return !reserved.check(address, "ipv4")
   return isIPv6(address) && global.check(address, "ipv6") && !reserved.check(address, "ipv6")

@@ -1,11 +1,11 @@
-/** How one mail leaves the house: by SMTP, or as a file. */
+/** Sends one mail by SMTP, or writes it as a file. */
 import { DateTime, Effect, FileSystem, Layer, Path, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import type { SendMailOptions } from "nodemailer"
 import { DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
 import type { Message, Sender } from "../../services/Mailer.ts"
 
-/** How a message is written down. Addresses are objects and the envelope is said: in a text, a comma would make two recipients of one. */
+/** The message for nodemailer. Addresses are objects and the envelope is explicit, since a comma in a text makes two recipients. */
 const composed = (message: Message, sender: Sender): SendMailOptions => ({
   from: { ...sender },
   to: { name: "", address: message.to },
@@ -28,7 +28,7 @@ const composed = (message: Message, sender: Sender): SendMailOptions => ({
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** A server that does not answer must not hold up the mails behind it; in milliseconds. */
+/** Limits in milliseconds, so that a silent server does not hold up other mails. */
 const timeouts = {
   dnsTimeout: 5000,
   connectionTimeout: 5000,
@@ -36,7 +36,7 @@ const timeouts = {
   socketTimeout: 10_000
 }
 
-/** Steps at which the server judges this mail; what it says before is about us, and ours to put right. */
+/** The commands that judge this mail. A rejection before them concerns our login, which the operator can mend. */
 const aboutTheMail: ReadonlySet<unknown> = new Set(["RCPT TO", "DATA"])
 
 /** RFC 5321 4.2.1: replies from 500 on are final. */
@@ -78,8 +78,7 @@ export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender
 const notWritten = (error: unknown) => new DeliveryFailed({ reason: reasonOf(error), permanent: false })
 
 /**
- * The text as it is instead of as it would travel: people open these files in an editor, where a link that is broken
- * into lines would be of no use.
+ * The text unencoded: people open these files in an editor, where a link must not be broken into lines.
  */
 const readable = (composed: string, text: string): string => {
   const headers = composed.slice(0, composed.indexOf("\n\n"))
@@ -102,7 +101,7 @@ export const files = (options: { readonly directory: string; readonly sender: Se
           })
           if (!Buffer.isBuffer(bytes)) return yield* notWritten("the mail was not written into memory")
           const file = path.join(options.directory, `${message.id}.eml`)
-          // Links in it are secrets. Written aside, so that whoever watches the folder sees whole mails only.
+          // Its links are secrets. Written aside, so that a reader of the folder sees complete mails only.
           yield* Effect.gen(function* () {
             yield* fs.makeDirectory(options.directory, { recursive: true, mode: 0o700 })
             yield* fs.writeFileString(`${file}.part`, readable(bytes.toString(), message.text), {

@@ -1,11 +1,11 @@
-/** What mails say. Plain text, with nothing of an agent's own in it but its name, made harmless. */
+/** The texts of mails: plain text, in which only its sanitised name is an agent's own. */
 import { DateTime } from "effect"
 
 const maxName = 60
 
 /**
- * An agent's name as it may stand in a mail to somebody who never asked for one: letters, digits and spaces, so that
- * it is never a link, an address or a line of its own.
+ * An agent's name for mails that nobody asked for: letters, digits and spaces, so that it is never a link, an address or
+ * a line of its own.
  */
 export const printableName = (name: string): string => {
   const words = name
@@ -15,7 +15,7 @@ export const printableName = (name: string): string => {
   return Array.from(words).slice(0, maxName).join("").trim() || "without a name"
 }
 
-/** For humans: to the minute, in UTC. */
+/** To the minute, in UTC. */
 const moment = (instant: DateTime.Utc): string =>
   `${DateTime.formatIso(instant).slice(0, 16).replace("T", " ")} UTC`
 
@@ -26,7 +26,7 @@ interface Text {
 
 const width = 72
 
-/** In lines as plain text has them; a link stays in one piece. */
+/** Wraps lines, never within a link. */
 const wrapped = (paragraph: string): string =>
   paragraph.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, "g"), "$1\n")
 
@@ -49,11 +49,11 @@ export const signInText = (mail: {
 export interface AboutAgent {
   readonly baseUrl: string
   readonly agentName: string
-  /** Shows the agent, and claims it. */
+  /** Opens the page that claims the agent. */
   readonly link: string
   readonly expiresAt: DateTime.Utc
   readonly provisionalUntil: DateTime.Utc
-  /** Ends all such mail. */
+  /** Ends such mails. */
   readonly notMine: string
 }
 

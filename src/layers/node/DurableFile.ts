@@ -1,16 +1,16 @@
-/** Files that are there whole or not at all, also after a power failure. */
+/** Files that are written completely or not at all, also across a power failure. */
 import { randomBytes } from "node:crypto"
 import { dirname } from "node:path"
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
 
-/** Waits until a file, or the names in a directory, are on disk. A rename is only once its directory is. */
+/** Syncs a file, or a directory: a rename is durable only once its directory is synced. */
 export const sync = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   const file = yield* fs.open(path, { flag: "r" })
   yield* file.sync
 }, Effect.scoped)
 
-/** Only the owner may read it. The temporary name is opened exclusively, so a planted symbolic link is refused. */
+/** Readable by the owner only. The temporary file is opened exclusively, which rejects a planted symbolic link. */
 export const writePrivate = Effect.fnUntraced(function* (path: string, content: string) {
   const fs = yield* FileSystem.FileSystem
   const temporary = `${path}.${randomBytes(6).toString("hex")}`
@@ -22,8 +22,8 @@ export const writePrivate = Effect.fnUntraced(function* (path: string, content: 
 }, Effect.scoped)
 
 /**
- * The secret kept under `name`, made when there is none. `given` wins, and is not written down.
- * A file is created whole or not at all: written aside, then linked to its name, so that two starts agree on one.
+ * The secret in the file `name`, made if there is none. `given` wins and is not stored. The file is written aside and
+ * linked to its name, so that it is never partial and two starts agree on one.
  */
 export const secretFile = Effect.fn("secretFile")(function* (
   directory: string,

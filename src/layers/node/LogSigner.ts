@@ -1,7 +1,6 @@
 /**
- * The log's key as a file in the data directory, where none is set, and beside it the last tree head that was signed,
- * as the text of its checkpoint. Nothing is read or written before the log is kept: an instance that only serves
- * requests needs neither.
+ * The log's key, a file in the data directory unless a setting gives it, and beside it the last signed tree head, as the
+ * text of its checkpoint. An instance that only serves requests reads and writes neither.
  */
 import { randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -14,7 +13,7 @@ import { writePrivate } from "./DurableFile.ts"
 
 export const layer = (options: {
   readonly directory: string
-  /** Where they are set; the current one is a file otherwise. */
+  /** The keys of the settings; without one the current key is a file. */
   readonly current: Option.Option<KeyObject>
   readonly previous: Option.Option<KeyObject>
 }) =>
@@ -31,7 +30,7 @@ export const layer = (options: {
       const unusable = (what: string) => (error: { readonly message: string }) =>
         new SignerUnusable({ message: `${what}: ${error.message}` })
 
-      /** Made whole or not at all, and linked to its name, so that two starts agree on one. */
+      /** Written aside and linked to its name, so that it is never partial and two starts agree on one. */
       const made = Effect.gen(function* () {
         const aside = `${keyFile}.${randomBytes(6).toString("hex")}`
         yield* fs.makeDirectory(options.directory, { recursive: true })

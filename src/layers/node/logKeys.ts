@@ -1,6 +1,6 @@
 /**
- * The keys of the public log: Ed25519 in PKCS#8, as PEM or as the base64 of it on one line, which is what
- * `openssl genpkey -algorithm ed25519` makes.
+ * Keys of the public log: Ed25519 in PKCS#8, as PEM or its base64 on one line, as `openssl genpkey -algorithm ed25519`
+ * makes them.
  */
 import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -8,7 +8,7 @@ import { Option } from "effect"
 import type { LogKeys } from "../../services/LogSigner.ts"
 import { rawPublicKey, signNote, verifierKey } from "../crypto/signedNote.ts"
 
-/** `previous` goes on signing beside `current`. */
+/** `previous` signs beside `current`. */
 export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>): LogKeys => ({
   verifierKey: (origin) => verifierKey(origin, rawPublicKey(current)),
   previousVerifierKey: (origin) => Option.map(previous, (key) => verifierKey(origin, rawPublicKey(key))),
@@ -16,7 +16,7 @@ export const logKeys = (current: KeyObject, previous: Option.Option<KeyObject>):
     [current, ...Option.toArray(previous)].map((key) => signNote(text, origin, key)).join("")
 })
 
-/** The key that a text holds; nothing when it holds none of this kind. */
+/** The key in a text; none when it holds no such key. */
 export const parseLogKey = (text: string): Option.Option<KeyObject> => {
   const base64 = text.replaceAll(/-----(BEGIN|END) PRIVATE KEY-----|\s|\\n/g, "")
   return Option.filter(

@@ -8,15 +8,15 @@ import { Settings } from "../../services/Settings.ts"
 export interface ProviderSettings {
   readonly issuer: URL
   readonly clientId: string
-  /** None for a public client, which PKCE alone protects. */
+  /** None for a public client. */
   readonly clientSecret: Option.Option<Redacted.Redacted>
 }
 
-/** How long a person may take at the provider. */
+/** How long a sign-in at the provider may take. */
 const signInTtl = Duration.minutes(10)
 const requestTimeoutSeconds = 5
 
-/** What the browser keeps. It is its own: whoever changes it only spoils a sign-in of theirs. */
+/** The state in the browser's cookie. Changing it only spoils one's own sign-in. */
 const PendingSignIn = Schema.fromJsonString(
   Schema.Struct({
     state: Schema.String,
@@ -27,7 +27,7 @@ const PendingSignIn = Schema.fromJsonString(
   })
 )
 
-/** Failures that are the provider's or the network's, by the library's codes. */
+/** The library's codes for failures of the provider or the network. */
 const providerFaults: ReadonlySet<unknown> = new Set([
   undefined,
   "OAUTH_TIMEOUT",
@@ -48,7 +48,7 @@ const unavailable = () =>
 
 const rejected = (detail: string) => new SignInRejected({ detail })
 
-/** The provider's refusal of us, or of the code we were given. */
+/** The provider rejects our client, or the code. */
 const ofTokenEndpoint = (error: openid.ResponseBodyError) =>
   error.error === "invalid_grant"
     ? rejected("This sign-in was already finished, or took too long: begin again.")
@@ -63,14 +63,14 @@ const failureOf = (error: unknown): ProviderUnavailable | SignInRejected => {
   if (error instanceof openid.AuthorizationResponseError) return ofCallback(error)
   if (error instanceof openid.ResponseBodyError) return ofTokenEndpoint(error)
   if (error instanceof openid.ClientError && providerFaults.has(error.code)) return unavailable()
-  // A connection that failed is fetch's own error; the library's complaints of what it was given have a code.
+  // A failed connection is fetch's own error; the library's errors about its arguments have a code.
   if (error instanceof TypeError && !Predicate.hasProperty(error, "code")) return unavailable()
   return rejected("The identity provider's answer does not belong to a sign-in of this browser: begin again.")
 }
 
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly cause: unknown }> {}
 
-/** Runs a step of the library. Its errors carry codes and tokens, so only what went wrong is logged, not with what. */
+/** Runs a step of the library. Its errors hold codes and tokens, so only their kind is logged. */
 const step = <A>(run: () => Promise<A>) =>
   Effect.tryPromise({ try: run, catch: (cause) => new StepFailed({ cause }) }).pipe(
     Effect.tapError(({ cause }) =>
@@ -85,7 +85,7 @@ const step = <A>(run: () => Promise<A>) =>
     Effect.mapError(({ cause }) => failureOf(cause))
   )
 
-/** Basic, which OAuth asks every provider to take, unless this one says that it does not. */
+/** Basic, which OAuth requires of every provider, unless its metadata excludes it. */
 const clientAuthentication = ({ clientSecret }: ProviderSettings): openid.ClientAuth => {
   if (Option.isNone(clientSecret)) return openid.None()
   const secret = Redacted.value(clientSecret.value)
@@ -101,12 +101,12 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
   const { baseUrl } = yield* Settings
   const redirectUri = `${baseUrl}/sign-in/oidc/callback`
 
-  // At the first sign-in rather than at the start, which must not depend on somebody else's server.
+  // Discovered at the first sign-in: the start must not depend on another server.
   const [configuration, forget] = yield* Effect.cachedInvalidateWithTTL(
     step(() =>
       openid.discovery(settings.issuer, settings.clientId, undefined, clientAuthentication(settings), {
         timeout: requestTimeoutSeconds,
-        // The settings take http on loopback only.
+        // The setting allows http on loopback only.
         execute: settings.issuer.protocol === "http:" ? [openid.allowInsecureRequests] : []
       })
     ),
@@ -137,7 +137,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
     return { redirectTo: redirectTo.href, pending: Buffer.from(pending).toString("base64url"), expiresAt }
   })
 
-  /** Many providers tell the address only when asked with the access token. */
+  /** Many providers give the e-mail address only at the userinfo endpoint. */
   const emailOf = Effect.fnUntraced(function* (
     config: openid.Configuration,
     tokens: openid.TokenEndpointResponse,
@@ -162,7 +162,7 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
       return yield* rejected("This sign-in took longer than ten minutes: begin again.")
     }
     const config = yield* discovered
-    // The library takes the redirect URI from here: it must be the configured one, whatever Host the request named.
+    // The library takes the redirect URI from this URL: it must be the configured one, whatever the Host header says.
     const cameBackTo = new URL(`${redirectUri}?${answer.toString()}`)
     const tokens = yield* step(() =>
       openid.authorizationCodeGrant(config, cameBackTo, {
@@ -193,6 +193,6 @@ const none = IdentityProvider.of({
   finish: () => notConfigured
 })
 
-/** With no settings, a provider that offers nothing and refuses everything. */
+/** Without settings, a provider that is not offered and rejects every sign-in. */
 export const layer = (settings: Option.Option<ProviderSettings>) =>
   Layer.effect(IdentityProvider, Option.match(settings, { onNone: () => Effect.succeed(none), onSome: make }))

@@ -1,6 +1,6 @@
 /**
- * First prints by FRED's API. Every vintage of an observation is asked for, and the earliest is the first print; where
- * the value is a change, it is computed within that vintage, since the office computed it from what was known then.
+ * First prints from FRED's API: the earliest of all vintages of an observation. A change is computed within that vintage,
+ * as the statistical office computed it.
  */
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { MacroSource } from "../../services/MacroSource.ts"
@@ -10,12 +10,12 @@ import { makeRecorder } from "./recordingFetch.ts"
 import { makeCare } from "./venue.ts"
 
 const address = "https://api.stlouisfed.org/fred/series/observations"
-/** In FRED's API: until today. */
+/** FRED's word for "until today". */
 const endOfTime = "9999-12-31"
 
 const Day = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))
 
-/** A value is a decimal, or a point where there is none. */
+/** A decimal, or a point where there is no value. */
 const Observations = Schema.fromJsonString(
   Schema.Struct({
     observations: Schema.Array(Schema.Struct({ realtime_start: Day, date: Day, value: Schema.String }))
@@ -35,7 +35,7 @@ class Rejected extends Error {
 const failed = (error: unknown) =>
   new SourceFailed({
     reason: error instanceof Rejected ? `fred: ${error.message}` : "fred: it cannot be reached",
-    // Asking again does not help with a wrong key or an unknown series.
+    // A wrong key or an unknown series is not retried.
     kind: error instanceof Rejected && error.status < 429 ? "unknown" : "unavailable"
   })
 
@@ -71,7 +71,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
     const observation = observationOf(period)
     if (series === undefined || observation === undefined) return Option.none()
     const asked = { series_id: series.id, observation_start: observation, observation_end: observation }
-    // Nothing is published before its period begins, so no vintage is cut off.
+    // Nothing is published before its period begins, so this excludes no vintage.
     const vintages = yield* care(
       observations({ ...asked, realtime_start: observation, realtime_end: endOfTime })
     )
@@ -106,7 +106,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
 
 export const layer = (key: Redacted.Redacted) => Layer.effect(MacroSource, make(key))
 
-/** The FRED series of a value, and how it is computed and rounded, as the office that publishes it does. */
+/** The FRED series of a value, and how its office computes and rounds it. */
 
 interface Series {
   readonly id: string
@@ -142,7 +142,7 @@ const known: Readonly<Record<string, Readonly<Record<string, Series>>>> = {
   GDP: { "% annualised": { id: "A191RL1Q225SBEA", units: "lin", decimals: 1 } }
 }
 
-/** Nothing where the unit is not one of these: a value is proposed, never guessed. */
+/** None for other units: a value is never guessed. */
 const seriesOf = (asset: string, unit: string | null): Series | undefined => known[asset]?.[unit ?? ""]
 
 /** The first day of a period: `2026-03` or `2026-Q1`. */

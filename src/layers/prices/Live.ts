@@ -1,4 +1,4 @@
-/** Prices of today's markets: crypto from spot exchanges, one after the other, the rest from Yahoo's charts. */
+/** Live prices: crypto from spot exchanges, one after the other, the rest from Yahoo's charts. */
 import { DateTime, Duration, Effect, Layer, Result } from "effect"
 import type { Candle } from "../../services/Prices.ts"
 import { PriceSource, SourceFailed } from "../../services/PriceSource.ts"
@@ -18,7 +18,7 @@ const crypto: ReadonlyArray<Feed> = ["BTC", "ETH"].map((asset) => ({
   lag: Duration.zero
 }))
 
-/** Futures exchanges let vendors show prices 10 minutes late, the Intercontinental Exchange 15. */
+/** Vendors show prices of futures exchanges 10 minutes late, those of the Intercontinental Exchange 15. */
 const vendorLag = Duration.minutes(15)
 
 const others: ReadonlyArray<Feed> = Object.keys(yahooSymbols).map((asset) => ({
@@ -36,8 +36,8 @@ const hoursOf = ({ from, until }: Window): ReadonlyArray<number> => {
 }
 
 /**
- * The candles of a window. In a market that never closes, each venue is asked for the hours that the venues before it do not
- * have; elsewhere a missing hour was not traded.
+ * The candles of a window. In a market that never closes, each venue is asked for the hours that earlier venues lack;
+ * elsewhere a missing hour was not traded.
  */
 const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed: Feed, window: Window) {
   const readings: Array<Reading> = []

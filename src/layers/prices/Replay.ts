@@ -1,6 +1,6 @@
 /**
- * Recorded prices, played for ever. A recording of n whole weeks is repeated every n weeks, so every moment has a price,
- * on its weekday and at its hour, and always the same one: a restart shows what was shown before.
+ * Recorded prices, repeated for ever. A recording of n whole weeks is repeated every n weeks, so every moment has the
+ * price of its weekday and hour, and the same one after a restart.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Duration, Effect, FileSystem, Layer, Path, Schema } from "effect"
@@ -21,7 +21,7 @@ const HourRow = Schema.Struct({
   close: Schema.FiniteFromString
 })
 
-/** Of a day only the close is recorded: its candle is flat. */
+/** Daily recordings have the close only, so their candles are flat. */
 const DayRow = Schema.Struct({ date: Schema.DateTimeUtcFromString, close: Schema.FiniteFromString })
 
 const decodeHours = Schema.decodeUnknownEffect(Schema.Array(HourRow))
@@ -33,12 +33,12 @@ interface Recording {
   readonly candles: ReadonlyMap<number, Candle>
   /** The open time of the first candle. */
   readonly first: number
-  /** How long a round is. */
+  /** The length of one round. */
   readonly period: number
   readonly payloadHash: Uint8Array
 }
 
-/** Loaded only here: a service without recordings does not wait for it. */
+/** Imported here, so that a service without recordings does not load it. */
 const parser = Effect.promise(() => import("csv-parse/sync"))
 
 const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text: string) {
@@ -54,7 +54,7 @@ const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text:
   )
 })
 
-/** A recording with so large a share of its candles is of a market that does not close. */
+/** A recording with at least this share of its hours is of a market that never closes. */
 const nearlyAll = 0.99
 
 const recordingOf = (
@@ -83,7 +83,7 @@ const recordingOf = (
   return { feed, candles: byTime, first, period, payloadHash: new Uint8Array(hash.digest()) }
 }
 
-/** The candles of a window, each with the time at which it is played. */
+/** The candles of a window, each with its time in the replay. */
 const played = ({ candles, feed, first, period }: Recording, { from, until }: Window) => {
   const step = stepOf[feed.interval]
   const begin = Math.ceil(DateTime.toEpochMillis(from) / step) * step
@@ -137,7 +137,7 @@ const load = Effect.fnUntraced(function* (directory: string) {
   )
 })
 
-/** The files of a folder, of any number of assets: `ASSET-1h-*.csv` and `ASSET-1d-*.csv`. */
+/** The files of a folder: `ASSET-1h-*.csv` and `ASSET-1d-*.csv`. */
 export const layer = (directory: string) =>
   Layer.effect(
     PriceSource,

@@ -1,4 +1,4 @@
-/** Spot exchanges, asked through ccxt, which is loaded only here: it takes half a second and 70 MB. */
+/** Spot exchanges by ccxt, which is imported lazily: it is slow to load and takes much memory. */
 import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed, PriceSourceUnusable } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
@@ -8,13 +8,13 @@ import { makeRecorder } from "./recordingFetch.ts"
 import { makeCare, usableCandles } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 
-/** The most that all of them answer at once. */
+/** The largest page that all of them answer. */
 const pageSize = 300
-/** A window of a year. */
+/** Pages of a window of a year. */
 const maxPages = 30
 const hour = 3_600_000
 
-/** What is used of an exchange of ccxt. */
+/** The part of a ccxt exchange that is used. */
 interface Exchange {
   fetchImplementation: unknown
   readonly has: Record<string, unknown>
@@ -31,7 +31,7 @@ const isClass = (value: unknown): value is new (config: object) => Exchange => t
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Without the address that was asked: where a reason is read, it says nothing. */
+/** Removes the URL, which says nothing to the reader of a reason. */
 const reasonOf = (error: unknown): string =>
   messageOf(error)
     .replaceAll(/https?:\/\/\S+/g, "")
@@ -63,7 +63,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
       return yield* unusable("is no exchange that ccxt knows")
     }
     const recorder = yield* makeRecorder(exchange)
-    // The recorder keeps the distance between requests. Without a key, nothing of currencies is needed.
+    // `recordingFetch` paces requests. Without a key, currencies are not needed.
     const client = new Class({ enableRateLimit: false, options: { fetchMarkets: { types: ["spot"] } } })
     client.has["fetchCurrencies"] = false
     if (client.has["fetchOHLCV"] !== true) return yield* unusable("has no candles")
@@ -93,7 +93,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
         since = last + hour
       }
       const candles = usableCandles(rows.map(asCandle), window)
-      // These markets never close: an answer without one candle is no evidence that there was none.
+      // These markets never close, so an answer without any candle is a failure.
       if (candles.length === 0) {
         return yield* new SourceFailed({
           reason: `${exchange} shows no candle of ${symbol}`,
@@ -112,7 +112,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
       name: exchange,
       read: (asset, window) =>
         care(ask(`${asset}/${quote}`, window)).pipe(
-          // A symbol may have been listed since the markets were looked up.
+          // The symbol may have been listed after the markets were loaded.
           Effect.tapError(({ kind }) =>
             Effect.sync(() => {
               if (kind === "unknown") areMarketsKnown = false

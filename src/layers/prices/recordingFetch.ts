@@ -1,32 +1,32 @@
 /**
- * All requests of price sources go through this `fetch`. It follows no redirect, limits the size of answers, is aborted with
- * the effect that asked, and hashes the bodies.
+ * The `fetch` of price sources: it follows no redirect, limits the size of answers, is aborted with its effect, and hashes
+ * the bodies.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Duration, Effect } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 
-/** Lists of all markets of an exchange have some megabytes. */
+/** An exchange's list of markets has some megabytes. */
 const maxBytes = 32 * 1024 * 1024
 
 const timeout = Duration.seconds(20)
-/** Between two requests to one place: the slowest exchange asks for it, and there is one an hour of most of them. */
+/** The pause between two requests to one source, which the slowest exchange demands. */
 const spacing = Duration.toMillis(Duration.seconds(1))
 
-/** How bytes leave the machine; tests lead them to a server of their own. */
+/** The underlying `fetch`; tests replace it. */
 export class Outbound extends Context.Reference<typeof globalThis.fetch>("auspex/layers/prices/Outbound", {
   defaultValue: () => globalThis.fetch
 }) {}
 
 export interface Recorded<A> {
   readonly value: A
-  /** SHA-256 of all bodies, in the order of their arrival. */
+  /** One hash over all bodies, in order of arrival. */
   readonly payloadHash: Uint8Array
 }
 
 export interface Recorder {
   readonly fetch: typeof globalThis.fetch
-  /** What was asked through `fetch`: one call at a time, with a pause before the next, and not for ever. */
+  /** Runs calls one at a time, with a pause between them and a time limit. */
   readonly during: <A>(
     ask: () => Promise<A>,
     failed: (error: unknown) => SourceFailed
@@ -46,7 +46,7 @@ const bodyOf = async (response: Response): Promise<Uint8Array<ArrayBuffer>> => {
 
 const withoutBody = new Set([204, 205, 304])
 
-/** `inspect` may throw at an answer before the client sees it. */
+/** `inspect` may reject an answer before the client sees it. */
 export const makeRecorder = Effect.fnUntraced(function* (
   name: string,
   inspect: (status: number, body: Uint8Array) => void = () => {}

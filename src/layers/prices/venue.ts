@@ -1,4 +1,4 @@
-/** A place that candles are asked of, and the care with which it is asked. */
+/** A source of candles, behind retries and a circuit breaker. */
 import { DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
 import type { Semaphore } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -13,7 +13,7 @@ export interface Venue {
 
 const firstPause = Duration.seconds(1)
 const retries = 2
-/** A place that failed so many times in a row, retries included, is left alone for a while. */
+/** Failures in a row, retries included, that open the circuit breaker. */
 const failuresInARow = 3
 const restFor = Duration.minutes(1)
 const maxRest = Duration.minutes(10)
@@ -26,7 +26,7 @@ const restless = CircuitBreaker.make({
   maxOpenDuration: maxRest
 }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
 
-/** Retries and a circuit breaker around a place that is asked one thing at a time. */
+/** Retries and a circuit breaker around a venue that serves one call at a time. */
 export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaphore.Semaphore) {
   const breaker = yield* restless
   return <A>(ask: Effect.Effect<A, SourceFailed>): Effect.Effect<A, SourceFailed> =>
@@ -62,8 +62,8 @@ const decodeCandle = Schema.decodeUnknownOption(Schema.toType(Candle))
 const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
 
 /**
- * The usable candles of an answer: whole hours that begin on the hour and lie in the window. An hour that the answer has with
- * two values is dropped, and asked for again.
+ * The usable candles of an answer: whole hours that begin on the hour and lie in the window. An hour with two different
+ * values is dropped and fetched again.
  */
 export const usableCandles = (
   answered: ReadonlyArray<unknown>,

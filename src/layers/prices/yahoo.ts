@@ -1,4 +1,4 @@
-/** Futures and the dollar index, by Yahoo's charts through yahoo-finance2, which is loaded only here. */
+/** Futures and the dollar index from Yahoo's charts, by yahoo-finance2, which is imported lazily. */
 import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
@@ -20,12 +20,12 @@ export const yahooSymbols: Readonly<Record<string, string>> = {
 
 const firstBrace = 0x7b
 
-/** The library prints the addresses of answers that are no JSON; they end here instead. */
+/** Silences the library, which prints the URLs of answers that are no JSON. */
 const inspect = (status: number, body: Uint8Array) => {
   if (status >= 400 && body[0] !== firstBrace) throw new Error(`it answered ${status}`)
 }
 
-/** Yahoo's own word for a symbol that it does not have, or does not have any more. */
+/** Yahoo's error for an unknown or delisted symbol. */
 const isUnknownSymbol = (message: string): boolean => /no data found|delisted|not found/i.test(message)
 
 const failed = (error: unknown) => {
@@ -71,7 +71,7 @@ export const makeYahoo = Effect.gen(function* () {
         }),
       failed
     )
-    // Hours without a trade are there with nulls.
+    // Hours without a trade have nulls.
     const candles = usableCandles(
       value.quotes.map(({ close, date, high, low, open }) => ({
         time: DateTime.makeUnsafe(date),

@@ -1,4 +1,4 @@
-/** Stripe Checkout by the `stripe` library, which signs nothing of ours and checks every signature of Stripe's. */
+/** Stripe Checkout by the `stripe` library, which verifies every signature of Stripe's. */
 import { Clock, Effect, Layer, Option, Predicate, Redacted, DateTime, Schema } from "effect"
 import type Stripe from "stripe"
 import {
@@ -20,10 +20,10 @@ export interface StripeSettings {
 }
 
 const requestTimeoutMillis = 10_000
-/** How far the time of a signed message may lie from now, the default of Stripe's libraries. */
+/** The tolerated age of a signed message, the default of Stripe's libraries. */
 const toleranceSeconds = 300
 
-/** Whether a message says that it was signed after this second. The library checks the age alone. */
+/** Whether a message was signed in the future, which the library does not check. */
 const isSignedAfter = (signature: string, seconds: number): boolean =>
   signature.split(",").some((part) => part.startsWith("t=") && Number.parseInt(part.slice(2), 10) > seconds)
 
@@ -32,7 +32,7 @@ const unavailable = () =>
     detail: "The payment provider cannot be reached just now, so nothing was bought: try again shortly."
   })
 
-/** The error without the request, which the library's errors carry. */
+/** The error without the request that the library's errors hold. */
 const aboutError = (error: unknown) => {
   const said = (name: string, otherwise = "none") =>
     Predicate.hasProperty(error, name) ? String(error[name] ?? otherwise) : otherwise
@@ -55,7 +55,7 @@ const sessionOf = (
   baseUrl: string
 ): Stripe.Checkout.SessionCreateParams => {
   const { credits, price } = purchase.package
-  // On the payment too, because Stripe copies it to the charge that refunds tell of.
+  // On the payment too: Stripe copies it to the charge, which events of refunds hold.
   const metadata = { auspex_purchase: purchase.purchaseId }
   return {
     mode: "payment",
@@ -72,7 +72,7 @@ const sessionOf = (
         }
       }
     ],
-    // In another currency the amount would be another than the one that was recorded.
+    // The recorded amount is in this currency.
     adaptive_pricing: { enabled: false },
     success_url: baseUrl + creditPage(purchase.purchaseId),
     cancel_url: baseUrl + creditPage(),
@@ -82,12 +82,12 @@ const sessionOf = (
 
 const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   const { baseUrl } = yield* Settings
-  // Imported late: the library is large, and most instances sell nothing.
+  // Imported lazily: the library is large, and most instances sell nothing.
   const { default: Library } = yield* Effect.promise(() => import("stripe"))
   const { api } = settings
   const stripe = new Library(Redacted.value(settings.secretKey), {
     host: api.hostname,
-    // Of https the library knows the port by itself.
+    // The library knows the port of https.
     ...(api.port !== "" && { port: Number(api.port) }),
     protocol: api.protocol === "https:" ? "https" : "http",
     timeout: requestTimeoutMillis,
@@ -129,7 +129,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
         )
       ),
       Effect.catchIf(
-        // Of another account, or of its test mode.
+        // A session of another account, or of its test mode.
         ({ status }) => status === "404",
         () => Effect.succeed(null)
       ),
@@ -170,7 +170,7 @@ const make = Effect.fnUntraced(function* (settings: StripeSettings) {
   })
 })
 
-/** With no settings nothing is sold. */
+/** Without settings nothing is sold. */
 export const layer = (settings: Option.Option<StripeSettings>) =>
   Layer.effect(
     PaymentProvider,
@@ -188,7 +188,7 @@ const Envelope = Schema.Struct({
 
 const amount = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 const metadata = Schema.optional(Schema.NullOr(Schema.Record(Schema.String, Schema.String)))
-/** An object where the endpoint is set to expand it. */
+/** An object where the endpoint expands it. */
 const paymentIntent = Schema.optional(
   Schema.NullOr(Schema.Union([Schema.String, Schema.Struct({ id: Schema.String })]))
 )
@@ -202,7 +202,7 @@ const Session = Schema.Struct({
   metadata
 })
 
-/** A session as the API answers it. */
+/** A Checkout session. */
 const CheckoutState = Schema.Struct({
   ...Session.fields,
   status: Schema.NullOr(Schema.String),
@@ -226,7 +226,7 @@ const Dispute = Schema.Struct({
 
 type Reading = Pick<PaymentEvent, "kind" | "purchaseId" | "sessionId" | "paymentId" | "money">
 
-/** The purchase in the metadata. A Stripe account may sell other things, too. */
+/** The purchase in the metadata. The account may sell other things, too. */
 const purchaseIn = (marks: typeof metadata.Type): PurchaseId | null => {
   const id = marks?.["auspex_purchase"] ?? ""
   return isUuid(id) ? PurchaseId.make(id) : null
@@ -271,7 +271,7 @@ const reader = <A>(schema: Schema.ConstraintDecoder<A>, read: (value: A) => Read
   return (object: unknown) => Effect.map(decode(object), read)
 }
 
-/** With a bank transfer a session is complete before the money has come. */
+/** With a bank transfer a session is complete before it is paid. */
 const completed = ({ payment_status }: typeof Session.Type) =>
   payment_status === "unpaid" ? ("processing" as const) : ("paid" as const)
 
@@ -317,7 +317,7 @@ const readers = new Map([
 
 const decodeEnvelope = Schema.decodeUnknownEffect(Envelope)
 
-/** The payment event in an event of Stripe's; none where its type or its subject is not ours. */
+/** The payment event in a Stripe event; none where its type or subject is not ours. */
 const paymentEventOf = Effect.fnUntraced(
   function* (event: unknown) {
     const { created, data, id, type } = yield* decodeEnvelope(event)
@@ -341,7 +341,7 @@ const paymentEventOf = Effect.fnUntraced(
 const decodeCheckout = Schema.decodeUnknownEffect(CheckoutState)
 const instantOf = (seconds: number) => DateTime.makeUnsafe(seconds * 1000)
 
-/** The payment event that a checkout has come to; none while it is open, is not ours, or cannot be decoded. */
+/** The payment event of a checkout; none while it is open, is not ours, or cannot be decoded. */
 const checkoutEventOf = Effect.fnUntraced(
   function* (asked: unknown) {
     const session = yield* decodeCheckout(asked)
@@ -349,7 +349,7 @@ const checkoutEventOf = Effect.fnUntraced(
     const isOver = status === "complete" || status === "expired"
     if (!isOver || purchaseIn(session.metadata) === null) return Option.none<PaymentEvent>()
     const kind = status === "expired" ? "expired" : completed(session)
-    // Stripe does not say since when. A checkout that waits for its money has its creation time, so any later message counts.
+    // Stripe does not say since when. A checkout that waits for its payment has its creation time, so any later message counts.
     const happenedAt =
       kind === "paid" ? yield* DateTime.now : instantOf(kind === "expired" ? expires_at : created)
     const eventId = `asked:${session.id}:${kind}`

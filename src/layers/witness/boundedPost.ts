@@ -1,16 +1,16 @@
 /**
- * Posts a few bytes to a place that the operator has named, and reads the few bytes of its answer: without redirects,
- * in little time, and never more than asked for, because that place is somebody else's.
+ * Posts a few bytes to a third party that the operator named and reads its answer, without redirects and with bounds on
+ * time and bytes.
  */
 import { Data, Duration, Effect, Option, Predicate, Stream } from "effect"
 import type { ByteSize } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
 import type { HttpClientError, HttpClientResponse } from "effect/http"
 
-/** Why there is no answer that can be used, in words that stay the same while the cause does. */
+/** Why there is no usable answer, in the same words while the cause is the same. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly reason: string
-  /** What the other asks to wait before it is tried again. */
+  /** The answer's Retry-After. */
   readonly retryAfter?: Duration.Duration
 }> {}
 
@@ -18,7 +18,7 @@ export interface Posted {
   readonly url: string
   readonly contentType: string
   readonly body: Uint8Array
-  /** Statuses whose answer is read; any other is a failure. */
+  /** The statuses whose body is read; any other is a failure. */
   readonly statuses: ReadonlyArray<number>
   readonly maxBytes: ByteSize.Input
   readonly patience: Duration.Duration
@@ -26,14 +26,14 @@ export interface Posted {
 
 export interface Reply {
   readonly status: number
-  /** Lower case, without parameters. */
+  /** The media type in lower case, without parameters. */
   readonly contentType: string
   readonly body: Uint8Array<ArrayBuffer>
 }
 
 export type Post = (posted: Posted) => Effect.Effect<Reply, ExchangeFailed>
 
-/** The system's word for it, which a failed fetch keeps two causes down. */
+/** The system's error code, which a failed fetch holds two causes down. */
 const codeOf = (cause: unknown): string | undefined => {
   if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string") return cause.code
   return Predicate.hasProperty(cause, "cause") ? codeOf(cause.cause) : undefined
@@ -79,7 +79,7 @@ export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
 
   const post: Post = (posted) =>
     receive(posted).pipe(
-      // Ends the exchange, whatever is still on its way.
+      // Aborts what is still in flight.
       Effect.scoped,
       Effect.timeoutOrElse({
         duration: posted.patience,

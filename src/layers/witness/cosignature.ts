@@ -1,6 +1,6 @@
 /**
- * Witnesses: the one call of c2sp.org/tlog-witness (here is a checkpoint, and the proof that the log has only grown), and
- * the timestamped Ed25519 cosignature of c2sp.org/tlog-cosignature that it answers with.
+ * Witnesses: the call of c2sp.org/tlog-witness, which submits a checkpoint with a consistency proof, and the timestamped
+ * Ed25519 cosignature of c2sp.org/tlog-cosignature that it answers.
  */
 import { verify } from "node:crypto"
 import { Duration, Effect, Option, Result } from "effect"
@@ -15,24 +15,24 @@ export const cosignatureType = 0x04
 const signatureLength = 64
 const timeLength = 8
 
-/** Reads the verifier key of a witness; nothing when it is not one. */
+/** Parses the verifier key of a witness. */
 export const parseWitnessKey = (text: string): Option.Option<Verifier> =>
   Option.filter(parseVerifierKey(text), ({ type }) => type === cosignatureType)
 
 export interface Cosignature {
-  /** As it stands under the note, with its newline. */
+  /** The signature line, with its newline. */
   readonly line: string
-  /** When the witness says that this was the largest tree it knew, in seconds since 1970. */
+  /** The witness's time of signing, in seconds since 1970. */
   readonly seconds: bigint
 }
 
-/** What is signed: two lines, then the note's text. */
+/** The signed bytes: two lines, then the note's text. */
 export const cosignedMessage = (seconds: bigint, text: string): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`, "utf8")
 
 /**
- * The witness's cosignature of a note's text among signature lines, or why there is none. Those of other keys are passed
- * over; one of this key that is wrong refuses them all, as the specification of signed notes says.
+ * The witness's cosignature of a note's text among signature lines, or why there is none. Lines of other keys are ignored;
+ * an invalid one of this key invalidates all, as the specification of signed notes says.
  */
 export const cosignatureOf = (
   witness: Verifier,
@@ -70,13 +70,13 @@ export interface Witness {
 }
 
 export interface Submission {
-  /** The tree that the witness cosigned last; 0 when it has none, or when that is not known. */
+  /** The size of the tree that the witness cosigned last; 0 when there is none or it is unknown. */
   readonly oldSize: number
-  /** From the old tree to the checkpoint's, RFC 6962 section 2.1.2; empty from an empty tree and from the same one. */
+  /** The consistency proof (RFC 6962, 2.1.2); empty from an empty tree or from the same one. */
   readonly proof: ReadonlyArray<Uint8Array>
   /** The signed note. */
   readonly note: string
-  /** What of it is signed. */
+  /** The signed text of it. */
   readonly text: string
 }
 
@@ -85,7 +85,7 @@ const treeSize = (text: string): number | undefined => {
   return Number.isSafeInteger(size) ? size : undefined
 }
 
-/** `OldSize`: the witness cosigned another tree last than the submission says. */
+/** `OldSize`: the witness last cosigned another tree than the submission says. */
 export type WitnessAnswer =
   | { readonly _tag: "Cosigned"; readonly cosignature: Cosignature }
   | { readonly _tag: "OldSize"; readonly size: number }

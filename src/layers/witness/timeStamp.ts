@@ -1,4 +1,4 @@
-/** RFC 3161 time stamps: the question whether this hash was there, asked over HTTP, and whether an answer is one to it. */
+/** RFC 3161 time stamps over HTTP: requests, and whether a reply answers one. */
 import { id_signedData, SignedData } from "@peculiar/asn1-cms"
 import { AsnConvert, OctetString } from "@peculiar/asn1-schema"
 import {
@@ -16,15 +16,15 @@ import type { Post } from "./boundedPost.ts"
 
 const sha256Identifier = "2.16.840.1.101.3.4.2.1"
 
-/** What a time stamp is asked for, and what its answer must repeat. */
+/** What a request says, and its reply must repeat. */
 export interface Question {
-  /** SHA-256 of what is stamped. */
+  /** SHA-256 of the stamped text. */
   readonly hash: Uint8Array
-  /** Tells the answer from an older one. */
+  /** Tells the reply from an older one. */
   readonly nonce: Uint8Array
 }
 
-/** A nonce of random bytes: as an integer it is positive and has no leading zeros, so it comes back as these bytes. */
+/** A random nonce that is a positive integer without leading zeros, so that its DER has the same bytes. */
 export const nonceOf = (random: Uint8Array): Uint8Array => {
   const [first = 0, ...rest] = random
   return Uint8Array.of((first & 0x3f) | 0x40, ...rest)
@@ -32,7 +32,7 @@ export const nonceOf = (random: Uint8Array): Uint8Array => {
 
 const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
-/** The request, with the authority's certificates wanted in the answer: it is then checked without asking for them. */
+/** The request. It asks for the authority's certificates in the reply, so that the stamp can be verified alone. */
 export const timeStampQuery = ({ hash, nonce }: Question): Uint8Array =>
   new Uint8Array(
     AsnConvert.serialize(
@@ -50,7 +50,7 @@ export const timeStampQuery = ({ hash, nonce }: Question): Uint8Array =>
 const same = (bytes: ArrayBuffer | undefined, wanted: Uint8Array): boolean =>
   bytes !== undefined && Buffer.from(bytes).equals(wanted)
 
-/** What the authority has signed, of a token as RFC 3161 section 2.4.2 has it. */
+/** The signed content of a token (RFC 3161, 2.4.2). */
 const stampOf = (content: ArrayBuffer) => {
   const { certificates, encapContentInfo } = AsnConvert.parse(content, SignedData)
   const signed = encapContentInfo.eContent?.single?.buffer
@@ -78,8 +78,8 @@ const faultOf = (reply: Uint8Array, { hash, nonce }: Question): string | undefin
 }
 
 /**
- * Why a reply is no answer to the question, if so. Whether the authority is to be believed is for those to say who rely
- * on the stamp: they check its signature, and choose whose certificates they trust.
+ * Why a reply does not answer the request, if so. The authority's signature is for relying parties to check, who choose
+ * whose certificates they trust.
  */
 export const timeStampFault = (reply: Uint8Array, question: Question): Option.Option<string> =>
   Result.try(() => faultOf(reply, question)).pipe(
@@ -89,11 +89,11 @@ export const timeStampFault = (reply: Uint8Array, question: Question): Option.Op
     })
   )
 
-/** A token with a chain of certificates is a tenth of it. */
+/** Ten times a token with a chain of certificates. */
 const maxBytes = "64 KiB"
 const patience = Duration.seconds(20)
 
-/** The reply as it came: an answer to this very question. */
+/** The reply's bytes, which answer this request. */
 export const askTimeStamp = Effect.fnUntraced(function* (
   post: Post,
   url: string,
