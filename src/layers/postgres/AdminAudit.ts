@@ -6,7 +6,7 @@ import { Cursors } from "../../services/domain/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
-/** A request for credit is whole in it, however its reason is escaped: the ledger's check reads it. */
+/** Long enough for a whole request for credit, which the ledger's check reads. */
 const maxBody = 16_000
 
 const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
@@ -37,7 +37,7 @@ const make = Effect.gen(function* () {
   const logHead: AdminAudit["Service"]["logHead"] = transaction(sql)(
     Effect.gen(function* () {
       const now = yield* DateTime.now
-      // Whoever asks at once waits for this row, and finds nothing new.
+      // A concurrent call waits for this row and finds nothing new.
       const head = yield* headRow(sql`
           update audit_head set logged = count where logged < count returning count::float8 as count, hash`)
       if (Option.isNone(head)) return
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
         from audit_log
         left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
        ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
-       -- By the column: "id" alone would be the text that is selected, which no index has.
+       -- The column, not the selected text "id", which has no index.
        order by audit_log.id desc
        limit ${limit}`)
     return cut(rows, (last) => last.id)

@@ -25,7 +25,7 @@ const connections = 2
 const make = Effect.fnUntraced(function* (connection: PgClient.PgPoolConfig) {
   const sql = yield* SqlClient.SqlClient
   const client = yield* PgClient.make({ ...connection, maxConnections: connections })
-  /** Long transactions take turns, so that one connection is always free for the log. */
+  /** Long transactions take turns, so that one connection stays free for the log. */
   const turns = yield* Semaphore.make(connections - 1)
 
   const own = <A, E, R>(work: Effect.Effect<A, E, R>) =>
@@ -42,6 +42,6 @@ const make = Effect.fnUntraced(function* (connection: PgClient.PgPoolConfig) {
   })
 })
 
-/** Beside the ordinary client of the same database. */
+/** The background client beside the ordinary one. */
 export const layer = (connection: PgClient.PgPoolConfig) =>
   Layer.effect(BackgroundClient, make(connection)).pipe(Layer.provide(Reactivity.layer))

@@ -1,6 +1,5 @@
 /**
- * The connection pool and the schema. Sessions have time limits, so that no statement and no forgotten transaction
- * holds anything up for long.
+ * The connection pool and the schema. Sessions have time limits for statements and idle transactions.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
@@ -10,29 +9,27 @@ import * as BackgroundClient from "./BackgroundClient.ts"
 import { migrations } from "./schema/index.ts"
 import { grantTo } from "./schema/privileges.ts"
 
-/** The database cannot be used as it is: it is newer than this program, or serves another site. */
+/** The database cannot be used: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
 
-/** More connections of one process only queue inside PostgreSQL. */
+/** More connections would only queue inside PostgreSQL. */
 const poolSize = 18
 
 /**
- * Our statements find their rows by index whatever they are asked for, so one plan serves all values, and planning anew
- * each time took longer than the statement itself. What reads half a table asks for `force_custom_plan` in its
- * transaction.
+ * Our statements find rows by index for any values, so one generic plan serves, and planning would take longer than the
+ * statement. What reads half a table sets `force_custom_plan` in its transaction.
  */
 export const planCacheMode = "force_generic_plan"
 
 /**
- * A bitmap reads everything that meets a condition before the first row comes. A page of a list wants the first rows in
- * the order of its index, however many more there are, which a plan for all values cannot know. Nor does it know that a
- * range of the log is short, and would have what takes a millisecond compiled first.
+ * A bitmap scan reads all matching rows before the first one, while a page of a list wants the first rows in index order,
+ * which a generic plan cannot know. Nor does it know that a range of the log is short, and would compile the statement (JIT).
  */
 export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off", jit: "off" }
 
 /**
- * Spans name the server by what is given beside the URL, and would say "localhost" of every other. What needs more reading than
- * this is left to the client alone.
+ * Spans take the server's name from options beside the URL, and say "localhost" without them. URLs of other forms are left
+ * to the client.
  */
 const serverOf = (url: Redacted.Redacted) => {
   const { hostname = "", pathname = "", port = "", search = "" } = URL.parse(Redacted.value(url)) ?? {}
@@ -62,8 +59,8 @@ const connectionTo = (url: Redacted.Redacted) => ({
 })
 
 /**
- * Background statements read ten rows or a million, so each execution is planned for its values. Those of the log may take
- * longer than a request waits.
+ * Background statements read ten rows or a million, so each execution is planned for its values. They may take longer than
+ * a request waits.
  */
 const backgroundParameters = {
   ...sessionParameters,
@@ -80,7 +77,7 @@ export const client = (url: Redacted.Redacted) => {
   )
 }
 
-/** Any fixed number: whoever holds this advisory lock migrates, the others wait and find nothing left to do. */
+/** The advisory lock for migrating; any fixed number. */
 const migrationLock = 4_280_771_001n
 
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
@@ -92,7 +89,7 @@ const tooNew = (id: number) =>
     message: `The database has migration ${id}, this program knows ${latestMigration}: start the newer program.`
   })
 
-/** Nothing was released before the baseline: a schema that began with another migration is not ours to go on with. */
+/** A schema that began with another migration is not one of ours. */
 const refuseUnreleased = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [table] = yield* sql`select to_regclass('effect_sql_migrations') is not null`.values
@@ -136,7 +133,7 @@ export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runs
   )
 })
 
-/** How a role stands to the tables of this database. */
+/** The rights of a role on the tables. */
 const RoleRow = Schema.Struct({
   role: Schema.String,
   owner: Schema.NullOr(Schema.String),
@@ -160,7 +157,7 @@ const currentRole = Effect.gen(function* () {
   return found
 })
 
-/** One connection of the owner, who migrates for the role that runs, if that is another. */
+/** One connection as the owner, who migrates for the running role if that is another. */
 const migrateAsOwner = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
   site: Site,
@@ -187,7 +184,7 @@ const migrateAsOwner = Effect.fnUntraced(function* (
   )
 })
 
-/** Whoever does not migrate finds everything migrated, for its site, and may use it. */
+/** Without the owner's URL: checks that the schema is up to date, is of this site, and may be used. */
 const check = Effect.fnUntraced(function* (site: Site) {
   const sql = yield* SqlClient.SqlClient
   const { owner, owns, reads, role } = yield* currentRole
@@ -223,7 +220,7 @@ const prepare = Effect.fn("Database.prepare")(function* (
   site: Site
 ) {
   const { mayMake, owner, owns, role } = yield* currentRole
-  // Nothing is taken from the owner, whoever migrates.
+  // The owner keeps its rights, whoever migrates.
   if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)
   else if (owns || (owner === null && mayMake)) yield* migrate(site)
   yield* check(site)

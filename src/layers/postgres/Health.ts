@@ -8,7 +8,7 @@ import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/PriceIngestion.ts"
 import { findOne } from "./sql.ts"
 
-/** Seconds of drift above which stamps and the database's own records would tell different stories. */
+/** Tolerated seconds between the program's clock and the database's. */
 const maxDrift = 2
 
 const driftGauge = Metric.gauge("clock_drift_seconds", {
@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
 
   const measureClockDrift = Effect.gen(function* () {
     const before = yield* Clock.currentTimeMillis
-    // The one place that asks the database for its time: to compare it, never to stamp with it.
+    // The one place that reads the database's time, to compare it only.
     const { millis } = yield* serverTime(
       sql`select extract(epoch from clock_timestamp())::float8 * 1000 as millis`
     )
@@ -82,7 +82,7 @@ const make = Effect.gen(function* () {
     Effect.catchDefect(() => unreachable("cannot be reached"))
   )
 
-  /** Shared for a second: many probe, and each would cost the database the same statements. */
+  /** Cached for a second, since many probe it. */
   const cachedState = yield* Effect.cachedWithTTL(
     Effect.flatMap(databaseState, (database) =>
       Effect.map(logFault(database.stalled), (logProblem) => ({ ...database, logProblem }))

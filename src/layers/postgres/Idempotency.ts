@@ -22,13 +22,13 @@ const make = Effect.gen(function* () {
   const storedRow = findOption(StoredRow)
   const lock = findOne(Lock)
 
-  /** Within a transaction, which holds the key until it has committed what the request does. */
+  /** Runs within a transaction, which holds the key until the request's work is committed. */
   const answered = Effect.fnUntraced(function* <E, R>(
     { agentId, fingerprint, key }: IdempotentRequest,
     answer: Effect.Effect<StoredAnswer, E, R>
   ) {
     const now = yield* DateTime.now
-    // Two keys that share a hash only get in each other's way: the primary key decides.
+    // Two keys with one hash only wait for each other: the primary key decides.
     const { locked } = yield* lock(sql`
       select pg_try_advisory_xact_lock(hashtextextended(${`idempotency ${agentId ?? "administrators"} ${key}`}, 0)) as locked`)
     if (!locked) {

@@ -9,12 +9,12 @@ import { execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20
 const maxConcurrent = 5
-/** Longer than a batch takes when every mail of it runs into its time limit. */
+/** Longer than a batch in which every mail times out. */
 const lease = Duration.minutes(3)
 const timeout = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
 const maxPause = Duration.hours(1)
-/** How long a row that was sent or given up is kept, for whoever looks for a mail that did not arrive. */
+/** How long rows of sent and failed mails are kept, for those who look for a lost mail. */
 const retention = Duration.days(7)
 const maxError = 500
 
@@ -68,7 +68,7 @@ const make = Effect.gen(function* () {
       values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(now)})`)
   })
 
-  /** Takes mails for as long as the lease lasts. The attempt is counted here, so that a mail that kills us runs out. */
+  /** Leases mails. Attempts are counted here, so that a mail that crashes the process runs out of them. */
   const leaseDue = Effect.fnUntraced(function* () {
     const now = yield* DateTime.now
     return yield* leasedRows(sql`
@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at`)
-    // Asked twice a second, mostly in vain: a trace of it would tell nobody anything.
+    // Not traced: it runs twice a second, mostly without a result.
   }, Effect.withTracerEnabled(false))
 
   const deliver = Effect.fnUntraced(function* (mail: Leased) {
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
 
   const record = Effect.fnUntraced(function* (mail: Leased, failure: Option.Option<DeliveryFailed>) {
     const now = yield* DateTime.now
-    // Whose lease has run out meanwhile has nothing to say any more.
+    // A result after the end of the lease is dropped.
     const ours = sql`id = ${mail.id}::uuid and attempts = ${mail.attempts} and sent_at is null and failed_at is null`
     if (Option.isNone(failure)) {
       yield* execute(

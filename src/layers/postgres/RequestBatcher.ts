@@ -43,13 +43,13 @@ type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Request.Entry<Item<In, Out>>>
 
 const maxInFlight = 2
 
-/** Several times what a statement takes where PostgreSQL is near. */
+/** Several times the duration of a statement. */
 const usualMaxWait = "10 millis"
 
-/** What one item of a batch may have waited for in vain. */
+/** Failures that one item of a batch may cause. */
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
 
-/** The database is away for the whole batch: each alone would wait for it once more. */
+/** Whether the database is away, so that trying items alone is useless. */
 const isAway = (failure: Cause.Cause<never>): boolean =>
   storeUnavailableIn(failure).some(
     ({ cause }) => !(SqlError.isSqlError(cause) && waits.has(cause.reason._tag))
@@ -72,8 +72,8 @@ const cut = <In, Out>(
 }
 
 /**
- * A function that answers one item, by batches. What fails in company is tried alone, so that it fails nobody else. A
- * caller that is in a transaction is served alone, within it.
+ * A function that answers one item, by batches. The items of a batch that fails are tried alone, so that one fails no
+ * other. A caller in a transaction is served alone, within it.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, Out>) {
   const sql = yield* SqlClient.SqlClient
@@ -105,11 +105,11 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait),
     slots.withPermit(Effect.void)
   )
-  /** What arrives at this moment, and until nothing is in flight or the first has waited long enough, goes together. */
+  /** Collects what arrives until nothing is in flight or the first item has waited long enough. */
   const gathered = Effect.yieldNow.pipe(
     Effect.andThen(idle),
     Effect.flatMap((free) => (Option.isSome(free) ? Effect.void : waited)),
-    // A database does not wait by a clock of ours.
+    // Real time, not a test's clock.
     Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
   )
   const resolver = RequestResolver.make<Item<In, Out>>((entries) =>

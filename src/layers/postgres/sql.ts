@@ -10,7 +10,7 @@ import { StoreUnavailable } from "../../services/domain/errors.ts"
 
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
 
-/** What passes by itself: the database is away, or busy for longer than a statement may wait. */
+/** Transient errors: the database is away, or busy for longer than a statement may wait. */
 const transient: ReadonlySet<string> = new Set([
   "ConnectionError",
   "LockTimeoutError",
@@ -19,7 +19,7 @@ const transient: ReadonlySet<string> = new Set([
   "SerializationError"
 ])
 
-/** What the client leaves unclassified: the server is shut down, crashes or starts (57P), or has no room left (53). */
+/** Transient errors that the client leaves unclassified: the server shuts down, crashes or starts (57P), or lacks resources (53). */
 const transientStates = /^(57P|53)/
 
 const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
@@ -27,7 +27,7 @@ const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
   reason.operation === "connect" ||
   (Predicate.hasProperty(reason.cause, "code") && transientStates.test(String(reason.cause.code)))
 
-/** An SQL failure as a defect: one that passes by itself is told apart, so that callers are asked to try again. */
+/** An SQL failure as a defect. Transient ones are marked, so that callers are asked to try again. */
 export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> =>
   Effect.die(passesByItself(error) ? new StoreUnavailable({ cause: error }) : error)
 
@@ -37,21 +37,21 @@ const diedOfSql = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined =
     .map(({ defect }) => defect)
     .find(SqlError.isSqlError)
 
-/** A transaction that loses its connection dies of its rollback, whatever it had failed with: that passes by itself too. */
+/** A transaction that loses its connection dies by its rollback, which is transient, too. */
 const rollbackDefect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.catchCause(effect, (cause) => {
     const error = diedOfSql(cause)
     return error === undefined ? Effect.failCause(cause) : sqlDefect(error)
   })
 
-/** Others were in the way by chance, nothing was done, and the next attempt usually succeeds. */
+/** Conflicts: nothing was done, and the next attempt usually succeeds. */
 const conflicts: ReadonlySet<string> = new Set(["DeadlockError", "SerializationError"])
 
 const maxRetries = 2
 
 /**
- * Whoever is left of a deadlock takes what it waited for meanwhile; at once it would often meet the same one again. The
- * database does not wait by a clock of ours.
+ * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. It is real time, since
+ * the database does not wait by a test's clock.
  */
 const pause = Random.nextIntBetween(10, 50).pipe(
   Effect.flatMap((millis) => Effect.sleep(millis)),
@@ -67,7 +67,7 @@ const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined 
   return errors.filter(SqlError.isSqlError).find(({ reason }) => conflicts.has(reason._tag))
 }
 
-/** Whether what runs is part of a transaction: PostgreSQL has ended that by the conflict, so it is tried again as a whole. */
+/** Whether a transaction is open: a conflict has ended it, so it is tried again as a whole. */
 const InTransaction = Context.Reference<boolean>("auspex/layers/postgres/InTransaction", {
   defaultValue: () => false
 })
@@ -93,8 +93,8 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
 
 /**
  * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict the
- * outermost transaction is run again, so its work does nothing that a rollback does not undo. What PostgreSQL refuses is a
- * defect.
+ * outermost transaction is run again, so its work must do nothing that a rollback does not undo. SQL failures are
+ * defects.
  */
 export const transaction =
   (sql: SqlClient.SqlClient) =>
@@ -140,7 +140,7 @@ export const execute = (statement: Statement.Statement<object>): Effect.Effect<v
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /**
- * A column of values as one array parameter, for `unnest`. The type is said, because an array of nulls does not show it;
+ * A column of values as one array parameter, for `unnest`. The type is explicit, because an array of nulls does not show it;
  * `numeric` takes decimal texts.
  */
 export const arrayParam = (type: ColumnType, values: ReadonlyArray<ColumnValue>) =>
@@ -149,7 +149,7 @@ export const arrayParam = (type: ColumnType, values: ReadonlyArray<ColumnValue>)
 type ColumnType = "uuid" | "text" | "bytea" | "numeric" | "bool" | "timestamptz" | "int4" | "int8"
 type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null
 
-/** Columns by their names: the type of each, and its value of an item. */
+/** Columns by name: the type, and the value of an item. */
 export type ColumnsOf<Item> = Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
 
 /**

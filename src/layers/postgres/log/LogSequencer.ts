@@ -39,7 +39,7 @@ const failures = Metric.counter("log_passes_failed_total", {
 
 const maxCounted = 100_000
 
-/** After so many failures in a row the last one is told. One that the next pass makes up for tells nobody anything. */
+/** Failures in a row before the last one is reported. A single one is made up for by the next pass. */
 const threshold = 3
 
 const maxReason = 200
@@ -49,7 +49,7 @@ interface Failures {
   readonly reason: string
 }
 
-/** What a failure was made of in the end: what PostgreSQL, or the socket, said. */
+/** The innermost cause of a failure: PostgreSQL's message, or the socket's. */
 const innermost = (error: unknown): unknown => {
   if (Predicate.hasProperty(error, "reason")) return innermost(error.reason)
   return Predicate.hasProperty(error, "cause") && error.cause !== undefined ? innermost(error.cause) : error
@@ -63,7 +63,7 @@ const reasonOf = (cause: Cause.Cause<unknown>): string => {
   return line.slice(0, maxReason)
 }
 
-/** Passes that fail again and again, which would otherwise be known to the log files alone. */
+/** Repeated failures of passes, for the health check. */
 const jobFailures = Effect.gen(function* () {
   const failed = yield* Ref.make<ReadonlyMap<string, Failures>>(new Map())
 
@@ -88,7 +88,7 @@ const jobFailures = Effect.gen(function* () {
       )
   }
 
-  /** What has failed several times without a success between, in words. */
+  /** What failed several times in a row, in words. */
   const lastFailure = Effect.map(Ref.get(failed), (passes) => {
     const worst = [...passes].find(([, { times }]) => times >= threshold)
     if (worst === undefined) return null
@@ -140,7 +140,7 @@ const make = Effect.gen(function* () {
   const { revealDue } = yield* makeRevealDue
   const { lastFailure, tracked } = yield* jobFailures
   const { stalled } = yield* watchProgress
-  /** What is kept in memory belongs to one pass at a time. */
+  /** One pass at a time: they share the tree in memory. */
   const turns = yield* Semaphore.make(1)
   const reason = yield* Ref.make<string | null>(null)
   const keyRow = findOption(Schema.Struct({ verifier_key: Schema.String }))
@@ -148,7 +148,7 @@ const make = Effect.gen(function* () {
     Schema.Struct({ pending: Schema.Int, signed_at: Schema.NullOr(Schema.DateTimeUtcFromDate) })
   )
 
-  /** Says it once, not every second. */
+  /** Logs a reason once, not every second. */
   const setReason = Effect.fnUntraced(function* (now: string | null) {
     const before = yield* Ref.getAndSet(reason, now)
     if (before === now) return
@@ -157,7 +157,7 @@ const make = Effect.gen(function* () {
       : Effect.logError("the public log is not signed").pipe(Effect.annotateLogs({ reason: now }))
   })
 
-  /** What keeps the log from being signed is no failure: a fault of the log is recorded for all replicas, the rest here. */
+  /** A log that cannot be signed is no failure of the pass: a fault is recorded for all replicas, any other reason here. */
   const refusing = <A>(effect: Effect.Effect<A, LogFault | SignerUnusable>, none: A) =>
     effect.pipe(
       Effect.catchTags({

@@ -18,14 +18,14 @@ import { inclusionProof } from "./proofs.ts"
 const Checkpoint = Schema.Struct({ note: Schema.String })
 const Key = Schema.Struct({ verifier_key: Schema.String })
 
-/** A commit that is looked up, and its place in the log, if it has one yet. */
+/** A commit and its index in the log, if it has one yet. */
 const CommitRow = Schema.Struct({
   challenge_id: ChallengeId,
   leaf_index: Schema.NullOr(Schema.Int),
   entry: Schema.NullOr(Schema.String)
 })
 
-/** An entry, and the tree that it is to be proved in; both are null until they are there. */
+/** An entry and the tree to prove it in; null until they exist. */
 const ProvedRow = Schema.Struct({
   leaf_index: Schema.NullOr(Schema.Int),
   entry: Schema.NullOr(Schema.String),
@@ -44,7 +44,7 @@ const Reveal = Schema.fromJsonString(Schema.Struct({ salt: Schema.String, body: 
 
 const commitShape = /^[0-9a-f]{64}$/i
 
-/** As the log's formats write it, and no longer than a double holds exactly. */
+/** A whole number as the log's formats write it, within what a double holds exactly. */
 const indexShape = /^(0|[1-9]\d{0,14})$/
 
 const unknownEntry = (leafIndex: string): NotFound =>
@@ -60,7 +60,7 @@ const unknownCommit = (commit: string): NotFound =>
 /** Seconds until a pending entry usually has its index. */
 const pause = 1
 
-/** Whether anybody asks again within seconds makes no difference to a log that stands still. */
+/** The Retry-After while the log stands still. */
 const pauseWhileStalled = 300
 
 /** C2SP tlog-proof: the extra data, the index, the audit path, and the checkpoint as it was signed. */
@@ -87,8 +87,7 @@ const Piece = Schema.Struct({
 
 /**
  * Tiles and entry bundles (C2SP tlog-tiles), each by one statement that reads at most 256 neighbours by their key. Only
- * what the newest published checkpoint covers is served. A tile that is still growing is served at any width it has
- * reached: it is the beginning of the full one.
+ * what the newest published checkpoint covers is served. A partial tile is served at any width it has reached.
  */
 const makeTiles = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -186,9 +185,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * The tree that entry `e` is proved in: the newest one that witnesses have signed, too, and that covers it, so that
-   * whoever trusts witnesses can check it; else the newest. There is one; the limit tells the planner, who takes a range of
-   * the log for a long one.
+   * The tree to prove entry `e` in: the newest one with cosignatures that covers it, for those who trust witnesses; else
+   * the newest. The limit tells the planner that there is one row.
    */
   const proofTree = sql`
     left join lateral (
@@ -227,7 +225,7 @@ const make = Effect.gen(function* () {
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })
 
-  /** The entry `e` of a commit: in the log, or pending, and then without an index. */
+  /** The entry `e` of a commit, without an index while it is pending. */
   const ofCommit = (commit: string) => sql`
     from (select challenge_id, index, entry from log_entries
            where type = 'prediction.commit' and commit = decode(${commit}, 'hex')

@@ -1,7 +1,7 @@
 /**
- * Taking checkpoints to witnesses and to the time stamp authority. A row for each says what it has attested and when it may
- * be asked again, so over all replicas one asks at a time, always about the newest checkpoint, and what fails is asked
- * less and less.
+ * Submits checkpoints to witnesses and to the time stamp authority. Each has a row with what it has attested and when it
+ * may be asked again: over all replicas one asks at a time, always about the newest checkpoint, and less often after each
+ * failure.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
@@ -18,22 +18,22 @@ import { askTimeStamp, nonceOf } from "../../witness/timeStamp.ts"
 import { execute, findAll, findOption, timestamp } from "../sql.ts"
 import { consistencyProof } from "./proofs.ts"
 
-/** How far a witness's clock may be ahead of ours. */
+/** The tolerated skew of a witness's clock. */
 const maxAhead = Duration.minutes(5)
-/** A time stamp is asked for so often. */
+/** How often a time stamp is requested. */
 const interval = Duration.hours(1)
 const nonceLength = 16
-/** A key has no spaces in its name, so no witness is called so. */
+/** A name with a space, which no witness can have. */
 const attestor = "time stamp authority"
 const maxListed = 1000
 
 const textOf = (note: string): string => Option.getOrThrow(parseNote(note)).text
 
-/** A replica that dies while it asks holds the attestor for so long: longer than an exchange may take. */
+/** How long a request holds the row, also of a replica that died: longer than an exchange may take. */
 const lease = Duration.minutes(1)
 const firstPause = Duration.seconds(5)
 const maxPause = Duration.minutes(10)
-/** Nobody outside makes us forget an attestor for longer. */
+/** The longest Retry-After that is honoured. */
 const maxWait = Duration.hours(1)
 
 const attempts = Metric.counter("log_attestations_total", {
@@ -49,10 +49,10 @@ const Turn = Schema.Struct({
   size: Schema.Int,
   note: Schema.String
 })
-/** What to ask it about, and what it said before. */
+/** The checkpoint to submit, and the state of the row. */
 export type Turn = typeof Turn.Type
 
-/** Twice as long after every failure, and as long as it asks for itself. */
+/** The delay doubles after every failure, and is at least its Retry-After. */
 const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFailed): Duration.Duration =>
   Duration.max(
     Duration.min(Duration.times(firstPause, 2 ** Math.min(failures, 10)), maxPause),
@@ -63,7 +63,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
   const turn = findOption(Turn)
 
-  /** The newest checkpoint, if it is to be asked about it now. Whoever gets it holds the attestor until it has answered. */
+  /** Claims the row and answers the newest checkpoint, if it is due. */
   const take = Effect.fnUntraced(function* () {
     const now = yield* DateTime.now
     return yield* turn(sql`
@@ -81,7 +81,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       )
       select t.size::float8 as attested, t.failures, t.failure, n.size::float8 as size, n.note
         from taken t cross join newest n`)
-    // Asked every second, mostly in vain: a trace of it would tell nobody anything.
+    // Not traced: it runs every second, mostly without a result.
   }, Effect.withTracerEnabled(false))
 
   const succeeded = Effect.fnUntraced(function* (taken: Turn, rest: Duration.Duration) {
@@ -113,7 +113,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
     }
   })
 
-  /** Takes the newest checkpoint to it, if it is time; after an answer it is left alone for `rest`. */
+  /** Submits the newest checkpoint if it is due; after an answer the next is due after `rest`. */
   const attend = (
     rest: Duration.Duration,
     ask: (taken: Turn) => Effect.Effect<void, ExchangeFailed>
@@ -145,7 +145,7 @@ const makeWitnesses = Effect.gen(function* () {
     return yield* addCheckpoint(post, witness, { note, text, oldSize, proof })
   })
 
-  /** The witness's answer; when it remembers another tree than we do, it is asked once more from there. */
+  /** The witness's answer. Where it remembers another tree than we do, it is asked once more from there. */
   const cosignature = Effect.fnUntraced(function* (witness: Witness, turn: Turn) {
     const first = yield* submit(witness, turn.attested, turn)
     if (first._tag === "Cosigned") return first.cosignature
@@ -169,7 +169,7 @@ const makeWitnesses = Effect.gen(function* () {
     if (DateTime.isGreaterThan(cosignedAt, DateTime.addDuration(now, maxAhead))) {
       return yield* new ExchangeFailed({ reason: "its clock is ahead of ours" })
     }
-    // Nothing is kept of a checkpoint that has been thinned out meanwhile.
+    // The checkpoint may have been thinned out meanwhile.
     yield* execute(sql`
       insert into log_cosignatures (size, witness, line, cosigned_at)
       select size, ${witness.verifier.name}, ${line}, ${timestamp(cosignedAt)}

@@ -1,6 +1,6 @@
 /**
- * Signing how far the log has grown, and what is checked before. The name of the log and the keys that sign it are kept in the
- * database: no setting changes them by accident.
+ * Signs checkpoints, and checks the log before. The log's name and keys are kept in the database, so that no setting
+ * changes them by accident.
  */
 import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { keyRotate } from "./entries.ts"
 import { checkpointText } from "../../crypto/signedNote.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
 
-/** Any fixed number: whoever holds this advisory lock names the log, or changes its key. */
+/** The advisory lock for naming the log and changing its key; any fixed number. */
 const keyLock = 4_280_771_003n
 
 const Origin = Schema.Struct({ origin: Schema.String })
@@ -31,7 +31,7 @@ const replacedRefusal = (own: string, newest: string) =>
     message: `The log is signed with the key ${newest}, which replaced ${own}, the key of this instance: a key that was replaced does not come back. Give this instance the newer key as AUSPEX_LOG_KEY.`
   })
 
-/** The key that signs, if it is that of this instance. */
+/** The newest key, if this instance has it. */
 const requireNewest = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: LogKeys,
@@ -44,8 +44,8 @@ const requireNewest = Effect.fnUntraced(function* (
 })
 
 /**
- * The log's origin. The first start fixes it, and its first key; a start with a new key beside the one that signs so
- * far changes the key, which is an entry of the log itself.
+ * The log's origin. The first start fixes it and the first key. A start with a new key beside the current one changes the
+ * key, which is an entry of the log.
  */
 const introduce = Effect.fn("LogSequencer.introduce")(function* (
   sql: SqlClient.SqlClient,
@@ -55,7 +55,7 @@ const introduce = Effect.fn("LogSequencer.introduce")(function* (
   const now = yield* DateTime.now
   const named = yield* findOption(Named)(sql`
     select origin, (select verifier_key from log_keys order by number desc limit 1) as newest from log_identity`)
-  // Most starts have nothing to change.
+  // Most starts change nothing.
   const isSettled = ({ newest, origin }: typeof Named.Type) =>
     newest !== null && !Option.contains(keys.previousVerifierKey(origin), newest)
   if (Option.exists(named, isSettled)) return Option.getOrThrow(named).origin
@@ -79,7 +79,7 @@ const introduce = Effect.fn("LogSequencer.introduce")(function* (
     const { number, verifier_key } = newest.value
     const replaces = Option.contains(keys.previousVerifierKey(origin), verifier_key)
     const [known] = yield* orDie(sql`select 1 from log_keys where verifier_key = ${own}`)
-    // A key that was replaced stays so: whoever trusts the newest must not see an older one come back.
+    // A replaced key never signs again: readers trust the newest.
     if (replaces && known === undefined) {
       yield* add(number + 1)
       yield* execute(sql`
@@ -102,7 +102,7 @@ type Heads = typeof Heads.Type
 
 const sameBytes = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0
 
-/** How long every checkpoint is kept. */
+/** The age from which checkpoints are thinned out. */
 const memory = Duration.days(1)
 
 export const makeCheckpoints = Effect.gen(function* () {
@@ -112,7 +112,7 @@ export const makeCheckpoints = Effect.gen(function* () {
   const settings = yield* Settings
   const headsRow = findOne(Heads)
   const keptRow = findOption(Schema.Struct({ is_kept: Schema.Boolean }))
-  /** There once the log was found in order. */
+  /** Present once the log was found in order. */
   const origin = yield* Ref.make(Option.none<string>())
 
   const heads = headsRow(sql`
@@ -122,7 +122,7 @@ export const makeCheckpoints = Effect.gen(function* () {
       from log_state s
       left join lateral (select size, root from log_checkpoints order by size desc limit 1) c on true`)
 
-  /** Compares the tree with everything that was signed, as far as the database and this instance know, and itself. */
+  /** Compares the stored tree with itself and with all that was signed, as far as the database and this instance know. */
   const examine = Effect.fnUntraced(function* (
     found: Heads,
     { origin, signed }: { readonly origin: string; readonly signed: Option.Option<TreeHead> }
@@ -142,7 +142,7 @@ export const makeCheckpoints = Effect.gen(function* () {
     const isSigned = Option.exists(published, (head) =>
       Option.exists(signed, (last) => last.size === head.size && sameBytes(last.root, head.root))
     )
-    // The first entries must still be those that were signed.
+    // The log must begin with the tree that was signed.
     const heads = [...Option.toArray(signed), ...(isSigned ? [] : Option.toArray(published))]
     const gone = heads.find((head) => head.size > size)
     if (gone !== undefined) {
@@ -150,7 +150,7 @@ export const makeCheckpoints = Effect.gen(function* () {
         message: `The log has ${size} entries, but ${gone.size} were signed: an older state of the database was restored, or entries are gone.`
       })
     }
-    // The newest one always stays, so a new one would only hide it.
+    // The newest checkpoint is never deleted; a new one would hide that.
     if (Option.isSome(signed) && Option.isNone(published)) {
       return yield* new LogFault({
         message: `${signed.value.size} entries were signed, and no checkpoint is kept: all of them are gone.`
@@ -165,13 +165,13 @@ export const makeCheckpoints = Effect.gen(function* () {
     ])
   })
 
-  /** Names the log where it has no name yet, and examines it; once it is found in order, only its origin is asked for. */
+  /** Names the log if it has no name yet, and examines it. Once it is in order, only the origin is read. */
   const verify = Effect.gen(function* () {
     const verified = yield* Ref.get(origin)
     if (Option.isSome(verified)) return verified.value
     const keys = yield* signer.keys
     const name = yield* introduce(sql, keys, settings.logOrigin)
-    // Before the heads: another process that has this directory may be signing, and the log is never behind what was
+    // Read before the heads: another process with this directory may be signing, and the log is never behind what was
     // signed earlier.
     const signed = yield* signer.lastSigned
     const found = yield* heads
@@ -182,7 +182,7 @@ export const makeCheckpoints = Effect.gen(function* () {
     return name
   })
 
-  /** Signs what the log has come to; the fault that keeps it from that is its failure. */
+  /** Signs the current tree, or fails by the fault that forbids it. */
   const publish = Effect.gen(function* () {
     const name = yield* verify
     const signed = yield* signer.lastSigned
@@ -206,10 +206,10 @@ export const makeCheckpoints = Effect.gen(function* () {
        where not exists (select 1 from log_checkpoints where size > ${BigInt(head.size)})
       on conflict do nothing`)
     if (found.published_size === null && Option.isNone(signed)) {
-      // The first of all: remembered without being kept, after a crash, it would pass for one that somebody has deleted.
+      // The first checkpoint is stored first: in the file alone, after a crash, it would look like one that was deleted.
       return yield* Effect.uninterruptible(Effect.andThen(kept, signer.rememberSigned(head)))
     }
-    // It is shown once it is remembered; that it is remembered and not kept takes a commit that fails.
+    // It is published once it is in the file. The file alone has it only if this commit fails.
     yield* transaction(sql)(Effect.andThen(kept, signer.rememberSigned(head)))
   }).pipe(Effect.tapError(() => Ref.set(origin, Option.none())))
 
@@ -217,7 +217,7 @@ export const makeCheckpoints = Effect.gen(function* () {
     const head = yield* signer.lastSigned
     if (Option.isNone(head)) return Option.none<Signed>()
     const { origin, size } = head.value
-    // What was signed for another log is said where the log is kept.
+    // `examine` reports what was signed for another log.
     const kept = yield* keptRow(sql`
       select exists (select from log_checkpoints where size >= ${BigInt(size)}::int8) as is_kept
         from log_identity where origin = ${origin}`)
@@ -225,9 +225,8 @@ export const makeCheckpoints = Effect.gen(function* () {
   })
 
   /**
-   * Of the checkpoints of an hour that is a day ago one stays: one with a time stamp rather than one with
-   * cosignatures, and one with cosignatures rather than another; of the same kind, the first. The newest of all stays,
-   * and the newest that has cosignatures, however old they are, and whatever has a time stamp: there is one an hour.
+   * Thins out checkpoints older than a day to one an hour: one with a time stamp if there is one, else one with
+   * cosignatures, else the first. It also keeps the newest, the newest with cosignatures, and all with time stamps.
    */
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now

@@ -1,8 +1,8 @@
 /**
- * The bytes of every type of entry of the log (docs/log-entries.md): canonical JSON, made once and then
- * stored, never made again from what a database thinks they say. Hashes are lower-case hexadecimal, times UTC with
- * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text is not in them, only its SHA-256. Those of
- * agents are made by triggers of the table `agents`.
+ * The bytes of every type of entry of the log (docs/log-entries.md): canonical JSON, composed once and
+ * stored. Hashes are lower-case hexadecimal, times UTC with
+ * milliseconds, decimals the text of PostgreSQL's `trim_scale`. Personal text appears as its SHA-256 only. Triggers
+ * of the table `agents` write the entries of agents.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
@@ -25,7 +25,7 @@ export const EntryType = Schema.Literals([
 ])
 export type EntryType = typeof EntryType.Type
 
-/** A time as a program has it, or as the text of a column, in which an audit sees what lies beyond milliseconds. */
+/** A time, or the text of a column, which shows an audit what lies beyond milliseconds. */
 export type Instant = DateTime.Utc | string
 
 /** The bytes of an entry. */
@@ -121,7 +121,7 @@ const createdMembers = (challenge: CreatedChallenge<Instant>) => ({
 export const challengeCreate = (challenge: CreatedChallenge<Instant>): Uint8Array =>
   encode("challenge.create", createdMembers(challenge))
 
-/** That somebody predicted: who and what stays hidden until the reveal. The statement that records predictions writes the same bytes. */
+/** A sealed prediction: who and what stay hidden until the reveal. The statement that records predictions writes the same bytes. */
 export const predictionCommit = (prediction: {
   readonly challenge_id: string
   readonly commit: Uint8Array
@@ -149,7 +149,7 @@ export const challengeClose = (closed: ClosedChallenge): Uint8Array =>
     root: hex(closed.root)
   })
 
-/** What was committed to at `commit_index`; `body` is the very text that was hashed. */
+/** Opens the commit at `commit_index`; `body` is the hashed text. */
 export const predictionReveal = (revealed: {
   readonly commit_index: number
   readonly body: string
@@ -161,7 +161,7 @@ export const predictionReveal = (revealed: {
     salt: hex(revealed.salt)
   })
 
-/** What came of the credit pool of a macro challenge. Amounts are credits, as decimals. */
+/** The settlement of a credit pool. Amounts are credits, as decimals. */
 export interface SettledPool {
   readonly outcome: string
   /** The bin that holds the value; null where there is no value. */
@@ -186,7 +186,7 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly result: string | null
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
-  /** The closing price, the value that was published, the count, or, of a barrier, the price nearest to its level. */
+  /** The closing price, the published value, the count, or the price nearest to a barrier's level. */
   readonly observation: string
   /** What numeric forecasts were scored with. */
   readonly reference_scale: string | null
@@ -195,7 +195,7 @@ interface SettlementVersion<Time extends Instant = DateTime.Utc> {
   readonly source: string
   readonly observed_at: Time
   readonly fetched_at: Time
-  /** SHA-256 of what the source answered, if that is kept. */
+  /** SHA-256 of the source's answer, if it is kept. */
   readonly raw_sha256: Uint8Array | null
   readonly settled_at: Time
   readonly scores: number
@@ -242,7 +242,7 @@ export interface Amended<Time extends Instant = DateTime.Utc> extends Settlement
   readonly reason: string
 }
 
-/** By what an administrator replaced a settlement, and the scores that its predictions have from then on. */
+/** The amendment of a settlement by an administrator, and the scores from then on. */
 export const amendment = (amended: Amended<Instant>): Uint8Array =>
   encode("amendment", {
     ...settledMembers(amended),
@@ -271,7 +271,7 @@ export const voided = (challenge: Voided<Instant>): Uint8Array =>
 export const keyRotate = (keys: { readonly old: string; readonly new: string }): Uint8Array =>
   encode("key.rotate", { new: keys.new, old: keys.old })
 
-/** How many links the chain of administrators' calls had by then, and the hash of the last: the calls themselves stay inside. */
+/** The length of the chain of administrators' calls, and the hash of the last: the calls themselves stay private. */
 export const adminAudit = (audit: {
   readonly count: number
   readonly head: Uint8Array

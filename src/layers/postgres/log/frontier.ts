@@ -1,13 +1,13 @@
 /**
- * The Merkle tree of RFC 6962 while it grows: leaves are prefixed with 0x00, nodes with 0x01, and of what is complete
- * only the right edge is kept, at most one hash a height.
+ * A growing Merkle tree of RFC 6962: leaves are prefixed with 0x00, nodes with 0x01. Only the right edge of complete
+ * subtrees is kept, at most one hash a height.
  */
 import { hash } from "node:crypto"
 
 const leafPrefix = Buffer.of(0x00)
 const nodePrefix = Buffer.of(0x01)
 
-/** In one call: half of what a hash of so few bytes costs is the object that takes them bit by bit. */
+/** In one call: an incremental hash object costs as much as the hash of so few bytes. */
 const sha256 = (...parts: ReadonlyArray<Uint8Array>): Buffer => hash("sha256", Buffer.concat(parts), "buffer")
 
 /** A tile is the subtree of this height: 256 hashes wide. */
@@ -29,8 +29,7 @@ export interface FullNode {
 }
 
 /**
- * How wide the last tile of a level is in a tree of this size: `floor(size / 256^level) mod 256` hashes, which begin at
- * `from`.
+ * The last, partial tile of a level in a tree of this size: `floor(size / 256^level) mod 256` hashes from `from` on.
  */
 export const partialTile = (
   size: number,
@@ -41,7 +40,7 @@ export const partialTile = (
   return { from: hashes - width, width }
 }
 
-/** The levels of tiles that a tree of this size has. */
+/** How many levels of tiles a tree of this size has. */
 export const levelsOf = (size: number): number => {
   let levels = 0
   for (let hashes = size; hashes >= 1; hashes /= tileWidth) levels += 1
@@ -78,7 +77,7 @@ export class Frontier {
     return this.#size
   }
 
-  /** Adds a leaf by its hash; the roots of the tiles that it completes, from the bottom, are the answer. */
+  /** Adds a leaf by its hash. Answers the roots of the tiles that it completes, from the bottom. */
   append(leaf: Buffer): ReadonlyArray<FullNode> {
     return this.#add(leaf, 0)
   }

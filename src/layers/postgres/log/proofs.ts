@@ -1,8 +1,8 @@
 /**
  * Merkle proofs of RFC 6962 from what is stored: entries, whose hashes are the leaves, and the roots of full tiles. A
- * proof is a list of ranges of leaves whose roots it holds; each falls into complete subtrees, each of which is made of
- * at most 128 neighbours on one level of tiles. All of them are read by one statement, hashed by the database where
- * they are entries, so that a proof takes a few hundred index rows however long the log is.
+ * proof is a list of ranges of leaves, whose roots it holds. Each range falls into complete subtrees of at most 128
+ * neighbours on one level of tiles. One statement reads all of them and hashes entries in the database, so a proof takes a
+ * few hundred index rows however long the log is.
  */
 import { Array as Arr, Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ export interface Range {
   readonly to: number
 }
 
-/** The largest power of two that `fits`. */
+/** The largest power of two for which `fits` holds. */
 const maxPower = (fits: (power: number) => boolean): number => {
   let power = 1
   while (fits(power * 2)) power *= 2
@@ -26,7 +26,7 @@ const maxPower = (fits: (power: number) => boolean): number => {
 /** Where RFC 6962 splits a tree: after the largest power of two that is smaller than its size. */
 const middleOf = ({ from, to }: Range): number => from + maxPower((power) => power < to - from)
 
-/** RFC 6962 2.1.1, PATH(index, D[from:to]): what the audit path holds the roots of, the leaf's sibling first. */
+/** RFC 6962 2.1.1, PATH(index, D[from:to]): the ranges of the audit path, the leaf's sibling first. */
 export const inclusionRanges = (index: number, tree: Range): ReadonlyArray<Range> => {
   if (tree.to - tree.from === 1) return []
   const middle = middleOf(tree)
@@ -37,7 +37,7 @@ export const inclusionRanges = (index: number, tree: Range): ReadonlyArray<Range
   return index < middle ? [...inclusionRanges(index, left), right] : [...inclusionRanges(index, right), left]
 }
 
-/** RFC 6962 2.1.2, SUBPROOF(oldSize, D[from:to]): the old tree's own root is known to whoever asks, so it is left out. */
+/** RFC 6962 2.1.2, SUBPROOF(oldSize, D[from:to]): without the old tree's own root, which the reader knows. */
 export const consistencyRanges = (oldSize: number, tree: Range): ReadonlyArray<Range> => {
   if (oldSize === tree.to) return tree.from === 0 ? [] : [tree]
   const middle = middleOf(tree)

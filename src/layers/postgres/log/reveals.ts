@@ -6,7 +6,7 @@ import { predictionReveal } from "./entries.ts"
 /** Predictions that one call reveals. */
 const chunk = 2000
 
-/** Reveals can wait and new commits should not, so none are added to a backlog of this size. */
+/** No reveals are added to a backlog of this size, so that new commits need not wait. */
 const maxPending = 10_000
 
 const Due = Schema.Struct({
@@ -18,16 +18,16 @@ const Due = Schema.Struct({
 const Sealed = Schema.Struct({
   agent_id: Schema.String,
   revision: Schema.Int,
-  /** Null for what is not in the log, which only an audit can explain. */
+  /** Null for a commit that is not in the log, which only an audit can explain. */
   commit_index: Schema.NullOr(Schema.Int),
   salt: Schema.Uint8Array,
   body: Schema.String
 })
 
 /**
- * Adds the reveals of some predictions of one challenge that the log has closed and whose deadline has passed to the outbox,
- * and answers how many: 0 when none is due, other replicas are at all that are, or the backlog is long. A chunk is
- * one transaction, so a prediction is revealed once, whoever is killed and starts again.
+ * Adds reveals to the outbox: a chunk of the predictions of one challenge that the log has closed and whose deadline has
+ * passed. Answers how many: 0 when none is due, other replicas hold all that are, or the backlog is long. A chunk is one
+ * transaction, so each prediction is revealed once, also after a crash.
  *
  * Predictions come in the order of their key and their places are looked up in the log: each chunk costs the same
  * however many predictions the challenge has, and predicting keeps no index for it.
@@ -76,7 +76,7 @@ export const makeRevealDue = Effect.gen(function* () {
     return revealed.length
   })
 
-  // Most looks find nothing, and need no transaction.
+  // Most passes find nothing and need no transaction.
   const revealDue: Effect.Effect<number> = DateTime.now.pipe(
     Effect.flatMap((now) =>
       Effect.flatMap(

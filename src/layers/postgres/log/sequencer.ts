@@ -15,7 +15,7 @@ import { emptyRoot, leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
 import { treeOfRoot } from "./tree.ts"
 
-/** A close that is pending: it gets its bytes with its index. */
+/** A pending close, whose bytes are composed with its index. */
 const Close = Schema.Struct({
   /** How many entries stand before it in the batch. */
   place: Schema.Int,
@@ -31,7 +31,7 @@ const Backlog = Schema.Struct({
   fault: Schema.NullOr(Schema.String),
   ids: Schema.Array(Schema.String),
   closes: Schema.Array(Close),
-  /** The leaf hashes of the others, one after the other: their bytes do not leave the database. */
+  /** The leaf hashes of the other entries, concatenated: their bytes stay in the database. */
   leaves: Schema.Uint8Array
 })
 type Backlog = typeof Backlog.Type
@@ -88,7 +88,7 @@ export const makeSequence = Effect.gen(function* () {
            select *, row_number() over (order by id) - 1 as place
              from (select * from log_pending order by id limit ${maxPerPass}) oldest) o) p`)
 
-  /** The tree of the log's state: the one in memory, if nobody else has added to it, or as it is stored. */
+  /** The tree of the log's state: the one in memory where it is current, else the stored one. */
   const treeOf = Effect.fnUntraced(function* ({ root, size }: Backlog) {
     const kept = yield* Ref.getAndSet(lastTree, Option.none())
     const isCurrent = (tree: Frontier) => tree.size === size && tree.root().equals(root)
@@ -108,7 +108,7 @@ export const makeSequence = Effect.gen(function* () {
     )
     const counted = yield* transaction(sql)(
       Effect.andThen(
-        // There may be a million commits.
+        // A challenge may have a million commits.
         execute(sql`select set_config('statement_timeout', '5min', true)`),
         commitRows(sql`
           select c.challenge_id::text, count(*)::int as commits, max(c.index)::float8 as last_index,
@@ -138,8 +138,8 @@ export const makeSequence = Effect.gen(function* () {
   })
 
   /**
-   * Moves the batch from the outbox to the end of the log, if the log still is what was read: then all of the batch still is
-   * pending, too. The predictions of a challenge that it closes are revealed once the deadline has passed.
+   * Moves the batch from the outbox to the end of the log if the log's state is what was read, which implies that the whole
+   * batch is still pending. The predictions of a challenge that it closes are revealed after the deadline.
    */
   const append = (
     { ids, root, size }: Backlog,
@@ -147,7 +147,7 @@ export const makeSequence = Effect.gen(function* () {
     tree: Frontier,
     nodes: ReadonlyArray<FullNode>
   ) =>
-    // What is signed must not be lost in a crash: where commits are asynchronous, this one waits for the disk.
+    // Signed entries must survive a crash, so this commit waits for the disk where commits are asynchronous.
     appendedRow(sql`
       with grown as (
         update log_state set size = ${BigInt(tree.size)}, root = ${tree.root()}
@@ -199,7 +199,7 @@ export const makeSequence = Effect.gen(function* () {
                      || ' entries were still pending')::boolean
              end as appended`)
 
-  /** How many entries got their index; it fails, and has done nothing, when the stored tree is not what was kept of it. */
+  /** Answers how many entries got an index. Fails without a change when the stored tree is not the expected one. */
   const sequence = Effect.gen(function* () {
     const found = yield* backlog
     if (found.ids.length === 0 || found.fault !== null) return 0

@@ -1,4 +1,4 @@
-/** What the entries of settlements and voids say, read from the tables that record it, within the transaction that writes them. */
+/** The entries of settlements and voids, composed from the tables within the transaction that writes these. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { arrayParam, execute, findAll, rowsOf } from "../sql.ts"
@@ -6,8 +6,7 @@ import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
 
 /**
- * Records a settlement, or the version of it that an amendment is, in the log, within the transaction that has written
- * it and its scores.
+ * Adds the entry of a settlement or an amendment to the outbox, within the transaction that wrote it and its scores.
  */
 export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
   for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
@@ -27,7 +26,7 @@ const Cancelled = Schema.Struct({
   reason: Schema.String
 })
 
-/** Those of these challenges that are cancelled, in no order. */
+/** The cancelled ones of these challenges, unordered. */
 export const voidedChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   challengeIds: ReadonlyArray<string>
@@ -53,7 +52,7 @@ const SettledRow = Schema.Struct({
   fetched_at: Schema.DateTimeUtcFromDate,
   raw_sha256: Schema.NullOr(Schema.Uint8Array),
   settled_at: Schema.DateTimeUtcFromDate,
-  /** These two are of amendments. */
+  /** Amendments only. */
   previous_version: Schema.NullOr(Schema.Int),
   reason: Schema.NullOr(Schema.String),
   scores: Schema.Int,
@@ -66,9 +65,9 @@ interface SettlementKey {
 }
 
 /**
- * These settlements, in no order. The root over the scores is computed where they are: RFC 6962 over the leaves
- * `{"agent_id":"...","score":"..."}`, in the order of the agents' ids, which is also that of their texts. Credit moves
- * with the first version, and with no other.
+ * These settlements, unordered. The database computes the root over the scores: RFC 6962 over the leaves
+ * `{"agent_id":"...","score":"..."}` in the order of the agents' ids, which is also that of their texts. Credit moves with
+ * the first version only.
  */
 const settledChallenges = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -103,7 +102,7 @@ const settledChallenges = Effect.fnUntraced(function* (
   return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
 })
 
-/** Micro-credits as entries write them: credits, as decimals. */
+/** Micro-credits as credits, in decimals, as entries write them. */
 export const credits = (sql: SqlClient.SqlClient, amount: string) =>
   sql.literal(`trim_scale((${amount})::numeric / 1000000)::text`)
 
@@ -128,8 +127,8 @@ const PoolRow = Schema.Struct({
 })
 
 /**
- * The pools of those of these challenges that have one, by challenge. The root is computed where the stakes are: RFC 6962
- * over the leaves `{"agent_id":"...","reward":"...","stake":"..."}`, in the order of the agents' ids.
+ * The pools of these challenges, by challenge. The database computes the root over the stakes: RFC 6962 over the leaves
+ * `{"agent_id":"...","reward":"...","stake":"..."}`, in the order of the agents' ids.
  */
 const settledPools = (
   sql: SqlClient.SqlClient,

@@ -4,12 +4,12 @@ import type { SqlClient } from "effect/sql"
 import { findAll, rowsOf } from "../sql.ts"
 import { Frontier, levelsOf, partialTile } from "./frontier.ts"
 
-/** The log contradicts what was signed of it, or itself: nothing is added or signed until an audit has found it clean. */
+/** The log contradicts itself or what was signed: nothing is added or signed until an audit finds no difference. */
 export class LogFault extends Data.TaggedError("LogFault")<{ readonly message: string }> {}
 
 const hashLength = 32
 
-/** The last tile of a level of a tree: its hashes, one after the other. */
+/** The hashes of the last tile of a level, concatenated. */
 const Tile = Schema.Struct({ hashes: Schema.Uint8Array })
 
 const hashesOf = ({ hashes }: typeof Tile.Type): ReadonlyArray<Uint8Array> =>
@@ -18,9 +18,8 @@ const hashesOf = ({ hashes }: typeof Tile.Type): ReadonlyArray<Uint8Array> =>
   )
 
 /**
- * The trees of the first so many entries, made of the last tile of each of their levels, so at most 255 hashes a level are
- * read, never all entries; none where some of them are missing. It is done before every signature: a row a level is
- * a tenth of the work of a row a hash, and one statement is less than one for each tree.
+ * The trees of the given sizes, each made of the last tile of each level: at most 255 hashes a level are read, never all
+ * entries. None where some are missing. It runs before every signature, so it is one statement with a row a level.
  */
 const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: ReadonlyArray<number>) {
   const tiles = sizes.flatMap((size, tree) =>
@@ -63,14 +62,14 @@ const treesAt = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sizes: Re
 export const brokenTree = (size: number) =>
   `The stored tree of ${size} entries has another root than was kept.`
 
-/** A tree that must have this root, and what to say where it has not. */
+/** A tree that must have this root, and the fault where it has not. */
 export interface Claim {
   readonly size: number
   readonly root: Uint8Array
   readonly otherwise: string
 }
 
-/** All of them are as claimed, or the first that is not is the failure. */
+/** Fails by the first tree that is not as claimed. */
 export const requireTrees = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   claims: ReadonlyArray<Claim>

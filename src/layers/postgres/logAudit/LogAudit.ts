@@ -19,7 +19,7 @@ import { auditSettlements } from "./settlements.ts"
 import { auditPending, auditOrphans } from "./orphans.ts"
 import { auditTree } from "./tree.ts"
 
-/** Longer than anybody's statement may take. */
+/** Longer than the time limit of any other statement. */
 const maxHold = "15min"
 
 const make = Effect.gen(function* () {
@@ -28,7 +28,7 @@ const make = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   const faultRow = findOption(Schema.Struct({ fault: Schema.NullOr(Schema.String) }))
 
-  /** All in one snapshot; what it holds in memory does not grow with the log. */
+  /** The whole audit, in one snapshot and with bounded memory. */
   const compared = (signed: Option.Option<Signed>) =>
     transaction(sql)(
       Effect.gen(function* () {
@@ -65,8 +65,8 @@ const make = Effect.gen(function* () {
     )
 
   /**
-   * What was found must not be lost: others may hold the row for longer than statements wait otherwise, and the database
-   * may be away for a moment. Nor does it end with whoever asked.
+   * Stores the findings. They must not be lost, so it waits for the row's lock and for the database, also when the caller
+   * has gone.
    */
   const recorded = (statement: Statement.Statement<object>) =>
     transaction(sql)(
@@ -85,14 +85,14 @@ const make = Effect.gen(function* () {
 
   const audit = Effect.gen(function* () {
     const begun = yield* Clock.currentTimeMillis
-    // Before the snapshot, which so has all that was signed.
+    // Read before the snapshot, which then has all that was signed.
     const { counts, findings, known } = yield* compared(yield* sequencer.signed)
     const [first] = findings.lines
     const fault =
       first === undefined ? null : `an audit found ${findings.count} differences; the first: ${first}`
     if (fault !== null)
       yield* Effect.logError("the log differs from what is stored").pipe(Effect.annotateLogs({ fault }))
-    // Nothing found clears the fault that was known before, not one that was found since: it may not be in the snapshot.
+    // A clean audit clears the fault known before the snapshot, not a later one, which the snapshot may not have.
     yield* recorded(
       fault === null
         ? sql`update log_state set fault = null where fault = ${known}`

@@ -1,4 +1,4 @@
-/** What administrators did: every link of its chain from the rows themselves, beside those that are kept and the heads in the log. */
+/** Recomputes the chain of administrators' calls from its rows, and compares it with the stored links and the heads in the log. */
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -7,7 +7,7 @@ import { findAll, findOption, rowsOf } from "../sql.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
-/** Each may have 16 000 characters. */
+/** Few, since each may have 16 000 characters. */
 const pageSize = 256
 
 const Link = Schema.Struct({
@@ -15,7 +15,7 @@ const Link = Schema.Struct({
   kind: Schema.Literals(["call", "outcome"]),
   entry_id: Schema.String,
   hash: Schema.String,
-  /** What is stored of it now. */
+  /** The stored link. */
   fields: Schema.NullOr(Schema.Array(Schema.NullOr(Schema.String)))
 })
 
@@ -44,7 +44,7 @@ export interface LoggedHead {
   readonly head: unknown
 }
 
-/** Those of a page of entries, beside the chain. */
+/** The heads in a page of entries, compared with the chain. */
 export const auditLoggedHeads = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   findings: Findings,

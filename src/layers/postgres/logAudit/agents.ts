@@ -1,4 +1,4 @@
-/** Agents beside what the log records of them: who registered, whose they are, and what authenticates them. */
+/** Compares agents with the log: registration, owner, and credentials. */
 import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -35,7 +35,7 @@ const Row = Schema.Struct({
 })
 type Row = typeof Row.Type
 
-/** SHA-256 of texts with a zero byte between them, as the triggers that write these entries make it (`log_hash`). */
+/** SHA-256 of texts with a zero byte between them, as the triggers compute it (`log_hash`). */
 const hashOf = (...parts: ReadonlyArray<string>): string =>
   createHash("sha256").update(parts.join("\0"), "utf8").digest("hex")
 
@@ -47,7 +47,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
   const rows = findAll(Row)
   let count = 0
 
-  /** The newest entry of a type of the agent `a`, in the log or on its way there. The limits keep each a look at an index. */
+  /** The newest entry of a type of the agent `a`, in the log or pending. The limits keep each an index probe. */
   const newest = (alias: string, type: string) => {
     const entries = (table: string, place: string, order: string) =>
       sql.literal(`
@@ -90,7 +90,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
             encode("agent.register", {
               agent_id: row.id,
               auth_method: row.auth_method,
-              // Another one has replaced it since, where there is a later entry.
+              // A later entry may have replaced it.
               key_sha256: keyed_entry === null ? keyOf(row) : membersOf(registered_entry)?.["key_sha256"],
               name_sha256: hashOf("auspex/agent-name/v1", row.name),
               registered_at: row.created_at

@@ -1,4 +1,4 @@
-/** Challenges beside the entries of their making, their close and their cancellation. */
+/** Compares challenges with the entries of their creation, close and cancellation. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { arrayParam, findAll } from "../sql.ts"
@@ -59,7 +59,7 @@ const Pending = Schema.Struct({
   closed_at: At
 })
 
-/** The columns that only challenges of some types have. */
+/** Columns that only some types have. */
 const columnsOfTypes = [
   "open_price",
   "dead_zone_pct",
@@ -79,7 +79,7 @@ const columnsOf: Readonly<Record<string, ReadonlyArray<(typeof columnsOfTypes)[n
   price_event: ["decimal_step", "level", "reference_scale", "window_from"]
 }
 
-/** What the entry of its making does not have. */
+/** Columns that are not in the entry of its creation. */
 const checkOtherColumns = (findings: Findings, what: string, row: typeof Row.Type): void => {
   const own = columnsOf[row.type] ?? []
   checkEmpty(
@@ -138,7 +138,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       )
     }
     const missing = page.filter(isIncomplete).map(({ id }) => id)
-    // The outbox has no index by challenge, so it is read only where something is missing.
+    // The outbox has no index by challenge, so it is read only where an entry is missing.
     const found =
       missing.length === 0
         ? []
@@ -182,7 +182,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
       if (closedAt !== null) {
         const outbox = pending.get(`challenge.close ${row.id}`)
         if (row.closed_entry !== null) {
-          // What it says of the commits is compared with them where the tree is.
+          // What it says of the commits is compared with them where the tree is read.
           compare(
             findings,
             what,

@@ -1,4 +1,4 @@
-/** Signed tree heads: what each note says, who signed it, the keys that the log had, and what witnesses signed. */
+/** Checks signed tree heads: the text of each note, its signatures, the keys of the log, and cosignatures of witnesses. */
 import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"

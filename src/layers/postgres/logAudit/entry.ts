@@ -1,4 +1,4 @@
-/** An entry as it is stored, in the log or pending, and how it is compared with what it records. */
+/** A stored entry, in the log or pending, and its comparison with what it records. */
 import { BigDecimal, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
@@ -39,7 +39,7 @@ export const membersOf = (entry: Uint8Array): Members | undefined => {
   }
 }
 
-/** Types that are recorded once of a challenge have the version 1, those that are not of one none. */
+/** The version of types recorded once of a challenge is 1; types without a challenge have none. */
 const versionOf = (type: unknown, members: Members): unknown => {
   switch (type) {
     case "challenge.create":
@@ -56,7 +56,7 @@ const versionOf = (type: unknown, members: Members): unknown => {
 
 const known: ReadonlySet<unknown> = new Set(EntryType.literals)
 
-/** The columns beside an entry's bytes, by which it is found, are what the bytes say. */
+/** Compares the columns beside an entry's bytes with the bytes. */
 export const checkColumns = (findings: Findings, stored: StoredEntry): Members | undefined => {
   const what = stored.index === null ? `an entry that waits (${stored.type})` : `entry ${stored.index}`
   const members = membersOf(stored.entry)
@@ -79,7 +79,7 @@ export const checkColumns = (findings: Findings, stored: StoredEntry): Members |
   return members
 }
 
-/** What a member of an entry is called where it is stored. */
+/** The column of an entry's member. */
 const stored: Readonly<Record<string, string>> = {
   amended_at: "settled_at",
   asset: "target",
@@ -97,7 +97,7 @@ const stored: Readonly<Record<string, string>> = {
   scores: "number of scores"
 }
 
-/** Columns of other types, which have no value, or that shows as a difference. */
+/** Columns of other types, where any value is a difference. */
 export const checkEmpty = <Row>(
   findings: Findings,
   what: string,
@@ -112,7 +112,7 @@ export const checkEmpty = <Row>(
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (Array.isArray(one) && Array.isArray(other) && canonicalJson(one) === canonicalJson(other))
 
-/** The members of a pool stand beside the others, so that each is named. */
+/** Flattens the members of a pool, so that each is named. */
 const flat = ({ pool, ...members }: Members): Members =>
   typeof pool === "object" && pool !== null
     ? {
@@ -122,8 +122,7 @@ const flat = ({ pool, ...members }: Members): Members =>
     : { ...members, ...(pool === undefined ? {} : { pool }) }
 
 /**
- * Compares the bytes of an entry with those that are composed anew of what it records. Where they differ every member
- * is named.
+ * Composes an entry again from what it records and compares the bytes. Where they differ, every differing member is named.
  */
 export const compare = (
   findings: Findings,
@@ -133,7 +132,7 @@ export const compare = (
 ): void => {
   if (Buffer.compare(entry, composed) === 0) return
   const recorded = membersOf(entry)
-  // Said of the entry itself.
+  // The entry itself reports these.
   if (recorded === undefined) return
   const [members, wanted] = [flat(recorded), flat(membersOf(composed) ?? {})]
   const names = new Set([...Object.keys(wanted), ...Object.keys(members)])
@@ -145,8 +144,8 @@ export const compare = (
 }
 
 /**
- * A moment as an entry writes it, years after 9999 with six digits and a sign. Entries have milliseconds; what a column
- * holds beyond them shows as a difference.
+ * A time as an entry writes it, years after 9999 with six digits and a sign. A column's digits beyond milliseconds show as
+ * a difference.
  */
 export const moment = (sql: SqlClient.SqlClient, column: string) =>
   sql.literal(`
@@ -158,7 +157,7 @@ export const moment = (sql: SqlClient.SqlClient, column: string) =>
 /** A decimal as an entry writes it. */
 export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)
 
-/** Whether two texts are one number, however they write it. */
+/** Whether two texts are the same number. */
 export const isSameDecimal = (one: string | null, other: string): boolean => {
   if (one === null) return false
   if (one === other) return true
@@ -166,7 +165,7 @@ export const isSameDecimal = (one: string | null, other: string): boolean => {
   return Option.isSome(first) && Option.isSome(second) && BigDecimal.Equivalence(first.value, second.value)
 }
 
-/** A stored decimal as the number that an agent sent; text, when no number has exactly this value. */
+/** A stored decimal as the number that an agent sent; as text when no double has exactly this value. */
 export const sentNumber = (decimal: string): number | string => {
   const value = Number(decimal)
   return isSameDecimal(decimal, String(value)) ? value : decimal

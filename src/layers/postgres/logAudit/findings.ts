@@ -1,4 +1,4 @@
-/** What an audit finds: all differences are counted, the first are named. And how it reads tables of any size. */
+/** The findings of an audit, of which all are counted and the first are named, and reading tables page by page. */
 import { Effect, Fiber, Schema } from "effect"
 import type { Statement } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
@@ -13,7 +13,7 @@ export class Findings {
     if (this.#lines.length < maxDifferences) this.#lines.push(line)
   }
 
-  /** Lines of a statement that named the first of `count`. */
+  /** The first findings of a statement, and their count. */
   addFirst(lines: ReadonlyArray<string>, count: number): void {
     for (const line of lines) this.add(line)
     this.#count += Math.max(0, count - lines.length)
@@ -30,7 +30,7 @@ export class Findings {
 
 const lines = findAll(Schema.Struct({ what: Schema.String, count: Schema.Int }))
 
-/** Adds what a statement finds: it selects its first findings as `what`, and with each how many there are as `count`. */
+/** Adds the findings of a statement, which selects the first ones as `what`, each with the number of all as `count`. */
 export const addFound =
   (findings: Findings) =>
   (statement: Statement.Statement<object>): Effect.Effect<void> =>
@@ -42,8 +42,8 @@ export const addFound =
     )
 
 /**
- * Reads a table page by page in the order of a key: `read` answers at most `size` rows that come after the one it is given. The database reads the next page while this
- * process looks at one.
+ * Reads a table page by page in the order of a key: `read` answers at most `size` rows after the one it is given. The
+ * database reads the next page while this process works on one.
  */
 export const eachPage = Effect.fnUntraced(function* <Row>(
   size: number,

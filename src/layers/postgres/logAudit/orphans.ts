@@ -1,4 +1,4 @@
-/** Entries, in the log or pending, without what they record; and what is kept beside the records and must follow from them. */
+/** Entries, in the log or pending, whose record is missing, and derived rows that do not follow from the records. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
@@ -19,7 +19,7 @@ const Pending = Schema.Struct({
   entry: Schema.NullOr(Schema.Uint8Array)
 })
 
-/** Pending entries are checked as those of the log are. */
+/** Entries of the log and pending ones alike. */
 export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const pending = findAll(Pending)
@@ -61,7 +61,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   return { count, rotations }
 })
 
-/** Each statement selects its first findings as `what`, and how many there are as `count`. */
+/** Each statement selects its first findings as `what`, and the number of all as `count`. */
 export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const found = addFound(findings)

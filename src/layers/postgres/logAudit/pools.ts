@@ -1,4 +1,4 @@
-/** Credit pools that were settled: every reward beside what its stake and score earned, and the figures of the pool. */
+/** Compares settled pools, and every reward in them, with what stakes and scores earned. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
@@ -42,17 +42,17 @@ const StakeRow = Schema.Struct({
 })
 type StakeRow = typeof StakeRow.Type
 
-/** How a challenge ended, as far as its pool depends on it. */
+/** The outcome of a challenge, as far as its pool depends on it. */
 export interface End {
   readonly challenge_id: string
-  /** The bin that holds the value; null where the challenge is void. */
+  /** The bin that holds the value; null for a void challenge. */
   readonly winning_bin: number | null
   readonly at: string | null
 }
 
 const coefficients: ReadonlyArray<string> = Object.values(planCoefficients)
 
-/** What is wrong with the row of a winner's reward, apart from the reward itself. */
+/** Differences in the row of a winner's reward, other than the reward itself. */
 const wrongOf = (row: StakeRow): ReadonlyArray<string> => [
   ...(isSameDecimal(row.score, row.earned_by ?? "none")
     ? []
@@ -62,7 +62,7 @@ const wrongOf = (row: StakeRow): ReadonlyArray<string> => [
     : ["coefficient is that of no plan"])
 ]
 
-/** A pool while its stakes are read. */
+/** A pool whose stakes are being read. */
 interface Reading {
   readonly pool: typeof Pool.Type
   readonly end: End
@@ -90,7 +90,7 @@ const add = (findings: Findings, reading: Reading, row: StakeRow): void => {
   else if (row.reward !== null) findings.add(`${nameOf(row)}: it has a reward, and is on another bin`)
 }
 
-/** What the winners of a pool earned, computed again. */
+/** The rewards of a pool, computed again. */
 const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void => {
   const stakes = won.map((row): WinningStake => ({
     agent_id: row.agent_id,
@@ -148,7 +148,7 @@ export const makeAuditPools = Effect.gen(function* () {
          ${after === undefined ? sql`` : sql`and (s.challenge_id, s.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
        order by s.challenge_id, s.agent_id limit ${stakesPage}`)
 
-  /** What the entries of these challenges' ends must say of their pools, by challenge, of those that have one. */
+  /** What the final entries of these challenges must say of their pools, by challenge. */
   return Effect.fnUntraced(function* (findings: Findings, ends: ReadonlyArray<End>) {
     const settled = new Map<string, SettledPool>()
     if (ends.length === 0) return settled
@@ -180,11 +180,11 @@ export const makeAuditPools = Effect.gen(function* () {
         stakes,
         winning_bin
       })
-      // What a pool needs is let go before the next one is read.
+      // A pool is released before the next one is read.
       reading.owners.clear()
       reading.won.length = 0
     }
-    // Pools and stakes come in the same order: one is complete when a stake of a later one comes.
+    // Pools and stakes come in the same order, so a stake of a later pool completes this one.
     const rest = begun.values()
     let current = rest.next().value
     yield* eachPage(stakesPage, read(begun.map(({ end }) => end.challenge_id)), (page) =>
@@ -206,7 +206,7 @@ export const makeAuditPools = Effect.gen(function* () {
   })
 })
 
-/** Stakes of open pools too, and rows that belong to no pool that was settled. */
+/** Checks stakes of open pools, and finds rows that belong to no settled pool. */
 export const auditPoolRows = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const found = addFound(findings)

@@ -1,4 +1,4 @@
-/** Predictions beside their sealed bodies, their commits in the log, and what the log reveals of them. */
+/** Compares predictions with their sealed bodies, their commits in the log, and their reveals. */
 import { createHash } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -36,7 +36,7 @@ const Row = Schema.Struct({
   revealed: Index,
   reveal: Schema.NullOr(Schema.Uint8Array),
   closed: Index,
-  /** Its challenge is closed in the log, and the reveals have come past it. */
+  /** Whether the reveals of its challenge, which the log has closed, have passed it. */
   must_be_revealed: Schema.Boolean
 })
 type Row = typeof Row.Type
@@ -46,7 +46,7 @@ const commitDomain = Buffer.from("auspex/commit/v1\0")
 const commitOf = ({ body, salt }: Row): Buffer =>
   createHash("sha256").update(commitDomain).update(salt).update(body).digest()
 
-/** What a prediction says, in the form that its columns have, with whatever they have of the other. */
+/** The values of a prediction in its form, and any values in columns of the other form. */
 const valuesOf = (row: Row) =>
   Object.fromEntries(
     Object.entries({
@@ -57,7 +57,7 @@ const valuesOf = (row: Row) =>
     }).filter(([, value]) => value !== null)
   )
 
-/** The body that the columns of a prediction make. */
+/** The body composed of a prediction's columns. */
 const bodyOf = (row: Row) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
@@ -69,7 +69,7 @@ const bodyOf = (row: Row) => ({
   values: valuesOf(row)
 })
 
-/** Names what the sealed body does not say, or says otherwise. */
+/** Names the columns that differ from the sealed body. */
 const checkBody = (findings: Findings, what: string, row: Row): void => {
   const expected = bodyOf(row)
   if (canonicalJson(expected) === Buffer.from(row.body).toString("utf8")) return
@@ -108,13 +108,13 @@ interface Sealed {
 const nameOf = (row: Omit<Sealed, "salt" | "body">): string =>
   `prediction of agent ${row.agent_id} on challenge ${row.challenge_id}, revision ${row.revision}`
 
-/** What the log says when it reveals the commit in entry `committed`. */
+/** The reveal of the commit in entry `committed`. */
 const revealOf = ({ body, salt }: Sealed, committed: number): Uint8Array =>
   predictionReveal({ body: Buffer.from(body).toString("utf8"), commit_index: committed, salt })
 
 const revealedTooSoon = "it is revealed, and log_reveals says that it is not"
 
-/** Whether the challenge of prediction `p` is closed in the log (entry `x`), and its reveals (row `w`) have come past it. */
+/** Whether the log has closed the challenge of prediction `p` (entry `x`) and its reveals (row `w`) have passed it. */
 const mustBeRevealed = (sql: SqlClient.SqlClient) =>
   sql.literal(`
     (x.index is not null
@@ -151,7 +151,7 @@ const decodeKey = Schema.decodeUnknownOption(
 const textOf = (key: { readonly [Name in keyof typeof Key]: string | number }): string =>
   `${key.challenge_id} ${key.agent_id} ${key.revision}`
 
-/** The reveals that are missing, and those that are pending: the outbox has no index of them, so it is read once. */
+/** The missing reveals. The outbox has no index of reveals, so its pending ones are read once. */
 const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed: number) {
   const sql = yield* SqlClient.SqlClient
   const missing = findAll(Missing)
@@ -249,7 +249,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   let count = 0
   let unrevealed = 0
 
-  // Limits keep each a look at an index: a join might read the whole log for every page.
+  // Limits keep each an index probe: a join might read the whole log for every page.
   const read = (after: Row | undefined) =>
     rows(sql`
       select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
@@ -275,7 +275,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
        order by p.challenge_id, p.agent_id, p.revision`)
 
   const checkReveal = (what: string, row: Row) => {
-    // What has no commit in the log has no reveal either.
+    // Without a commit in the log there is no reveal.
     if (row.committed === null || row.reveal === null) return
     compare(findings, what, { index: row.revealed, entry: row.reveal }, revealOf(row, row.committed))
     if (row.revealed !== null && (row.closed === null || row.revealed < row.closed)) {

@@ -1,4 +1,4 @@
-/** Settlements beside their entries, and every score beside its prediction and the root that its settlement recorded. */
+/** Compares settlements with their entries, and every score with its prediction and with the root in its settlement. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
@@ -47,7 +47,7 @@ const Score = Schema.Struct({
   is_of_settlement: Schema.Boolean,
   revision_holds: Schema.Boolean,
   is_correct_holds: Schema.Boolean,
-  /** Of a direction; a forecast is scored again here, from what follows. */
+  /** The score of a direction; forecasts are scored again here, from the columns below. */
   score_holds: Schema.Boolean,
   crps: Schema.NullOr(Schema.String),
   skill: Schema.NullOr(Schema.String),
@@ -64,7 +64,7 @@ const Pending = Schema.Struct({
   entry: Schema.NullOr(Schema.Uint8Array)
 })
 
-/** The figures of a score that are not what its prediction earned. */
+/** The values of a score that differ from what its prediction earned. */
 const wrongFigures = (score: Score): ReadonlyArray<string> => {
   const { actual_value, crps, predicted_std, predicted_value, reference_scale, skill } = score
   if (
@@ -87,13 +87,13 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
   ]
 }
 
-/** What the entry does not have, by the form of the settlement. */
+/** Columns that are not in the entry of this form of settlement. */
 const otherColumnsOf = ({ level, reference_scale }: Row): ReadonlyArray<keyof Row & string> => {
   if (reference_scale !== null) return ["open_price", "close_price", "dead_zone_pct", "level"]
   return level === null ? ["actual_value"] : ["actual_value", "open_price", "dead_zone_pct"]
 }
 
-/** The entry that a settlement makes, or the amendment that it is. */
+/** The entry of a settlement or amendment. */
 const entryOf = (row: Row, { count, tree }: Scores, pool: SettledPool | null): Uint8Array => {
   const version = {
     ...row,
@@ -152,7 +152,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
          and e.type = case when s.version = 1 then 'settlement' else 'amendment' end
        order by s.challenge_id, s.version`)
 
-  /** Scores after one of them, up to those of a settlement. */
+  /** The scores after one of them, up to those of a settlement. */
   const readScores = (after: Score | undefined, last: Row | undefined) =>
     scoreRows(sql`
       select s.challenge_id::text, s.version, s.agent_id::text, ${exact(sql, "s.score")} as score,
@@ -219,7 +219,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
                  missing.map(({ challenge_id }) => challenge_id)
                )})`)
     const pending = new Map(found.map((entry) => [keyOf(entry), entry]))
-    // Credit moves with the first version, and with no other.
+    // Credit moves with the first version only.
     const pools = yield* auditPools(
       findings,
       page
@@ -250,7 +250,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
   })
 
   yield* eachPage(settlementsPage, read, look)
-  // What is left belongs to no settlement at all.
+  // The remaining scores belong to no settlement.
   yield* scoresUpTo(undefined)
   return counts
 })
