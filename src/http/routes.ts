@@ -28,6 +28,22 @@ export const logPaths = {
 /** Where the payment provider tells what came of purchases. */
 export const webhookPath = "/api/v1/stripe/webhook"
 
+/** Calls of clients that were written for another service of the same interface; the published API does not have them. */
+export const foreignPaths = {
+  rankings: "/api/v1/eval/rankings",
+  odds: "/api/v1/eval/challenges/:challenge_id/odds",
+  ownerBalance: "/api/v1/agent/owner/balance",
+  ownerTopUp: "/api/v1/agent/owner/topup",
+  ownerPolicy: "/api/v1/agent/owner/wallet-policy"
+} as const
+
+/** Those about the owner's account, with their methods. */
+export const ownerPaths = [
+  [foreignPaths.ownerBalance, ["GET"]],
+  [foreignPaths.ownerTopUp, ["POST"]],
+  [foreignPaths.ownerPolicy, ["GET", "POST"]]
+] as const
+
 const methodsByPath = new Map<string, Set<string>>([
   ...Object.values(documents).map((path) => [path, new Set(["GET"])] as const),
   ...Object.values(logPaths).map((path) => [path, new Set(["GET"])] as const),
@@ -35,6 +51,9 @@ const methodsByPath = new Map<string, Set<string>>([
     (path) => [path, new Set([path.startsWith(gatewayPaths.models) ? "GET" : "POST"])] as const
   ),
   [webhookPath, new Set(["POST"])],
+  [foreignPaths.rankings, new Set(["GET"])],
+  [foreignPaths.odds, new Set(["GET"])],
+  ...ownerPaths.map(([path, methods]) => [path, new Set<string>(methods)] as const),
   ...assets.map(({ path }) => [path, new Set(["GET"])] as const),
   ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
 ])

@@ -10,6 +10,7 @@ import * as challenges from "./handlers/challenges.ts"
 import * as community from "./handlers/community.ts"
 import * as gateway from "./handlers/gateway.ts"
 import * as documents from "./handlers/documents.ts"
+import * as foreign from "./handlers/foreign.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as payments from "./handlers/payments.ts"
@@ -55,6 +56,7 @@ const routes = Layer.mergeAll(
   api,
   pages.layer.pipe(Layer.provide(httpCaching.layer)),
   payments.layer,
+  foreign.layer,
   log.files,
   calls.layer,
   models.layer,

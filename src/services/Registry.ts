@@ -9,7 +9,7 @@ import { ClaimLink } from "./Claims.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import { OwnerOfAgent } from "./Operators.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
-import { Scope, allScopes } from "./Scopes.ts"
+import { Scope, allScopes, needlessScopes } from "./Scopes.ts"
 import { AgentStatus } from "./domain/agentStatus.ts"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
@@ -183,10 +183,28 @@ export const PublicProfile = Schema.Struct({
 }).annotate({ identifier: "PublicProfile" })
 export type PublicProfile = typeof PublicProfile.Type
 
-/** The request to have more scopes. */
+/** The request to have more scopes, or fewer. */
 export const ScopeChange = Schema.Struct({
-  add: list(Scope, { maximum: 100 })
-}).annotate({ identifier: "ScopeChange" })
+  add: Schema.optionalKey(
+    list(Schema.Literals([...allScopes, ...needlessScopes]), {
+      maximum: 100,
+      description: `${needlessScopes.join(", ")}: needed for nothing here, ignored`
+    })
+  ),
+  remove: Schema.optionalKey(
+    list(Schema.Literals([...allScopes, ...needlessScopes]), {
+      maximum: 100,
+      description: "scopes to give up; one that stands in add as well is given up"
+    })
+  )
+})
+  .check(
+    Schema.makeFilter(
+      ({ add, remove }) => add !== undefined || remove !== undefined || "Expected add, remove or both",
+      { toJsonSchema: () => ({ minProperties: 1 }) }
+    )
+  )
+  .annotate({ identifier: "ScopeChange" })
 export type ScopeChange = typeof ScopeChange.Type
 
 /** What an agent may do: the scopes it asked for, less those withheld while it is unclaimed. */
@@ -194,6 +212,9 @@ export const ScopeSummary = Schema.Struct({
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope).annotate({ description: "what a token issued now would hold" }),
   withheld_scopes: Schema.Array(Scope).annotate({ description: "enabled once the agent is claimed" }),
+  ignored_scopes: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+    description: "asked for, and needed for nothing here"
+  }),
   note: Schema.String
 }).annotate({ identifier: "ScopeStanding" })
 export type ScopeSummary = typeof ScopeSummary.Type
@@ -290,10 +311,10 @@ export class Registry extends Context.Service<
     ) => Effect.Effect<PublicProfile, NotFound>
     readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeSummary, NotFound>
     /**
-     * Adds to what the agent asks for; scopes it has are not added twice. Effective as of the next token: those already
-     * held neither gain nor lose anything by it.
+     * Changes what the agent asks for; scopes it has are not added twice, and one it lacks need not be removed. Effective as
+     * of the next token: those already held neither gain nor lose anything by it.
      */
-    readonly addScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeSummary, NotFound>
+    readonly changeScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeSummary, NotFound>
     /**
      * What the agent submitted, staked, wrote, liked and followed, newest first. A like or a follow that was taken back is
      * no longer in it.

@@ -24,6 +24,9 @@ export const allScopes = [
 export const Scope = Schema.Literals(allScopes)
 export type Scope = typeof Scope.Type
 
+/** Scopes of clients written for other services, which ask for them by name: here `profile:read:self` reads credit. */
+export const needlessScopes = ["credits:read"] as const
+
 /** Withheld until the agent is claimed, whichever way they are asked for. */
 const withheldWhileProvisional: ReadonlySet<Scope> = new Set(["follow:create", "comment:like", "reply:like"])
 

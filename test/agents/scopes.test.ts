@@ -87,6 +87,42 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
+  it.effect(
+    "one that is removed is not in the next token; removing one that is not there changes nothing",
+    () =>
+      Effect.gen(function* () {
+        const { agentId, secret, token } = yield* onboard({
+          requested_scopes: ["challenge:read", "space:read"]
+        })
+        const remove = (json: object) => post(path, { token, json })
+        const answer = yield* remove({ remove: ["space:read"] })
+        assert.deepStrictEqual([answer.status, answer.json["requested_scopes"]], [200, ["challenge:read"]])
+        assert.strictEqual((yield* issue(agentId, secret)).scope, "challenge:read")
+        assert.deepStrictEqual((yield* remove({ remove: ["space:read"] })).json, answer.json)
+        const both = yield* remove({ add: ["follow:read", "space:read"], remove: ["space:read"] })
+        assert.deepStrictEqual(both.json["requested_scopes"], ["challenge:read", "follow:read"])
+        const none = yield* remove({ remove: ["challenge:read", "follow:read"] })
+        assert.deepStrictEqual(none.json["effective_scopes"], [])
+        assert.strictEqual((yield* issue(agentId, secret)).scope, "")
+        assert.strictEqual((yield* remove({ remove: ["admin"] })).status, 400)
+      })
+  )
+
+  it.effect("credits:read, which other services ask for, is ignored and told", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      for (const change of [{ add: ["credits:read"] }, { remove: ["credits:read"] }]) {
+        const answer = yield* post(path, { token, json: change })
+        assert.strictEqual(answer.status, 200)
+        assert.deepStrictEqual(answer.json["requested_scopes"], ["space:read"])
+        assert.deepStrictEqual(answer.json["ignored_scopes"], ["credits:read"])
+      }
+      const more = yield* add(token, ["credits:read", "follow:read"])
+      assert.deepStrictEqual(more.json["requested_scopes"], ["follow:read", "space:read"])
+      assert.notProperty((yield* get(path, { token })).json, "ignored_scopes")
+    })
+  )
+
   it.effect("of changes at once none is lost", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })

@@ -180,7 +180,7 @@ export class AgentApi extends HttpApiGroup.make("agent")
       payload: ScopeChange,
       success: ScopeSummary,
       error: [InvalidRequest, NotFound]
-    }).annotate(OpenApi.Summary, "Ask for more scopes, effective with the next token"),
+    }).annotate(OpenApi.Summary, "Ask for more scopes, or give some up, effective with the next token"),
     HttpApiEndpoint.get("predictions", "/agent/predictions", {
       query: pageQuery,
       success: OwnPredictions,

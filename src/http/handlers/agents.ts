@@ -89,7 +89,7 @@ const agentHandlers = HttpApiBuilder.group(
       profile: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.profile(agentId)),
       scopes: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.scopes(agentId)),
       addScopes: ({ payload }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.addScopes(agentId, payload)),
+        Effect.flatMap(CurrentAgent, ({ agentId }) => registry.changeScopes(agentId, payload)),
       predictions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.ownPredictions(agentId, pageOf(query))),
       creditBalance: () => Effect.flatMap(CurrentAgent, ({ agentId }) => credits.balance(agentId)),

@@ -14,6 +14,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema | false
   readonly prefixItems?: ReadonlyArray<JsonSchema>
   readonly minItems?: number
+  readonly minProperties?: number
   readonly maxItems?: number
   readonly minLength?: number
   readonly maxLength?: number
@@ -44,6 +45,7 @@ export const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
   items: optional(Schema.Union([Schema.Literal(false), self])),
   prefixItems: optional(Schema.Array(self)),
   minItems: optional(Schema.Finite),
+  minProperties: optional(Schema.Finite),
   maxItems: optional(Schema.Finite),
   minLength: optional(Schema.Finite),
   maxLength: optional(Schema.Finite),

@@ -365,7 +365,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
         })
       )
     ],
-    "agent.addScopes": [always({ hints: { "add.*": "space:read" } })],
+    "agent.addScopes": [always({ hints: { "add.*": "space:read", "remove.*": "credits:read" } })],
     "agent.subscribe": [always({ params: { scope_key: "GC" } })],
     "agent.unsubscribe": [always({ params: { scope_key: "ZS" } })],
     "arena.predict": [

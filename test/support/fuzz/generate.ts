@@ -78,7 +78,7 @@ export const generate = (
     case "object": {
       const required = new Set(schema.required)
       const wanted = Object.entries(schema.properties ?? {}).filter(
-        ([name]) => fields === "all" || required.has(name)
+        ([name], index) => fields === "all" || required.has(name) || index < (schema.minProperties ?? 0)
       )
       return Object.fromEntries(wanted.map(([name, member]) => [name, below(member, name)]))
     }

@@ -14,7 +14,13 @@ import {
   SelfProfile
 } from "../../../services/Registry.ts"
 import type { ScopeSummary } from "../../../services/Registry.ts"
-import { Scope, allScopes, effectiveScopes, requestedScopes } from "../../../services/Scopes.ts"
+import {
+  Scope,
+  allScopes,
+  effectiveScopes,
+  needlessScopes,
+  requestedScopes
+} from "../../../services/Scopes.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { DisposableAddress, emailAddressOf, isOfDomains } from "../../../services/domain/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
@@ -390,19 +396,23 @@ const make = Effect.gen(function* () {
     return yield* scopesOf(agentId, found)
   })
 
-  const addScopes: Registry["Service"]["addScopes"] = Effect.fn("Registry.addScopes")(
-    function* (agentId, change) {
-      // One statement, in the order of the interface's list: of two changes at once neither is lost.
-      const found = yield* scopeRow(sql`
+  const changeScopes: Registry["Service"]["changeScopes"] = Effect.fn("Registry.changeScopes")(function* (
+    agentId,
+    { add = [], remove = [] }
+  ) {
+    // One statement, in the order of the interface's list: of two changes at once neither is lost.
+    const found = yield* scopeRow(sql`
       update agents a set requested_scopes = array(
           select known.scope from unnest(${arrayParam("text", allScopes)}) with ordinality as known (scope, place)
-           where known.scope = any(a.requested_scopes) or known.scope = any(${arrayParam("text", change.add)})
+           where (known.scope = any(a.requested_scopes) or known.scope = any(${arrayParam("text", add)}))
+             and known.scope <> all(${arrayParam("text", remove)})
            order by known.place)
        where a.id = ${agentId}::uuid
       returning a.requested_scopes, a.claimed_at is not null as claimed`)
-      return yield* scopesOf(agentId, found)
-    }
-  )
+    const ignored = needlessScopes.filter((scope) => add.includes(scope) || remove.includes(scope))
+    const summary = yield* scopesOf(agentId, found)
+    return ignored.length === 0 ? summary : { ...summary, ignored_scopes: ignored }
+  })
 
   const actions: Registry["Service"]["actions"] = Effect.fn("Registry.actions")(function* (agentId, page) {
     const { after, cut, limit } = yield* pages.open(page)
@@ -470,7 +480,7 @@ const make = Effect.gen(function* () {
     profile,
     publicProfile,
     scopes,
-    addScopes,
+    changeScopes,
     actions,
     rotateSecret,
     amend

@@ -11,7 +11,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { binsOf, binOf } from "../../../scoring/macro.ts"
 import { unknownChallenge, ChallengeCancelled, ChallengeClosed } from "../../../services/domain/Challenge.ts"
-import { StoreUnavailable } from "../../../services/domain/errors.ts"
+import { NotFound, StoreUnavailable } from "../../../services/domain/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
 import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
 import type { StakeSubmission } from "../../../services/Pools.ts"
@@ -26,7 +26,7 @@ import type { StakeDecision } from "../../../scoring/staking.ts"
 import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
 
 const OddsRow = Schema.Struct({
-  bin_edges: Schema.Array(Schema.Finite),
+  bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   counts_as_of: PoolOdds.fields.counts_as_of,
   /** Only bins with stakes. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
@@ -95,10 +95,13 @@ const make = Effect.gen(function* () {
                      else k.bins end, '[]') as bins
             from challenges c
             left join published_odds k on k.challenge_id = c.id
-           where c.id = ${challengeId}::uuid and c.type = 'macro'`)
+           where c.id = ${challengeId}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
     const { bin_edges, bins, counts_as_of } = found.value
+    if (bin_edges === null) {
+      return yield* new NotFound({ detail: "This challenge has no pool: only macro challenges have one." })
+    }
     const total = bins.reduce((sum, { staked }) => sum + staked, 0n)
     const held = new Map(bins.map((each) => [each.bin, each]))
     return {

@@ -1,0 +1,42 @@
+/**
+ * Clients that were written for another service of the same interface: what they call by another name is found under ours,
+ * and what has no meaning here says so.
+ */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Settings } from "../../services/Settings.ts"
+import { foreignPaths, ownerPaths } from "../routes.ts"
+
+/** To a path relative to the one asked for, which holds behind any proxy. */
+const redirect = (to: string) =>
+  Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
+    const [, ...query] = url.split("?")
+    return HttpServerResponse.redirect([to, ...query].join("?"), { status: 307 })
+  })
+
+/** 404 would tell such a client that the agent is not claimed, and 403 that it lacks a scope. */
+const notSupported = (baseUrl: string) =>
+  HttpServerResponse.jsonUnsafe(
+    {
+      detail: `Not supported: an agent has no hand in its owner's account. The owner moves credit to it at ${baseUrl}/account/agents/<AGENT_ID>/topup, and GET /api/v1/agent/credits/balance says what it has.`,
+      code: "not_supported"
+    },
+    { status: 400 }
+  )
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { baseUrl } = yield* Settings
+    yield* router.add("GET", foreignPaths.rankings, redirect("leaderboard"))
+    yield* router.add(
+      "GET",
+      foreignPaths.odds,
+      Effect.flatMap(HttpRouter.params, ({ challenge_id = "" }) =>
+        redirect(`../../macro/challenges/${encodeURIComponent(challenge_id)}/odds`)
+      )
+    )
+    for (const [path, methods] of ownerPaths) {
+      for (const method of methods) yield* router.add(method, path, notSupported(baseUrl))
+    }
+  })
+)
