@@ -350,7 +350,7 @@ export const settings = {
     takes: "off | on",
     meaning:
       "Whether a macro challenge is settled by the first print that FRED shows; else it waits for an administrator.",
-    parse: (text) => (text === "on" || text === "off" ? Option.some(text === "on") : Option.none())
+    parse: parseSwitch
   }),
   eventFeeds: optional({
     name: "AUSPEX_EVENT_FEEDS",
@@ -448,6 +448,14 @@ export const settings = {
     "1 second",
     "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
   ),
+  poolOwnerRule: required<boolean>({
+    name: "AUSPEX_POOL_OWNER_RULE",
+    defaultText: "off",
+    takes: "off | on",
+    meaning:
+      "Whether the agents of one owner count as one in credit pools, for the 50 % rule and for rewards; frozen into new pools.",
+    parse: parseSwitch
+  }),
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -843,6 +851,10 @@ function parseSome<Value extends string>(
   const asked = text.split(",").map((word) => word.trim())
   const known = values.filter((value) => asked.includes(value))
   return known.length === asked.length ? Option.some(known) : Option.none()
+}
+
+function parseSwitch(text: string): Option.Option<boolean> {
+  return text === "on" || text === "off" ? Option.some(text === "on") : Option.none()
 }
 
 function parseInteger(text: string, [min, max]: readonly [number, number]): Option.Option<number> {

@@ -3,9 +3,9 @@
  * (equal shares of the first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))",
  * exactly, in micro-credits.
  *
- * The agents of one owner count as one, so that more agents earn no more: the half for accuracy goes to owners by the
- * mean score of their winning agents, which share it equally, and all that an owner gets is multiplied by the part of
- * its stakes in the pool that stands on the winning bin. With one agent an owner this is the formula above.
+ * In a pool with the owner rule the agents of one owner count as one: the half for accuracy goes to owners by the mean
+ * score of their winning agents, which share it equally, and all that an owner gets is multiplied by the part of its stakes
+ * in the pool that stands on the winning bin. With one agent an owner this is the formula above.
  */
 import { BigDecimal } from "effect"
 
@@ -23,10 +23,10 @@ export const poolFunding = (rewardPool: bigint): bigint => {
 /** A stake on the winning bin. Amounts are micro-credits. */
 export interface WinningStake {
   readonly agent_id: string
-  /** Whose agent it was when it staked; null: nobody's. */
+  /** Whose agent it was when it staked; null: it counts alone, as nobody's or without the owner rule. */
   readonly owner_id: string | null
   readonly amount: bigint
-  /** What its owner's agents staked on all bins of the pool; what it staked itself, when it is nobody's. */
+  /** What its owner's agents staked on all bins of the pool; what it staked itself, when it counts alone. */
   readonly owner_amount: bigint
   /** 0 to 100; a decimal text. */
   readonly score: string

@@ -7,8 +7,8 @@
 export interface AskedStake {
   readonly pool: string
   readonly agent: string
-  /** The agent's owner; an unclaimed agent stands for itself. */
-  readonly owner: string
+  /** Who holds the stake: the agent, or its owner where the agents of one owner count as one. */
+  readonly holder: string
   readonly bin: number
   readonly amount: bigint
   /** Whether the agent has predicted the pool's challenge. */
@@ -18,8 +18,8 @@ export interface AskedStake {
   readonly available: bigint
   /** What the bin holds. */
   readonly held: bigint
-  /** Of that, what the owner's agents hold. */
-  readonly heldByOwner: bigint
+  /** Of that, what the holder's agents hold. */
+  readonly heldByHolder: bigint
 }
 
 export type StakeDecision =
@@ -31,30 +31,30 @@ export type StakeDecision =
   | {
       readonly outcome: "bin_concentration"
       readonly held: bigint
-      readonly heldByOwner: bigint
+      readonly heldByHolder: bigint
       /** The amount that would be taken; 0 if none would. */
       readonly max: bigint
     }
 
 /**
- * The amount that an owner's agent may add to a bin at most: "one agent's stake in a bin at most 50% of that bin's total", where
- * the agents of one owner count as one. An empty bin takes any amount.
+ * The amount that a holder may add to a bin at most: "one agent's stake in a bin at most 50% of that bin's total". An empty
+ * bin takes any amount.
  */
-export const maxInBin = (held: bigint, heldByOwner: bigint): bigint | undefined => {
+export const maxInBin = (held: bigint, heldByHolder: bigint): bigint | undefined => {
   if (held === 0n) return undefined
-  const room = held - 2n * heldByOwner
+  const room = held - 2n * heldByHolder
   return room > 0n ? room : 0n
 }
 
 /** `asked` has the facts at its turn. */
 const decide = (asked: AskedStake, minimum: bigint): StakeDecision => {
-  const { amount, available, held, heldByOwner } = asked
+  const { amount, available, held, heldByHolder } = asked
   if (!asked.predicted) return { outcome: "no_prediction" }
   if (asked.staked) return { outcome: "already_staked" }
   if (amount < minimum) return { outcome: "stake_too_small", minimum }
   if (amount > available) return { outcome: "insufficient_credit", available }
-  const max = maxInBin(held, heldByOwner)
-  if (max !== undefined && amount > max) return { outcome: "bin_concentration", held, heldByOwner, max }
+  const max = maxInBin(held, heldByHolder)
+  if (max !== undefined && amount > max) return { outcome: "bin_concentration", held, heldByHolder, max }
   return { outcome: "taken", availableAfter: available - amount }
 }
 
@@ -72,14 +72,14 @@ export const decideStakes = (
   return stakes.map((asked) => {
     const place = `${asked.pool} ${asked.agent}`
     const bin = `${asked.pool} ${asked.bin}`
-    const ofOwner = `${bin} ${asked.owner}`
+    const ofHolder = `${bin} ${asked.holder}`
     const decision = decide(
       {
         ...asked,
         staked: asked.staked || stakedBy.has(place),
         available: asked.available - (spentBy.get(asked.agent) ?? 0n),
         held: asked.held + (addedTo.get(bin) ?? 0n),
-        heldByOwner: asked.heldByOwner + (addedTo.get(ofOwner) ?? 0n)
+        heldByHolder: asked.heldByHolder + (addedTo.get(ofHolder) ?? 0n)
       },
       minimum
     )
@@ -87,7 +87,7 @@ export const decideStakes = (
       stakedBy.add(place)
       add(spentBy, asked.agent, asked.amount)
       add(addedTo, bin, asked.amount)
-      add(addedTo, ofOwner, asked.amount)
+      add(addedTo, ofHolder, asked.amount)
     }
     return decision
   })

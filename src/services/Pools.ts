@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import { CountsAsOf, MacroBin, MacroValueField } from "./domain/Challenge.ts"
+import { CountsAsOf, MacroBin, PoolOwnerRule, MacroValueField } from "./domain/Challenge.ts"
 import type { ChallengeCancelled, ChallengeClosed } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
 import { apiErrorWith } from "./domain/errors.ts"
@@ -34,6 +34,7 @@ export const PoolOdds = Schema.Struct({
   total: Credit.annotate({ description: "staked on all bins" }),
   stakers: Schema.Int,
   counts_as_of: CountsAsOf,
+  pool_owner_rule: PoolOwnerRule,
   bins: Schema.Array(
     Schema.Struct({
       ...MacroBin.fields,

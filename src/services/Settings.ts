@@ -121,6 +121,7 @@ export class Settings extends Context.Service<
     readonly paperSignalSpacing: Duration.Duration
     readonly paperPriceWithin: Duration.Duration
     readonly followsPerAgent: number
+    readonly poolOwnerRule: boolean
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly maxBatch: number

@@ -53,14 +53,14 @@ const takenInOrder = (held: number, amounts: ReadonlyArray<number>): number =>
     amounts.map((amount, index) => ({
       pool: "pool",
       agent: String(index),
-      owner: String(index),
+      holder: String(index),
       bin: 0,
       amount: BigInt(amount),
       predicted: true,
       staked: false,
       available: BigInt(amount),
       held: BigInt(held),
-      heldByOwner: 0n
+      heldByHolder: 0n
     })),
     1n
   ).filter(({ outcome }) => outcome === "taken").length

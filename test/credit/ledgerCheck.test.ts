@@ -454,7 +454,7 @@ layer(testServices())("The check of pools", (it) => {
   )
 })
 
-layer(testServices())("The check of pools and their transfers", (it) => {
+layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("The check of pools and their transfers", (it) => {
   it.effect("names whatever was changed with the triggers switched off, and nothing once it is undone", () =>
     Effect.gen(function* () {
       yield* findsEach(

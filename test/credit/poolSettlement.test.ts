@@ -16,11 +16,13 @@ import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { revealAll } from "../support/loggedFixture.ts"
-import { ownedRewards } from "../support/poolFormula.ts"
+import { ownedRewards, plainReward } from "../support/poolFormula.ts"
+import type { OwnedWinner } from "../support/poolFormula.ts"
 import { agentsApart, agentsOf, creditFor, forecastsOn, ownersOn, stakeOn } from "../support/pools.ts"
 import type { TestForecast } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
+import { createdBefore } from "../support/tampering.ts"
 
 const edges = [3, 3.1, 3.2]
 
@@ -441,81 +443,130 @@ layer(testServices())("The settlement of a pool", (it) => {
 
 const planOf = (index: number): Plan => (["free", "free", "pro", "team"] as const)[index % 4] ?? "free"
 
+/** By an independent computation in fractions. */
+type Formula = (rewardPool: bigint, winners: ReadonlyArray<OwnedWinner>) => ReadonlyArray<bigint>
+
+/** A pool of agents of whom some have one owner settles to the micro-credit as the formula says. */
+const round = (rule: "off" | "on", formula: Formula) =>
+  Effect.gen(function* () {
+    const deadline = plus(yield* freshWeek, "1 hour")
+    const challenge = yield* newMacro({ deadline, reward_pool: 12_345.678901 })
+    assert.strictEqual(challenge.pool_owner_rule, rule === "on")
+    // 700 owners of one to three agents, and 90 agents that nobody has claimed.
+    const owners = yield* ownersOn(times(700, planOf))
+    const plans = new Map<string, Plan>(owners.map((owner, index) => [owner, planOf(index)]))
+    const ownerOf = times(1000, (index) => (index < 910 ? (owners[index % 700] ?? null) : null))
+    const agentIds = yield* agentsOf(ownerOf)
+    yield* creditFor(agentIds)
+    const { forecasts, taken } = yield* Effect.gen(function* () {
+      const forecasts: Array<TestForecast> = []
+      const taken: Array<{ agentId: string; owner: string; bin: number; amount: bigint }> = []
+      const bins = new Map<string, bigint>()
+      for (const [index, agentId] of agentIds.entries()) {
+        const value = (yield* Random.nextIntBetween(2850, 3350)) / 1000
+        forecasts.push({ agentId, value, std: (yield* Random.nextIntBetween(1, 300)) / 1000 })
+        const bin = binOf(edges, value)
+        const owner = ownerOf[index] ?? `agent ${agentId}`
+        const holder = rule === "on" ? owner : agentId
+        const amount = BigInt(yield* Random.nextIntBetween(50_000_000, 1_000_000_000))
+        const held = bins.get(`${bin}`) ?? 0n
+        const own = bins.get(`${bin} ${holder}`) ?? 0n
+        if (held > 0n && amount + own > held - own) continue
+        bins.set(`${bin}`, held + amount)
+        bins.set(`${bin} ${holder}`, own + amount)
+        taken.push({ agentId, owner, bin, amount })
+      }
+      return { forecasts, taken }
+    }).pipe(Random.withSeed("pool"))
+    assert.isAbove(taken.length, 950)
+    yield* forecastsOn(challenge, forecasts)
+    yield* stakeOn(challenge, taken)
+    yield* moveTo(deadline)
+    yield* resolve(challenge, 3.125)
+
+    const scoreOf = new Map(
+      forecasts.map(({ agentId, std, value }) => [
+        agentId,
+        String(crpsScore(crps({ mean: value, sd: std }, 3.125), 0.12).score)
+      ])
+    )
+    const coefficients = { free: "1.0", pro: "1.1", team: "1.25" }
+    const winners = taken
+      .filter(({ bin }) => bin === 2)
+      .map(({ agentId, amount, owner }) => ({
+        agentId,
+        owner,
+        amount,
+        ownerAmount: taken.reduce((sum, each) => (each.owner === owner ? sum + each.amount : sum), 0n),
+        score: scoreOf.get(agentId) ?? "0",
+        coefficient: coefficients[plans.get(owner) ?? "free"]
+      }))
+    const rewards = formula(12_345_678_901n, winners)
+    const expected = new Map(winners.map(({ agentId }, index) => [agentId, rewards[index] ?? 0n]))
+    const balances = yield* rowsOf(
+      Schema.Struct({ agent_id: Schema.String, posted: Schema.BigInt, held: Schema.BigInt }),
+      (sql) => sql`select agent_id::text, posted, held from accounts where kind = 'agent'`
+    )
+    assert.deepStrictEqual(
+      new Map(balances.map(({ agent_id, held, posted }) => [agent_id, [posted, held]])),
+      new Map(agentIds.map((agentId) => [agentId, [credits(1000) + (expected.get(agentId) ?? 0n), 0n]]))
+    )
+    const paid = rewards.reduce((sum, reward) => sum + reward, 0n)
+    assert.deepInclude((yield* results(challenge)).pool, {
+      outcome: "paid",
+      winning_bin: 2,
+      stakers: taken.length,
+      paid
+    })
+    assert.isAbove(winners.length, 150)
+    const { posted } = yield* stateOf("treasury")
+    assert.strictEqual(posted, -credits(1000) * 1000n - paid)
+    yield* audited
+  })
+
 layer(testServices())("A round with 1 000 agents", (it) => {
   it.effect(
-    "settles to the micro-credit as an independent computation says, and the ledger check agrees",
+    "settles agent by agent to the micro-credit as an independent computation says, and the ledger check agrees",
+    () => round("off", (pool, winners) => winners.map((winner) => plainReward(pool, winners, winner)))
+  )
+})
+
+layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))(
+  "A round with 1 000 agents and the owner rule",
+  (it) => {
+    it.effect(
+      "settles to the micro-credit as an independent computation says, and the ledger check agrees",
+      () => round("on", ownedRewards)
+    )
+  }
+)
+
+layer(testServices())("A pool", (it) => {
+  it.effect(
+    "of the time before the owner rule was a setting is settled with it, and holds in the audit",
     () =>
       Effect.gen(function* () {
         const deadline = plus(yield* freshWeek, "1 hour")
-        const challenge = yield* newMacro({ deadline, reward_pool: 12_345.678901 })
-        // 700 owners of one to three agents, and 90 agents that nobody has claimed.
-        const owners = yield* ownersOn(times(700, planOf))
-        const plans = new Map<string, Plan>(owners.map((owner, index) => [owner, planOf(index)]))
-        const ownerOf = times(1000, (index) => (index < 910 ? (owners[index % 700] ?? null) : null))
-        const agentIds = yield* agentsOf(ownerOf)
+        const challenge = yield* newMacro({ deadline, reward_pool: 1000 })
+        yield* createdBefore(challenge.id)
+        const [owner = null, other = null] = yield* ownersOn(["free", "free"])
+        const agentIds = yield* agentsOf([owner, owner, other])
         yield* creditFor(agentIds)
-        const { forecasts, taken } = yield* Effect.gen(function* () {
-          const forecasts: Array<TestForecast> = []
-          const taken: Array<{ agentId: string; owner: string; bin: number; amount: bigint }> = []
-          const bins = new Map<string, bigint>()
-          for (const [index, agentId] of agentIds.entries()) {
-            const value = (yield* Random.nextIntBetween(2850, 3350)) / 1000
-            forecasts.push({ agentId, value, std: (yield* Random.nextIntBetween(1, 300)) / 1000 })
-            const bin = binOf(edges, value)
-            const owner = ownerOf[index] ?? `agent ${agentId}`
-            const amount = BigInt(yield* Random.nextIntBetween(50_000_000, 1_000_000_000))
-            const held = bins.get(`${bin}`) ?? 0n
-            const own = bins.get(`${bin} ${owner}`) ?? 0n
-            if (held > 0n && amount + own > held - own) continue
-            bins.set(`${bin}`, held + amount)
-            bins.set(`${bin} ${owner}`, own + amount)
-            taken.push({ agentId, owner, bin, amount })
-          }
-          return { forecasts, taken }
-        }).pipe(Random.withSeed("pool"))
-        assert.isAbove(taken.length, 950)
-        yield* forecastsOn(challenge, forecasts)
-        yield* stakeOn(challenge, taken)
+        yield* forecastsOn(
+          challenge,
+          agentIds.map((agentId) => ({ agentId, value: 3.1, std: 0.1 }))
+        )
+        const [first = "", second = "", third = ""] = agentIds
+        yield* stakeOn(challenge, [
+          { agentId: first, bin: 2, amount: credits(100) },
+          { agentId: second, bin: 0, amount: credits(100) },
+          { agentId: third, bin: 2, amount: credits(100) }
+        ])
         yield* moveTo(deadline)
-        yield* resolve(challenge, 3.125)
-
-        const scoreOf = new Map(
-          forecasts.map(({ agentId, std, value }) => [
-            agentId,
-            String(crpsScore(crps({ mean: value, sd: std }, 3.125), 0.12).score)
-          ])
-        )
-        const coefficients = { free: "1.0", pro: "1.1", team: "1.25" }
-        const winners = taken
-          .filter(({ bin }) => bin === 2)
-          .map(({ agentId, amount, owner }) => ({
-            agentId,
-            owner,
-            amount,
-            ownerAmount: taken.reduce((sum, each) => (each.owner === owner ? sum + each.amount : sum), 0n),
-            score: scoreOf.get(agentId) ?? "0",
-            coefficient: coefficients[plans.get(owner) ?? "free"]
-          }))
-        const rewards = ownedRewards(12_345_678_901n, winners)
-        const expected = new Map(winners.map(({ agentId }, index) => [agentId, rewards[index] ?? 0n]))
-        const balances = yield* rowsOf(
-          Schema.Struct({ agent_id: Schema.String, posted: Schema.BigInt, held: Schema.BigInt }),
-          (sql) => sql`select agent_id::text, posted, held from accounts where kind = 'agent'`
-        )
-        assert.deepStrictEqual(
-          new Map(balances.map(({ agent_id, held, posted }) => [agent_id, [posted, held]])),
-          new Map(agentIds.map((agentId) => [agentId, [credits(1000) + (expected.get(agentId) ?? 0n), 0n]]))
-        )
-        const paid = rewards.reduce((sum, reward) => sum + reward, 0n)
-        assert.deepInclude((yield* results(challenge)).pool, {
-          outcome: "paid",
-          winning_bin: 2,
-          stakers: taken.length,
-          paid
-        })
-        assert.isAbove(winners.length, 150)
-        const { posted } = yield* stateOf("treasury")
-        assert.strictEqual(posted, -credits(1000) * 1000n - paid)
+        yield* resolve(challenge, 3.1)
+        // Half of what the owner staked stands on the winning bin.
+        assert.deepStrictEqual(yield* accountOf(first), { posted: credits(1250), held: 0n })
+        assert.deepStrictEqual(yield* accountOf(third), { posted: credits(1500), held: 0n })
         yield* audited
       })
   )

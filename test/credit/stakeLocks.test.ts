@@ -74,7 +74,7 @@ layer(testServices())("A stake under way", (it) => {
   )
 })
 
-layer(testServices())("A stake that meets the claim of its agent", (it) => {
+layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake that meets the claim of its agent", (it) => {
   it.effect("has its grant only as one of its owner's agents, which count as one", () =>
     Effect.gen(function* () {
       const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })

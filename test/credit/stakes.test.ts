@@ -18,6 +18,7 @@ import { credits, fund, stateOf } from "../support/ledger.ts"
 import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import { oddsOf, stake, stakeFindings, staker, stakers } from "../support/stakes.ts"
+import { createdBefore } from "../support/tampering.ts"
 
 const rejectionOf = (...asked: Parameters<typeof stake>) =>
   Effect.map(Effect.flip(stake(...asked)), ({ code, detail }) => ({ code, detail }))
@@ -242,9 +243,52 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
+  it.effect("of an owner's second agent counts as that of any other agent", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* scene()
+      assert.isFalse(challenge.pool_owner_rule)
+      const owner = yield* anotherOperator
+      const [first, second] = yield* Effect.forEach([1, 2], () =>
+        Effect.tap(staker(1000, owner), (each) => forecast(each, challenge))
+      )
+      assert(first !== undefined && second !== undefined)
+      yield* stake(first, challenge, 50)
+      assert.deepStrictEqual(yield* rejectionOf(second, challenge, 51), {
+        code: "bin_concentration",
+        detail:
+          "A stake of 51 credits would be more than half of bin 2, which holds 50: at most 50 may be staked on it now."
+      })
+      yield* stake(second, challenge, 50)
+      assert.deepStrictEqual((yield* stakeFindings).findings, [])
+    })
+  )
+
+  it.effect("is rejected for the first rule that it breaks", () =>
+    Effect.gen(function* () {
+      const { agent, challenge, deadline } = yield* scene(40)
+      const [crowd] = yield* stakers(challenge, 1, 60)
+      assert(crowd !== undefined)
+      yield* stake(crowd, challenge, 60)
+      const stranger = yield* staker(0)
+      // No credit, too little, no prediction, too late: each is put right in turn.
+      assert.strictEqual(yield* codeOf(stranger, challenge, 1, 3.1, deadline), "challenge_closed")
+      assert.strictEqual(yield* codeOf(stranger, challenge, 1), "no_prediction")
+      assert.strictEqual(yield* codeOf(crowd, challenge, 1), "already_staked")
+      assert.strictEqual(yield* codeOf(agent, challenge, 49), "stake_too_small")
+      assert.strictEqual(yield* codeOf(agent, challenge, 500), "insufficient_credit")
+      yield* fund(`agent:${agent}`, 460)
+      assert.strictEqual(yield* codeOf(agent, challenge, 500), "bin_concentration")
+      yield* stake(agent, challenge, 60)
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake in a pool with the owner rule", (it) => {
   it.effect("of an owner's second agent counts with the first one's", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
+      assert.isTrue(challenge.pool_owner_rule)
+      assert.isTrue((yield* oddsOf(challenge)).pool_owner_rule)
       const owner = yield* anotherOperator
       const mine = yield* Effect.forEach([1, 2, 3], () =>
         Effect.tap(staker(1000, owner), (each) => forecast(each, challenge))
@@ -274,23 +318,21 @@ layer(testServices())("A stake", (it) => {
       assert.deepStrictEqual((yield* stakeFindings).findings, [])
     })
   )
+})
 
-  it.effect("is rejected for the first rule that it breaks", () =>
+layer(testServices())("A pool that opened before the owner rule was a setting", (it) => {
+  it.effect("keeps it: the agents of one owner count as one", () =>
     Effect.gen(function* () {
-      const { agent, challenge, deadline } = yield* scene(40)
-      const [crowd] = yield* stakers(challenge, 1, 60)
-      assert(crowd !== undefined)
-      yield* stake(crowd, challenge, 60)
-      const stranger = yield* staker(0)
-      // No credit, too little, no prediction, too late: each is put right in turn.
-      assert.strictEqual(yield* codeOf(stranger, challenge, 1, 3.1, deadline), "challenge_closed")
-      assert.strictEqual(yield* codeOf(stranger, challenge, 1), "no_prediction")
-      assert.strictEqual(yield* codeOf(crowd, challenge, 1), "already_staked")
-      assert.strictEqual(yield* codeOf(agent, challenge, 49), "stake_too_small")
-      assert.strictEqual(yield* codeOf(agent, challenge, 500), "insufficient_credit")
-      yield* fund(`agent:${agent}`, 460)
-      assert.strictEqual(yield* codeOf(agent, challenge, 500), "bin_concentration")
-      yield* stake(agent, challenge, 60)
+      const { challenge } = yield* scene()
+      yield* createdBefore(challenge.id)
+      assert.isTrue((yield* oddsOf(challenge)).pool_owner_rule)
+      const owner = yield* anotherOperator
+      const [first, second] = yield* Effect.forEach([1, 2], () =>
+        Effect.tap(staker(1000, owner), (each) => forecast(each, challenge))
+      )
+      assert(first !== undefined && second !== undefined)
+      yield* stake(first, challenge, 50)
+      assert.strictEqual(yield* codeOf(second, challenge, 50), "bin_concentration")
     })
   )
 })
@@ -332,6 +374,7 @@ layer(testServices())("Odds", (it) => {
         total: credits(800),
         stakers: 3,
         counts_as_of: null,
+        pool_owner_rule: false,
         bins: [
           { index: 0, low: null, high: 3, share: 0.25, staked: credits(200), stakers: 1 },
           { index: 1, low: 3, high: 3.1, share: 0, staked: 0n, stakers: 0 },

@@ -32,7 +32,9 @@ const noOtherTerms = {
   decimal_step: null,
   reward_pool: null,
   level: null,
-  window_from: null
+  window_from: null,
+  pool_owner_rule: null,
+  rule_version: null
 }
 const created = {
   ...noOtherTerms,
@@ -99,7 +101,8 @@ describe("The entry of", () => {
       bin_edges: ["3", "3.1"],
       reference_scale: "0.12",
       decimal_step: "0.1",
-      reward_pool: "1000.5"
+      reward_pool: "1000.5",
+      pool_owner_rule: false
     }
     assert.strictEqual(
       text(challengeCreate(macro)),
@@ -107,9 +110,15 @@ describe("The entry of", () => {
         `"challenge_type":"macro","created_at":"2026-03-02T00:00:00.000Z","deadline":"2026-03-03T00:00:00.000Z",` +
         `"decimal_step":"0.1","event_id":null,` +
         `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"macro",` +
-        `"period":"2026-03","reference_scale":"0.12","resolve_at":"2026-03-03T00:00:00.500Z","reward_pool":"1000.5",` +
+        `"period":"2026-03","pool_owner_rule":false,"reference_scale":"0.12","resolve_at":"2026-03-03T00:00:00.500Z","reward_pool":"1000.5",` +
         `"scoring_version":1,"source":null,"type":"challenge.create","unit":"% y/y"}`
     )
+  })
+
+  it("a challenge that was created before its rules were frozen with it has none", () => {
+    for (const challenge_type of ["macro", "price_event"]) {
+      assert.notMatch(text(challengeCreate({ ...created, challenge_type })), /pool_owner_rule|rule_version/)
+    }
   })
 
   it("the settlement of a macro challenge has the value and the scale", () => {
@@ -124,7 +133,13 @@ describe("The entry of", () => {
   })
 
   it("a price event has its level and its window, or its scale, and nothing of the others", () => {
-    const event = { ...created, challenge_type: "price_event" as const, asset: "BTC", event_id: null }
+    const event = {
+      ...created,
+      challenge_type: "price_event" as const,
+      asset: "BTC",
+      event_id: null,
+      rule_version: 2
+    }
     const rest =
       `"cancel_at":"2026-03-10T00:00:00.500Z","challenge_id":"${id}","challenge_type":"price_event",` +
       `"created_at":"2026-03-02T00:00:00.000Z","deadline":"2026-03-03T00:00:00.000Z"`
@@ -133,7 +148,8 @@ describe("The entry of", () => {
       text(challengeCreate({ ...event, kind: "barrier", level: "70000", window_from })),
       `{"asset":"BTC",${rest},"decimal_step":null,"event_id":null,` +
         `"frozen_sha256":"7d73226e7da490263d577e9ee7c858b13156df16ec3b96d9165b19df69b40797","kind":"barrier",` +
-        `"level":"70000","reference_scale":null,"resolve_at":"2026-03-03T00:00:00.500Z","scoring_version":1,` +
+        `"level":"70000","reference_scale":null,"resolve_at":"2026-03-03T00:00:00.500Z","rule_version":2,` +
+        `"scoring_version":1,` +
         `"source":null,"type":"challenge.create","window_from":"2026-03-02T01:00:00.000Z"}`
     )
     assert.include(

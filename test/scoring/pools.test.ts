@@ -61,7 +61,7 @@ const rewardsOf = (rewardPool: bigint, winners: ReadonlyArray<WinningStake>) =>
 const sum = (amounts: ReadonlyArray<bigint>) => amounts.reduce((all, amount) => all + amount, 0n)
 
 describe("The reward of a winner", () => {
-  it.prop("is the specified formula, where every owner has one agent", [Pool], ([{ draws, rewardPool }]) => {
+  it.prop("is the specified formula, agent by agent", [Pool], ([{ draws, rewardPool }]) => {
     const winners = draws.map(stakeOf)
     const pool = BigInt(rewardPool)
     assert.deepStrictEqual(
@@ -126,7 +126,7 @@ describe("The reward of a winner", () => {
   })
 })
 
-describe("The agents of one owner", () => {
+describe("The agents of one owner, in a pool with the owner rule,", () => {
   it("get together what one with their stake and their mean score would get, each its share", () => {
     const others = [
       {

@@ -6,14 +6,14 @@ import type { AskedStake } from "../../src/scoring/staking.ts"
 const asked = (fields: Partial<AskedStake> = {}): AskedStake => ({
   pool: "pool",
   agent: "ada",
-  owner: "ada's",
+  holder: "ada's",
   bin: 0,
   amount: 50n,
   predicted: true,
   staked: false,
   available: 1000n,
   held: 0n,
-  heldByOwner: 0n,
+  heldByHolder: 0n,
   ...fields
 })
 
@@ -55,16 +55,16 @@ describe("the rules of a pool", () => {
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
   })
 
-  it("the agents of one owner count as one", () => {
+  it("the agents of one holder count as one", () => {
     assert.strictEqual(maxInBin(500n, 100n), 300n)
     assert.strictEqual(maxInBin(500n, 250n), 0n)
-    // An owner alone in a bin lifts nothing by a second agent.
+    // A holder alone in a bin lifts nothing by a second agent.
     assert.strictEqual(maxInBin(500n, 500n), 0n)
     assert.deepStrictEqual(
       outcomes([
         asked({ agent: "ada", amount: 100n }),
         asked({ agent: "ada's other", amount: 50n }),
-        asked({ agent: "ben", owner: "ben's", amount: 100n }),
+        asked({ agent: "ben", holder: "ben's", amount: 100n }),
         asked({ agent: "ada's other", amount: 50n })
       ]),
       ["taken", "bin_concentration", "taken", "bin_concentration"]
@@ -99,7 +99,7 @@ describe("the rules of a pool", () => {
         asked({
           pool: String(ask.pool),
           agent: String(ask.agent),
-          owner: String(ask.agent % 2),
+          holder: String(ask.agent % 2),
           bin: ask.bin,
           amount: BigInt(ask.amount),
           predicted: ask.predicted,
@@ -110,16 +110,16 @@ describe("the rules of a pool", () => {
         const one = stakes[place] ?? asked()
         const [bin, spot] = [`${one.pool} ${one.bin}`, `${one.pool} ${one.agent}`]
         const held = state.bins.get(bin) ?? 0n
-        const heldByOwner = state.owned.get(`${bin} ${one.owner}`) ?? 0n
+        const heldByHolder = state.owned.get(`${bin} ${one.holder}`) ?? 0n
         const available = start.get(Number(one.agent)) ?? 0n
-        const now = { ...one, available, held, heldByOwner, staked: state.staked.has(spot) }
+        const now = { ...one, available, held, heldByHolder, staked: state.staked.has(spot) }
         assert.deepStrictEqual(decideStakes([now], minimum), [decision])
         if (decision.outcome !== "taken") continue
-        assert.isTrue(held === 0n || 2n * (heldByOwner + one.amount) <= held + one.amount)
+        assert.isTrue(held === 0n || 2n * (heldByHolder + one.amount) <= held + one.amount)
         assert.isAtLeast(Number(decision.availableAfter), 0)
         start.set(Number(one.agent), decision.availableAfter)
         state.bins.set(bin, held + one.amount)
-        state.owned.set(`${bin} ${one.owner}`, heldByOwner + one.amount)
+        state.owned.set(`${bin} ${one.holder}`, heldByHolder + one.amount)
         state.staked.add(spot)
       }
     }

@@ -36,7 +36,7 @@ export interface Winner {
   readonly coefficient: string
 }
 
-/** Of a pool in which every owner has one agent. */
+/** Agent by agent, whoever owns them. */
 export const plainReward = (rewardPool: bigint, winners: ReadonlyArray<Winner>, winner: Winner): bigint => {
   const scores = winners.map(({ score }) => fraction(score)).reduce(plus)
   const stakes = winners.map(({ amount }) => whole(amount)).reduce(plus)
@@ -54,7 +54,7 @@ export interface OwnedWinner extends Winner {
 }
 
 /**
- * Where owners have several agents: "the accuracy half goes to owners, an owner's score being the mean of its winning
+ * Of a pool with the owner rule: "the accuracy half goes to owners, an owner's score being the mean of its winning
  * agents' scores, shared equally among them; and every reward of an owner is multiplied by its stake in the winning bin
  * over its stake in all bins, floored once at the end".
  */

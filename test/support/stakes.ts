@@ -53,7 +53,7 @@ export const oddsOf = (challenge: Challenge) => Pools.use((pools) => pools.odds(
 const Taken = Schema.Struct({
   challenge_id: Schema.String,
   agent_id: Schema.String,
-  owner: Schema.String,
+  holder: Schema.String,
   position: Schema.Int,
   bin: Schema.Int,
   amount: Schema.BigInt,
@@ -63,9 +63,10 @@ const Taken = Schema.Struct({
 const takenStakes = rowsOf(
   Taken,
   (sql) => sql`
-    select s.challenge_id::text, s.agent_id::text, coalesce(s.owner_id, s.agent_id)::text as owner, s.position, s.bin,
-           s.amount, t.amount as pending
+    select s.challenge_id::text, s.agent_id::text, s.position, s.bin, s.amount, t.amount as pending,
+           coalesce(case when c.pool_owner_rule is not false then s.owner_id end, s.agent_id)::text as holder
       from stakes s
+      join challenges c on c.id = s.challenge_id
       left join transfers t on t.id = 'stake:' || s.challenge_id || ':' || s.agent_id and t.kind = 'pending'
                            and t.debit = 'agent:' || s.agent_id and t.credit = 'pool:' || s.challenge_id
      order by s.challenge_id, s.position`
@@ -92,14 +93,14 @@ export const stakeFindings = Effect.gen(function* () {
     const key = `${each.challenge_id} ${each.bin}`
     const before = bins.get(key) ?? { staked: 0n, stakers: 0 }
     const staked = before.staked + each.amount
-    const ofOwner = (held.get(`${key} ${each.owner}`) ?? 0n) + each.amount
+    const ofHolder = (held.get(`${key} ${each.holder}`) ?? 0n) + each.amount
     const place = (places.get(each.challenge_id) ?? 0) + 1
-    if (before.staked > 0n && 2n * ofOwner > staked)
+    if (before.staked > 0n && 2n * ofHolder > staked)
       findings.push(`${what}: more than half of bin ${each.bin}`)
     if (each.position !== place) findings.push(`${what}: its place is ${place}`)
     if (each.pending !== each.amount) findings.push(`${what}: ${each.amount}, frozen ${each.pending}`)
     bins.set(key, { staked, stakers: before.stakers + 1 })
-    held.set(`${key} ${each.owner}`, ofOwner)
+    held.set(`${key} ${each.holder}`, ofHolder)
     places.set(each.challenge_id, place)
   }
   for (const { bin, staked, stakers } of yield* keptBins) {

@@ -106,6 +106,22 @@ export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Colu
   return row
 }, asTheirOwner)
 
+/** Makes a challenge, whose entry waits, one of the time before its rules were frozen with it. */
+export const createdBefore = Effect.fnUntraced(function* (challengeId: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* withoutTriggers(
+    ["challenges", "log_pending"],
+    Effect.andThen(
+      sql`update challenges set pool_owner_rule = null, rule_version = null where id = ${challengeId}::uuid`,
+      sql`
+        update log_pending
+           set entry = convert_to(
+             regexp_replace(convert_from(entry, 'UTF8'), '"(pool_owner_rule|rule_version)":[^,]*,', ''), 'UTF8')
+         where challenge_id = ${challengeId}::uuid and type = 'challenge.create'`
+    )
+  )
+})
+
 /** Deletes the first row that meets the condition. */
 export const deleteOne = Effect.fnUntraced(function* (table: string, where: string) {
   const sql = yield* SqlClient.SqlClient

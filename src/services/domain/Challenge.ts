@@ -94,6 +94,10 @@ export const MacroBin = Schema.Struct({
   high: Schema.NullOr(Schema.Finite).annotate({ description: "null: no high end" })
 })
 
+export const PoolOwnerRule = Schema.Boolean.annotate({
+  description: "whether the agents of one owner count as one in the credit pool; frozen when it opened"
+})
+
 export const MacroChallenge = Schema.Struct({
   id: ChallengeId,
   asset: Schema.String.annotate({ description: "a macro series of the target catalog, for example CPI" }),
@@ -113,6 +117,7 @@ export const MacroChallenge = Schema.Struct({
   }),
   bins: Schema.Array(MacroBin),
   reward_pool: Schema.Finite.annotate({ description: "credits" }),
+  pool_owner_rule: PoolOwnerRule,
   prediction_count: Schema.Int,
   resolution_criteria: Schema.String,
   resolution_criteria_zh: Schema.String,

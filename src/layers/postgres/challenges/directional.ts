@@ -291,7 +291,9 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
       decimal_step: null,
       reward_pool: null,
       level: null,
-      window_from: null
+      window_from: null,
+      pool_owner_rule: null,
+      rule_version: null
     })
     return yield* get(id)
   })

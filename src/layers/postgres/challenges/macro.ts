@@ -118,8 +118,10 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
       cancel_at: cancelAt,
       open_price: null,
       dead_zone_pct: null,
+      pool_owner_rule: settings.poolOwnerRule,
       level: null,
-      window_from: null
+      window_from: null,
+      rule_version: null
     })
     // The statement that creates the challenge opens the pool's account.
     const funded = pools.fund(id, microCredits(wanted.reward_pool))
@@ -145,7 +147,8 @@ const selectMacro = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
          ${isoTimestamp(sql, "c.resolve_at")} as release_at, c.unit, c.reference_scale::float8 as reference_scale,
          c.decimal_step::float8 as decimal_step, c.bin_edges::float8[] as bin_edges,
-         c.reward_pool::float8 / 1000000 as reward_pool, n.forecasts as prediction_count, c.resolution_criteria,
+         c.reward_pool::float8 / 1000000 as reward_pool,
+         coalesce(c.pool_owner_rule, true) as pool_owner_rule, n.forecasts as prediction_count, c.resolution_criteria,
          c.resolution_criteria_zh, s.actual_value::float8 as actual_value, c.cancel_reason as void_reason
     from challenges c
    cross join lateral (

@@ -200,7 +200,9 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
       period: null,
       unit: null,
       bin_edges: null,
-      reward_pool: null
+      reward_pool: null,
+      pool_owner_rule: null,
+      rule_version: null
     })
     return yield* Effect.orDie(get(id))
   })

@@ -27,6 +27,7 @@ import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
+  pool_owner_rule: Schema.Boolean,
   counts_as_of: PoolOdds.fields.counts_as_of,
   /** Only bins with stakes. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
@@ -86,7 +87,8 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const found = isUuid(challengeId)
       ? yield* oddsRow(sql`
-          select c.bin_edges::float8[] as bin_edges, ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of,
+          select c.bin_edges::float8[] as bin_edges, coalesce(c.pool_owner_rule, true) as pool_owner_rule,
+                 ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of,
                  coalesce(
                    case when ${areCountsLive(sql, settings.countsEvery, now)}
                      then (select jsonb_agg(to_jsonb(b))
@@ -98,7 +100,7 @@ const make = Effect.gen(function* () {
            where c.id = ${challengeId}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, bins, counts_as_of } = found.value
+    const { bin_edges, bins, counts_as_of, pool_owner_rule } = found.value
     if (bin_edges === null) {
       return yield* new NotFound({ detail: "This challenge has no pool: only macro challenges have one." })
     }
@@ -109,6 +111,7 @@ const make = Effect.gen(function* () {
       total,
       stakers: bins.reduce((sum, { stakers }) => sum + stakers, 0),
       counts_as_of,
+      pool_owner_rule,
       bins: binsOf(bin_edges).map((bin) => {
         const { staked, stakers } = held.get(bin.index) ?? { staked: 0n, stakers: 0 }
         return { ...bin, share: total === 0n ? 0 : Number(staked) / Number(total), staked, stakers }
@@ -190,17 +193,18 @@ const makeTakeStakes = Effect.gen(function* () {
       return each === undefined ? [] : [[each, row] as const]
     })
     const decisions = decideStakes(
-      known.map(([{ bin, item }, row]) => ({
+      known.map(([{ bin, item, pool }, row]) => ({
         pool: item.challengeId,
         agent: item.agentId,
-        owner: row.owner_id ?? item.agentId,
+        holder: (pool.owner_rule ? row.owner_id : null) ?? item.agentId,
         bin,
         amount: item.stake.amount,
         predicted: row.predicted,
         staked: row.staked,
         available: row.available,
         held: row.held,
-        heldByOwner: row.held_by_owner
+        // An agent stakes once, so alone it holds nothing yet.
+        heldByHolder: pool.owner_rule ? row.held_by_owner : 0n
       })),
       minimum
     )
@@ -259,6 +263,7 @@ const PoolRow = Schema.Struct({
   period: Schema.String,
   deadline: Schema.DateTimeUtcFromDate,
   bin_edges: Schema.Array(Schema.Finite),
+  owner_rule: Schema.Boolean,
   state: Schema.Literals(["open", "closed", "void"])
 })
 type PoolRow = typeof PoolRow.Type
@@ -269,6 +274,7 @@ type PoolRow = typeof PoolRow.Type
  */
 const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeItem>) => sql`
   select c.id::text, c.target, c.period, c.deadline, c.bin_edges::float8[] as bin_edges,
+         coalesce(c.pool_owner_rule, true) as owner_rule,
          case when coalesce(l.cancelled_at, c.cancelled_at) is not null then 'void'
               when l.id is null or l.closed_at is not null then 'closed' else 'open' end as state
     from (select challenge_id, min(received_at) as earliest
@@ -278,7 +284,7 @@ const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeItem>) =>
             })}
            group by challenge_id order by challenge_id) i
    cross join lateral (
-     select id, target, period, deadline, bin_edges, cancelled_at from challenges
+     select id, target, period, deadline, bin_edges, pool_owner_rule, cancelled_at from challenges
       where id = i.challenge_id and type = 'macro' limit 1) c
     left join lateral (
       select id, closed_at, cancelled_at from challenges
@@ -368,8 +374,8 @@ const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake
 type Rejected = Exclude<StakeOutcome, { readonly outcome: "taken" | "busy" }>
 type Crowded = Extract<StakeOutcome, { readonly outcome: "bin_concentration" }>
 
-const concentration = ({ bin, held, heldByOwner, max }: Crowded, amount: bigint): string => {
-  const own = heldByOwner > 0n ? `, ${creditsOf(heldByOwner)} of them by agents of the same owner` : ""
+const concentration = ({ bin, held, heldByHolder, max }: Crowded, amount: bigint): string => {
+  const own = heldByHolder > 0n ? `, ${creditsOf(heldByHolder)} of them by agents of the same owner` : ""
   const room =
     max > 0n ? `at most ${creditsOf(max)} may be staked on it now` : "no more may be staked on it now"
   return `A stake of ${creditsOf(amount)} credits would be more than half of bin ${bin}, which holds ${creditsOf(held)}${own}: ${room}.`

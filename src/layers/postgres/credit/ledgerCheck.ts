@@ -456,8 +456,8 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * "A stake that would push the agent's amount in a bin above 50% of that bin's total" is rejected; the agents of one owner
-   * count as one, and the first stake on an empty bin is allowed. Replays the stakes in the order in which they were taken.
+   * "A stake that would push the agent's amount in a bin above 50% of that bin's total" is rejected, and in a pool with
+   * the owner rule the agents of one owner count as one; the first stake on an empty bin is allowed. Replays the stakes in the order in which they were taken.
    */
   const concentration = sql`
     select 'the stake of agent ' || agent_id || ' in the pool of challenge ' || challenge_id || ', ' || amount
@@ -465,8 +465,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
       from (
         select challenge_id, agent_id, amount,
                coalesce(sum(amount) over before_in_bin, 0) as held,
-               case when owner_id is null then 0 else coalesce(sum(amount) over before_of_owner, 0) end as own
-          from stakes
+               case when owner_id is null or not coalesce(c.pool_owner_rule, true) then 0
+                    else coalesce(sum(amount) over before_of_owner, 0) end as own
+          from stakes s join challenges c on c.id = s.challenge_id
         window before_in_bin as (
                  partition by challenge_id, bin order by position rows between unbounded preceding and 1 preceding),
                before_of_owner as (

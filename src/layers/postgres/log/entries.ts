@@ -62,10 +62,17 @@ export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
   readonly decimal_step: string | null
   /** Credits. */
   readonly reward_pool: string | null
+  /** Whether the agents of one owner count as one in its pool; null of pools that opened before this was a setting: they do. */
+  readonly pool_owner_rule: boolean | null
   /** Of price events: of yes-or-no questions, and of barriers. Numeric ones have a reference scale. */
   readonly level: string | null
   readonly window_from: Time | null
+  /** By which rules candles decide it; null of the first. */
+  readonly rule_version: number | null
 }
+
+/** A rule that came later; entries from before have no such member. */
+const since = <Value>(name: string, value: Value | null) => (value === null ? {} : { [name]: value })
 
 /** What a challenge of each type settles by. */
 const termsOf = (challenge: CreatedChallenge<Instant>) => {
@@ -73,6 +80,7 @@ const termsOf = (challenge: CreatedChallenge<Instant>) => {
     case "macro":
       return {
         bin_edges: challenge.bin_edges,
+        ...since("pool_owner_rule", challenge.pool_owner_rule),
         decimal_step: challenge.decimal_step,
         period: challenge.period,
         reference_scale: challenge.reference_scale,
@@ -81,6 +89,7 @@ const termsOf = (challenge: CreatedChallenge<Instant>) => {
       }
     case "price_event":
       return {
+        ...since("rule_version", challenge.rule_version),
         decimal_step: challenge.decimal_step,
         level: challenge.level,
         reference_scale: challenge.reference_scale,

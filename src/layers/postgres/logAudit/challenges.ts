@@ -39,6 +39,8 @@ const Row = Schema.Struct({
   reward_pool: Schema.NullOr(Schema.String),
   level: Schema.NullOr(Schema.String),
   window_from: At,
+  pool_owner_rule: Schema.NullOr(Schema.Boolean),
+  rule_version: Schema.NullOr(Schema.Int),
   closed_at: At,
   resolved_at: At,
   cancelled_at: At,
@@ -70,13 +72,15 @@ const columnsOfTypes = [
   "reward_pool",
   "unit",
   "level",
-  "window_from"
+  "window_from",
+  "pool_owner_rule",
+  "rule_version"
 ] as const
 
 const columnsOf: Readonly<Record<string, ReadonlyArray<(typeof columnsOfTypes)[number]>>> = {
   directional: ["open_price", "dead_zone_pct"],
-  macro: ["bin_edges", "decimal_step", "period", "reference_scale", "reward_pool", "unit"],
-  price_event: ["decimal_step", "level", "reference_scale", "window_from"]
+  macro: ["bin_edges", "decimal_step", "period", "pool_owner_rule", "reference_scale", "reward_pool", "unit"],
+  price_event: ["decimal_step", "level", "reference_scale", "rule_version", "window_from"]
 }
 
 /** Columns that are not in the entry of its creation. */
@@ -116,7 +120,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${exact(sql, "c.decimal_step")} as decimal_step, ${credits(sql, "c.reward_pool")} as reward_pool,
              (select array_agg(trim_scale(e.edge)::text order by e.position)
                 from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
-             ${moment(sql, "c.window_from")} as window_from,
+             ${moment(sql, "c.window_from")} as window_from, c.pool_owner_rule, c.rule_version,
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,

@@ -23,6 +23,7 @@ const Pool = Schema.Struct({
   micro_paid: Schema.BigInt,
   micro_reward_pool: Schema.BigInt,
   of_challenge: Schema.NullOr(Schema.BigInt),
+  owner_rule: Schema.Boolean,
   settled_at: Schema.String
 })
 
@@ -94,9 +95,9 @@ const add = (findings: Findings, reading: Reading, row: StakeRow): void => {
 const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void => {
   const stakes = won.map((row): WinningStake => ({
     agent_id: row.agent_id,
-    owner_id: row.owner_id,
+    owner_id: pool.owner_rule ? row.owner_id : null,
     amount: row.amount,
-    owner_amount: owners.get(row.owner_id ?? "nobody") ?? row.amount,
+    owner_amount: (pool.owner_rule ? owners.get(row.owner_id ?? "nobody") : undefined) ?? row.amount,
     score: row.score ?? "0",
     coefficient: row.coefficient ?? "0"
   }))
@@ -156,6 +157,7 @@ export const makeAuditPools = Effect.gen(function* () {
     const rows = yield* pools(sql`
       select p.challenge_id::text, ${poolColumns(sql)}, p.winners, p.staked as micro_staked, p.paid as micro_paid,
              p.reward_pool as micro_reward_pool, c.reward_pool as of_challenge,
+             coalesce(c.pool_owner_rule, true) as owner_rule,
              ${moment(sql, "p.settled_at")} as settled_at
         from pool_settlements p left join challenges c on c.id = p.challenge_id
        where p.challenge_id = any(${arrayParam("uuid", [...endOf.keys()])})

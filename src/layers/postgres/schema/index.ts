@@ -11,6 +11,7 @@ import { credit } from "./credit.ts"
 import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
+import { frozenRules } from "./migrations/0004_frozen_rules.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -30,5 +31,6 @@ const baseline = Effect.gen(function* () {
 
 /** By number and name, in order. */
 export const migrations = {
-  "0001_baseline": baseline
+  "0001_baseline": baseline,
+  "0004_frozen_rules": frozenRules
 }

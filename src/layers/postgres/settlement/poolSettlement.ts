@@ -15,7 +15,12 @@ import { arrayParam, execute, findAll, findOne, rowsOf, timestamp } from "../sql
 /** Stakes are read, returned and rewarded in pages, so that no statement is long. */
 const page = 5000
 
-const Pool = Schema.Struct({ reward_pool: Schema.BigInt, stakes: Schema.Int, staked: Schema.BigInt })
+const Pool = Schema.Struct({
+  reward_pool: Schema.BigInt,
+  owner_rule: Schema.Boolean,
+  stakes: Schema.Int,
+  staked: Schema.BigInt
+})
 
 const StakeRow = Schema.Struct({ agent_id: Schema.String, amount: Schema.BigInt })
 
@@ -28,6 +33,12 @@ const WinnerRow = Schema.Struct({
 })
 
 const Room = Schema.Struct({ agent_id: Schema.String, room: Schema.BigInt })
+
+interface WinningBin {
+  readonly challengeId: string
+  readonly bin: number
+  readonly ownerRule: boolean
+}
 
 interface Reward {
   readonly winner: WinningStake
@@ -48,18 +59,19 @@ export const makeSettlePool = Effect.gen(function* () {
   const record = (made: ReadonlyArray<Transfer>) =>
     made.length === 0 ? Effect.void : Effect.orDie(transfers.record(made))
 
-  const winnersAfter = (challengeId: string, bin: number, after: string | undefined) =>
+  const winnersAfter = ({ challengeId, bin, ownerRule }: WinningBin, after: string | undefined) =>
     winnerRows(sql`
-      select s.agent_id::text, s.amount, s.owner_id::text, p.score::text, coalesce(w.plan, 'free') as plan,
-             case when s.owner_id is null then s.amount
+      select s.agent_id::text, s.amount, h.owner_id::text, p.score::text, coalesce(w.plan, 'free') as plan,
+             case when h.owner_id is null then s.amount
                   else (select sum(o.amount)::bigint from stakes o
-                         where o.challenge_id = s.challenge_id and o.owner_id = s.owner_id) end as owner_amount
+                         where o.challenge_id = s.challenge_id and o.owner_id = h.owner_id) end as owner_amount
         from (
           select * from stakes
            where challenge_id = ${challengeId}::uuid and bin = ${bin}
              ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
            order by agent_id
            limit ${page}) s
+       cross join lateral (select case when ${ownerRule}::boolean then s.owner_id end as owner_id) h
         -- Every staker has predicted, and so has a score.
         left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
@@ -67,12 +79,12 @@ export const makeSettlePool = Effect.gen(function* () {
        order by s.agent_id`)
 
   /** All in memory, since each weight depends on all winners. */
-  const allWinners = Effect.fnUntraced(function* (challengeId: string, bin: number) {
+  const allWinners = Effect.fnUntraced(function* (winning: WinningBin) {
     const winners: Array<WinningStake> = []
-    let rows = yield* winnersAfter(challengeId, bin, undefined)
+    let rows = yield* winnersAfter(winning, undefined)
     while (rows.length > 0) {
       for (const { plan, ...stake } of rows) winners.push({ ...stake, coefficient: planCoefficients[plan] })
-      rows = rows.length < page ? [] : yield* winnersAfter(challengeId, bin, rows.at(-1)?.agent_id)
+      rows = rows.length < page ? [] : yield* winnersAfter(winning, rows.at(-1)?.agent_id)
     }
     return winners
   })
@@ -150,13 +162,16 @@ export const makeSettlePool = Effect.gen(function* () {
     now: DateTime.Utc
   ) {
     const pool = yield* pools(sql`
-      select c.reward_pool, s.stakes, s.staked
+      select c.reward_pool, coalesce(c.pool_owner_rule, true) as owner_rule, s.stakes, s.staked
         from challenges c
        cross join lateral (
          select count(*)::int as stakes, coalesce(sum(amount), 0)::bigint as staked
            from stakes where challenge_id = c.id) s
        where c.id = ${challengeId}::uuid`)
-    const winners = winningBin === null ? [] : yield* allWinners(challengeId, winningBin)
+    const winners =
+      winningBin === null
+        ? []
+        : yield* allWinners({ challengeId, bin: winningBin, ownerRule: pool.owner_rule })
     const earned = poolRewards(pool.reward_pool, winners)
     yield* returnStakes(challengeId)
     const rewards = yield* withinRoom(winners, earned)
