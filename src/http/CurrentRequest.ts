@@ -1,4 +1,4 @@
-/** What is known of the request under way: its id, and the address it counts by. */
+/** The current request: its id, and the address that limits count it by. */
 import { Context, Effect, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { countedAddress } from "../services/RateLimiter.ts"
@@ -12,13 +12,13 @@ export const CurrentRequest = Context.Reference<{
   defaultValue: () => ({ requestId: "none", address: "unknown", isCounted: true })
 })
 
-/** The request under way, from here on one that counts towards a limit of the service `RateLimiter`. */
+/** The current request, marked as one that counts towards a limit of the service `RateLimiter`. */
 export const countedRequest = Effect.map(CurrentRequest, (request) => {
   request.isCounted = true
   return request
 })
 
-/** An address as X-Forwarded-For has it: IPv6 may stand in brackets, and either with a port. */
+/** An address of X-Forwarded-For: IPv6 may be in brackets, and both may have a port. */
 const parsed = (text: string): NetAddress.IpAddress | undefined => {
   const address = NetAddress.ipFromString(/^\[(.*)\]$/.exec(text)?.[1] ?? text)
   if (Result.isSuccess(address)) return NetAddress.toCanonical(address.success)
@@ -26,7 +26,7 @@ const parsed = (text: string): NetAddress.IpAddress | undefined => {
   return Result.isSuccess(withPort) ? NetAddress.toCanonical(withPort.success.address) : undefined
 }
 
-/** Where a request comes from. X-Forwarded-For is believed only from the proxies of AUSPEX_TRUSTED_PROXIES. */
+/** The client's address. X-Forwarded-For counts only from the proxies of AUSPEX_TRUSTED_PROXIES. */
 export const trustedProxies = (networks: ReadonlyArray<string>) => {
   const proxies = networks.map((text) => Result.getOrThrow(IpNetwork.fromString(text)))
   const isProxy = (address: NetAddress.IpAddress) =>
@@ -37,19 +37,19 @@ export const trustedProxies = (networks: ReadonlyArray<string>) => {
     return address !== undefined && isProxy(address)
   }
 
-  /** The last hop that is no proxy of ours: what stands before it is that client's own invention. */
+  /** The last hop that is no trusted proxy: the client may have invented all before it. */
   const clientOf = (peer: string, forwardedFor: string | undefined): string => {
     if (forwardedFor === undefined || !isTrusted(peer)) return peer
     const hops = forwardedFor.split(",").map((hop) => parsed(hop.trim()))
     const last = hops.findLastIndex((hop) => hop === undefined || !isProxy(hop))
-    // Proxies all the way: the first of them asks for itself.
+    // All hops are proxies, so the first of them is the client.
     const client = hops[Math.max(last, 0)]
     return client === undefined ? peer : NetAddress.formatIp(client)
   }
 
   return {
     isTrusted,
-    /** What a request from this peer counts by. */
+    /** The address that a request from this peer counts by. */
     countedAddress: (peer: string | undefined, forwardedFor: string | undefined): string =>
       peer === undefined ? "unknown" : countedAddress(clientOf(peer, forwardedFor))
   }

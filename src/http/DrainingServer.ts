@@ -1,4 +1,4 @@
-/** What listens: a server of Node's that hangs up on the slow and the greedy, and answers what it cannot parse in our shape. */
+/** Node's HTTP server with bounded connections, which drains on shutdown and answers unparsable requests as JSON errors. */
 import { randomUUID } from "node:crypto"
 import { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { ServerOptions } from "node:http"
@@ -9,35 +9,35 @@ import { countedAddress } from "../services/RateLimiter.ts"
 import { Settings } from "../services/Settings.ts"
 import { trustedProxies } from "./CurrentRequest.ts"
 
-/** Requests of one connection that are carried out at a time; the next ones wait. */
+/** Requests of one connection that run at a time; the next ones wait. */
 const maxInFlight = 8
 
 /**
- * Requests that wait on one connection. Node parses what it has read to the end, up to 64 KiB, and a request takes much
- * more memory than the 18 bytes it may have been sent in.
+ * Requests that wait on one connection. Node parses all of what it has read, up to 64 KiB, and a request of 18 bytes takes
+ * much more memory.
  */
 const maxQueued = 100
 
-/** What a connection may leave unread for as long as it likes. */
+/** Unread bytes that a connection may keep without a time limit. */
 const maxUnread = 1024 * 1024
 
 export type ClosedFor =
-  /** There are as many connections as there may be, or as one address may have. */
+  /** Too many connections, in all or of one address. */
   | "connections"
   | "address"
-  /** More requests at once than may wait. */
+  /** Too many requests queued on one connection. */
   | "pipelining"
-  /** Answers that nobody reads. */
+  /** Answers are not read. */
   | "unread"
 
 export interface ConnectionLimits extends ServerOptions {
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
-  /** Whether an address is a proxy's, behind which there are many clients. */
+  /** Whether an address is a trusted proxy's. */
   readonly isProxy: (address: string) => boolean
-  /** A connection that has left more than `maxUnread` and reads nothing for so many milliseconds is closed. */
+  /** A connection with more than `maxUnread` that reads nothing for this many milliseconds is closed. */
   readonly stallTimeout: number
-  /** What all connections together may leave unread, in bytes: beyond it those that left the most are closed. */
+  /** Unread bytes of all connections, above which those with the most are closed. */
   readonly maxUnreadOfAll: number
   readonly onClosed: (why: ClosedFor, address: string) => void
 }
@@ -46,18 +46,18 @@ interface Connection {
   readonly socket: Socket
   readonly address: string
   readonly inFlight: Set<ServerResponse>
-  /** Clients that pipeline have several. */
+  /** Several where the client pipelines. */
   readonly queue: Array<Received>
 }
 
-/** A request, and whether its client asks to go on before it sends the body. */
+/** A request, and whether its client expects 100 Continue. */
 type Received = readonly [
   event: "request" | "checkContinue",
   request: IncomingMessage,
   response: ServerResponse
 ]
 
-/** What was answered and has not left for the client. Of answers in turn only the first is handed to the socket. */
+/** Unsent bytes of answers. Of queued answers only the first is written to the socket. */
 const unreadOf = ({ inFlight }: Connection): number => {
   let bytes = 0
   for (const response of inFlight) bytes += response.writableLength
@@ -65,17 +65,17 @@ const unreadOf = ({ inFlight }: Connection): number => {
 }
 
 /**
- * A Node server whose connections are bounded: in number, in requests under way and in unread answers. Its closing waits for
- * requests, not for connections. Node's own waits for every one that has sent nothing yet, or half a head, or that polls,
- * and no longer enforces its time limits meanwhile.
+ * A Node server with bounds on connections, requests in flight and unread answers. `close` waits for requests, not for
+ * connections: Node's own also waits for connections that are idle, have sent half a head or poll, and no longer enforces
+ * its time limits.
  */
 export class DrainingServer extends Server {
   readonly #limits: ConnectionLimits
   readonly #connections = new Map<Socket, Connection>()
-  /** Connections with a request that waits and may begin, in their turn. */
+  /** Connections with a queued request that may begin, in order. */
   readonly #waiting = new Set<Connection>()
   #isTurnSet = false
-  /** Connections of each address; without those of proxies. */
+  /** Connections by address, without proxies. */
   readonly #counts = new Map<string, number>()
 
   constructor(limits: ConnectionLimits) {
@@ -83,7 +83,7 @@ export class DrainingServer extends Server {
     this.#limits = limits
     this.maxConnections = limits.maxConnections
     this.on("drop", (dropped) => limits.onClosed("connections", countedAddress(dropped?.remoteAddress ?? "")))
-    // Node fires it where nothing was sent or received for that long: a slow reader that goes on reading is no case of it.
+    // Node fires it when nothing was sent or received for that long, so not for a slow reader.
     this.timeout = limits.stallTimeout
     this.on("timeout", (socket) => this.#idle(socket))
     const looking = setInterval(() => this.#shed(), 1000).unref()
@@ -143,7 +143,7 @@ export class DrainingServer extends Server {
     this.#enqueue(connection)
   }
 
-  /** Has its next request begin when it is its turn, if there is one and it may. */
+  /** Queues the connection for its next request, if it has one that may begin. */
   #enqueue(connection: Connection): void {
     if (connection.queue.length === 0 || connection.inFlight.size >= maxInFlight) return
     this.#waiting.add(connection)
@@ -157,8 +157,7 @@ export class DrainingServer extends Server {
   }
 
   /**
-   * One in each turn of the event loop, which accepts one connection and reads of each once: what many connections have sent
-   * at once would keep all others waiting.
+   * Begins one request a turn of the event loop, so that a burst of many connections does not keep others waiting.
    */
   #beginNext(): void {
     this.#isTurnSet = false
@@ -168,7 +167,7 @@ export class DrainingServer extends Server {
     const { queue, socket } = connection
     const next = queue.shift()
     if (next !== undefined && !socket.destroyed && this.listening) {
-      // Of those that wait only the last may not have come whole, so its rest is read from now on.
+      // Only the last queued request may be incomplete, so reading goes on from here.
       if (queue.length === 0) socket.resume()
       this.#begin(connection, next)
       this.#enqueue(connection)
@@ -195,7 +194,7 @@ export class DrainingServer extends Server {
     const connection = this.#connections.get(socket)
     if (connection === undefined || connection.inFlight.size === 0) socket.destroy()
     else if (unreadOf(connection) > maxUnread) this.#close(connection, "unread")
-    // It waits for us.
+    // The client waits for 100 Continue.
     else socket.setTimeout(this.timeout)
   }
 
@@ -225,12 +224,12 @@ export class DrainingServer extends Server {
   }
 }
 
-/** How long clients are waited for, in milliseconds. */
+/** Time limits of clients, in milliseconds. */
 export interface Timeouts extends ServerOptions {
   readonly stallTimeout?: number
 }
 
-/** A client gets this long to send its headers, and its whole request, and to read something of its answers. */
+/** For the headers, for the whole request, and between two reads of answers. */
 const defaultTimeouts = {
   headersTimeout: 5000,
   requestTimeout: 10_000,
@@ -247,7 +246,7 @@ const closedTotal = Metric.counter("http_connections_closed_total", {
   incremental: true
 })
 
-/** Counts connections that are closed for a limit; the log has a line of it at most once a minute. */
+/** Counts connections closed for a limit, and logs at most one line a minute. */
 const countClosed = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
@@ -280,7 +279,7 @@ const unreadable = (status: string, code: string, detail: string): string => {
   ].join("\r\n")
 }
 
-/** What never became a request, by Node's code for it. */
+/** The answers to unparsable requests, by Node's error code. */
 const responseTo = (error: string | undefined): string => {
   switch (error) {
     case "HPE_HEADER_OVERFLOW":
@@ -298,13 +297,13 @@ const responseTo = (error: string | undefined): string => {
   }
 }
 
-/** A Node server that hangs up on slow clients, and answers what it cannot parse in our shape. */
+/** The Node server with its time limits and its answers to unparsable requests. */
 const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
   const { maxConnections, maxConnectionsPerAddress, ...settings } = yield* Settings
   const server = new DrainingServer({
     ...defaultTimeouts,
     ...timeouts,
-    // A missing Host is the edge's to refuse: Node's own answer would have no body.
+    // The edge rejects a missing Host: Node's own answer would have no body.
     requireHostHeader: false,
     maxConnections,
     maxConnectionsPerAddress,
@@ -312,7 +311,7 @@ const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
     isProxy: trustedProxies(settings.trustedProxies).isTrusted,
     onClosed: yield* countClosed
   })
-  // Node would answer 417 without a body; RFC 9110 10.1.1 lets us pass over expectations that we do not know.
+  // Node would answer 417 without a body. RFC 9110 10.1.1 allows ignoring unknown expectations.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     if (error.code === "ECONNRESET" || !socket.writable) socket.destroy()
@@ -321,7 +320,7 @@ const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
   return server
 })
 
-/** Listens, on a server of Node's that hangs up on the slow. */
+/** Listens on this server. */
 export const listening = (
   options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly timeouts?: Timeouts | undefined }
 ) =>

@@ -1,13 +1,13 @@
 /**
- * Answers that may take minutes. Clients and proxies give up on a server that says nothing for a minute or five, so from
- * the fifth second on spaces are sent, which JSON allows before a value.
+ * Answers that may take minutes. From the fifth second on spaces are sent, which JSON allows before a value, so that clients
+ * and proxies do not give up on a silent server.
  */
 import { Effect, Fiber, Option, Schedule, Schema, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
 const pulse = "5 seconds"
 
-/** What is quick is an answer like any other, with its own status when it fails. What is slow ends with the connection. */
+/** A quick answer is an ordinary one, with its own status. A slow one that fails ends the connection. */
 export const heartbeatResponse = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>, E, R>(
   schema: S,
   work: Effect.Effect<S["Type"], E, R>

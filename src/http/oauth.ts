@@ -1,6 +1,6 @@
 /**
- * How a request says who is asking, as OAuth 2.0 has it (RFC 6749 2.3, RFC 7521 4.2): by a secret or an assertion among
- * its parameters, or by HTTP Basic; exactly one of them. Every parameter that is wrong is named.
+ * Client authentication as in OAuth 2.0 (RFC 6749 2.3, RFC 7521 4.2): a secret or an assertion among the parameters, or
+ * HTTP Basic; exactly one of them. Errors name every wrong parameter.
  */
 import { Effect, Option, Predicate, Result, Schema } from "effect"
 import { HttpServerRequest, HttpBody, HttpServerResponse } from "effect/http"
@@ -27,7 +27,7 @@ interface Read {
   readonly problems: ReadonlyArray<FieldProblem>
 }
 
-/** A parameter without a value counts as left out (RFC 6749 3.2), and none may be sent twice. */
+/** An empty parameter counts as missing, and none may be sent twice (RFC 6749 3.2). */
 const ofForm = (text: string): Read => {
   const sent = new Map<string, string>()
   const repeated = new Set<string>()
@@ -56,7 +56,7 @@ interface Basic {
 const basicShape = /^basic +([A-Za-z0-9+/_=-]+) *$/i
 const unescaped = Option.liftThrowable((text: string) => decodeURIComponent(text.replaceAll("+", " ")))
 
-/** HTTP Basic, whose parts are form-encoded (RFC 6749 2.3.1); another scheme is not meant for us. */
+/** HTTP Basic, whose parts are form-encoded (RFC 6749 2.3.1); other schemes are ignored. */
 const basicOf = (header: string): Option.Option<Basic> => {
   const [user, ...password] = Buffer.from(basicShape.exec(header)?.[1] ?? "", "base64")
     .toString("utf8")
@@ -70,7 +70,7 @@ const usesBasic = (header: string | undefined): header is string => /^basic\b/i.
 
 const one = "Expected exactly one of client_secret, client_assertion and HTTP Basic"
 
-/** What is wrong with the parameters taken together. */
+/** Faults of the parameters taken together. */
 const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<FieldProblem> => {
   const { agent_id, client_assertion, client_assertion_type, client_id, client_secret } = sent
   const problems: Array<FieldProblem> = []
@@ -96,11 +96,11 @@ const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
     .join("; ")
     .slice(0, 2000)
 
-/** What is presented, or everything that is wrong with it; the first complaint about a field is enough. */
+/** The credentials, or all faults, one a field. */
 const read = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { address } = yield* CurrentRequest
-  // Read and found to be sound by the middleware.
+  // The middleware has read and checked the body.
   const text = yield* Effect.orDie(request.text)
   const isForm = mediaType(request.headers["content-type"]) === "application/x-www-form-urlencoded"
   const { problems, sent } = isForm ? ofForm(text) : ofJson(text)
@@ -138,13 +138,13 @@ const credentialsOf = (parameters: typeof Parameters.Type, address: string): Pre
 const invalid = (errors: ReadonlyArray<FieldProblem>) =>
   new InvalidRequest({ detail: detailOf(errors), errors })
 
-/** Who the request under way says is asking. */
+/** The client of the current request. */
 export const presented = Effect.gen(function* () {
   const { credentials, errors } = yield* read
   return Result.isFailure(credentials) || errors.length > 0 ? yield* invalid(errors) : credentials.success
 })
 
-/** The same of a request for a token, which also names its grant. */
+/** The client of a token request, which also names its grant. */
 export const presentedForToken = Effect.gen(function* () {
   const { credentials, errors, sent } = yield* read
   if (sent["grant_type"] !== "client_credentials") {
@@ -164,7 +164,7 @@ const ErrorBody = Schema.fromJsonString(
 )
 const decodeError = Schema.decodeUnknownOption(ErrorBody)
 
-/** Our codes that are OAuth's too. */
+/** Our codes that OAuth defines, too. */
 const shared: ReadonlySet<string> = new Set(["invalid_client", "unsupported_grant_type"])
 
 const errorOf = (code: string, status: number): string => {
@@ -173,7 +173,7 @@ const errorOf = (code: string, status: number): string => {
   return status >= 500 ? "server_error" : "invalid_request"
 }
 
-/** What RFC 6749 5.2 lets stand in an error_description. */
+/** The characters that RFC 6749 5.2 allows in error_description. */
 const described = (detail: string): string =>
   detail.replaceAll('"', "'").replaceAll(/[^\x20-\x21\x23-\x5b\x5d-\x7e]+/g, " ")
 
@@ -197,8 +197,8 @@ const withMembers = (
 }
 
 /**
- * The token endpoint's answer, with its errors as OAuth clients read them (RFC 6749 5.2): `error` and `error_description`
- * beside `detail` and `code`, whoever made the error, the edge included. Only who came by HTTP Basic is asked to do so again.
+ * Adds `error` and `error_description` (RFC 6749 5.2) to errors of the token endpoint, those of the edge included.
+ * WWW-Authenticate: Basic is sent only to clients that used it.
  */
 export const asOAuth = (
   response: HttpServerResponse.HttpServerResponse,

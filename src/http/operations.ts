@@ -1,6 +1,6 @@
 /**
- * What those who operate an instance ask it: metrics and health, on a listener of its own that the public does not reach.
- * Nothing here is limited or counted, and it is there in every role, from before the first request until after the last.
+ * Metrics and health for operations, on a listener of their own that the public does not reach. It is unlimited, runs in
+ * every role, starts before the first request and stops after the last.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -12,7 +12,7 @@ import { live, ready } from "./handlers/health.ts"
 import { pathOf } from "./routes.ts"
 import { listening } from "./DrainingServer.ts"
 
-/** Where it is reached; null: it is turned off. */
+/** Its address; null when it is turned off. */
 export class OperationsUrl extends Context.Service<OperationsUrl, string | null>()(
   "auspex/http/OperationsUrl"
 ) {}
@@ -27,7 +27,7 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
   { status: 404 }
 )
 
-/** The few paths need no router; that of the public, which is built once, would be taken for these as well. */
+/** Without a router: layers are built once, so this would be the public one. */
 const served = Layer.unwrap(
   Effect.gen(function* () {
     const health = yield* Health
@@ -37,7 +37,7 @@ const served = Layer.unwrap(
           contentType: "text/plain; version=0.0.4; charset=utf-8"
         })
       ),
-      // All of them as text are milliseconds of work, and nobody needs them more often.
+      // Cached, since rendering all metrics takes milliseconds.
       "1 second"
     )
     const answers = new Map([
@@ -59,7 +59,7 @@ const url = Layer.effect(
   Effect.map(HttpServer.HttpServer, ({ address }) => HttpServer.formatAddress(address))
 )
 
-/** Listens at this place, if there is one. */
+/** Listens there, unless it is turned off. */
 export const layer = (place: {
   readonly host: string
   readonly port: Option.Option<number>

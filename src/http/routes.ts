@@ -1,4 +1,4 @@
-/** Which methods a path takes: what 405 and OPTIONS answer with. */
+/** The methods of each path, for 405 and OPTIONS. */
 import { FindMyWay } from "effect/http"
 import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
@@ -15,7 +15,7 @@ export const documents = {
   llms: "/llms.txt"
 } as const
 
-/** The log, as others expect to find it. */
+/** The log, at the paths of C2SP. */
 export const logPaths = {
   checkpoint: "/log/checkpoint",
   key: "/log/key",
@@ -25,7 +25,7 @@ export const logPaths = {
   stampedText: "/log/timestamp/:size/text"
 } as const
 
-/** Where the payment provider tells what came of purchases. */
+/** The payment provider's webhook. */
 export const webhookPath = "/api/v1/stripe/webhook"
 
 /** Calls of clients that were written for another service of the same interface; the published API does not have them. */
@@ -71,12 +71,12 @@ interface KnownPath {
   readonly methods: ReadonlySet<string>
 }
 
-/** A path is what it says: a proxy in front, and whoever reads its log, tells them apart letter by letter. */
+/** Paths are case-sensitive, as they are to proxies and readers of logs. */
 export const matching = { caseSensitive: true, ignoreDuplicateSlashes: false } as const
 
 const takenMethods: ReadonlySet<string> = new Set([...methodsByPath.values()].flatMap((each) => [...each]))
 
-/** A method as metrics name it: of all that a client can send only those that the path takes have a label of their own. */
+/** The label of a method in metrics: only methods that the path takes have their own. */
 export const methodLabel = (method: string, known: KnownPath | undefined): string =>
   (known?.methods ?? takenMethods).has(method) ? method : "other"
 
@@ -86,7 +86,7 @@ for (const [path, methods] of methodsByPath) {
   router.on("GET", `/${path.slice(1)}`, { path, methods })
 }
 
-/** Those without parameters: a URL that is one needs no search. */
+/** Paths without parameters, which are found without a search. */
 const plainPaths = new Map(
   [...methodsByPath]
     .filter(([path]) => !/[:*]/.test(path))
@@ -96,7 +96,7 @@ const plainPaths = new Map(
 /** The path of a URL, without its query. */
 export const pathOf = (url: string): string => url.split("?", 1).join("")
 
-/** The path, as the API writes it, that this URL is of, and the methods it takes. */
+/** The path template that matches a URL, and its methods. */
 export const knownPath = (url: string): KnownPath | undefined => {
   const plain = plainPaths.get(url)
   if (plain !== undefined) return plain
@@ -107,8 +107,8 @@ export const knownPath = (url: string): KnownPath | undefined => {
 
 /**
  * The paths of tiles as C2SP tlog-tiles writes them: `/log/tile/<L>/<N>[.p/<W>]` and `/log/tile/entries/<N>[.p/<W>]`,
- * with the index in groups of three digits, all but the last after an `x`: 1234067 is `x001/x234/067`. There is one
- * way to write each, so that a cache in between keeps one copy. `entries` are the bundles below level 0.
+ * with the index in groups of three digits, all but the last after an `x`: 1234067 is `x001/x234/067`. Each has
+ * one spelling, so that caches keep one copy. `entries` are the bundles below level 0.
  */
 interface TilePath {
   readonly level: number | "entries"
@@ -118,14 +118,14 @@ interface TilePath {
 }
 
 const level = "entries|\\d|[1-5]\\d|6[0-3]"
-// Five groups number more tiles than any log has; one group more would no longer be an exact number.
+// Five groups number more tiles than any log has; with six the number would not be exact.
 const index = "(?!x000/)(?:x\\d{3}/){0,4}\\d{3}"
 const width = "[1-9]\\d{0,2}"
 const tileShape = new RegExp(
   `^/log/tile/(?<level>${level})/(?<index>${index})(?:\\.p/(?<width>${width}))?(?:\\?|$)`
 )
 
-/** What the target of a request names; `undefined` when it is not written as it must be. */
+/** The tile that a path names; `undefined` for another spelling. */
 export const parseTilePath = (url: string): TilePath | undefined => {
   const parts = tileShape.exec(url)?.groups
   if (parts === undefined) return undefined

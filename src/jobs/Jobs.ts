@@ -26,11 +26,11 @@ import { singletonCron, poll } from "./scheduler.ts"
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
 const tickMemory = Duration.days(7)
-/** A mail is under way within a second of the request that caused it. */
+/** Mails are sent within a second of the request that caused them. */
 const mailInterval = Duration.millis(500)
-/** What was recorded has its index, and is under a signature, within about a second. */
+/** Entries get an index and a signed checkpoint within about a second. */
 const logInterval = Duration.seconds(1)
-/** While the log grows there is a checkpoint every second: the newest should have its cosignatures most of that time. */
+/** A growing log has a checkpoint every second, and the newest should soon have its cosignatures. */
 const witnessInterval = Duration.millis(250)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
@@ -53,7 +53,7 @@ const start = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
-  // Full batches follow one another at once.
+  // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
@@ -110,7 +110,7 @@ export const clockWatch = Layer.effectDiscard(
   })
 )
 
-/** Asks the payment provider for what its messages did not tell. For instances with the role `jobs`, if something is sold. */
+/** Asks the payment provider about checkouts that its messages did not report. For instances with the role `jobs`, if something is sold. */
 export const checkouts = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
@@ -120,7 +120,7 @@ export const checkouts = Layer.effectDiscard(
 )
 
 /**
- * Asks the feeds that are due. Their rows say which those are and who asks, so every replica may look. For instances with the
+ * Fetches the feeds that are due. Their rows say which are due and who fetches, so every replica may look. For instances with the
  * role `jobs`, if there are feeds.
  */
 export const feeds = Layer.effectDiscard(
@@ -131,14 +131,14 @@ export const feeds = Layer.effectDiscard(
 )
 
 /**
- * Asks the price source for the candles that are due. Candles end on the hour, so most ticks find nothing to ask for. For
+ * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. For
  * instances with the role `jobs`, if there is a price source.
  */
 export const prices = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
     const ingestion = yield* PriceIngestion
-    // Each place has ticks of its own: three attempts at one that hangs take longer than a tick.
+    // Each source has ticks of its own: three attempts at one that hangs take longer than a tick.
     for (const place of ingestion.places) {
       yield* Effect.forkScoped(
         singletonCron(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))

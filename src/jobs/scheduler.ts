@@ -1,6 +1,6 @@
 /**
- * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: what a job has to do
- * is read from the state of its rows, so a lost tick loses nothing.
+ * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: a job finds its work
+ * in the state of rows, so a lost tick loses nothing.
  */
 import { Clock, DateTime, Duration, Effect, Metric, Schedule } from "effect"
 import { JobRuns } from "../services/JobRuns.ts"

@@ -1,4 +1,4 @@
-/** Claims: by a link and its pairing code, or by one click in a mail; and what becomes of agents that nobody claims. */
+/** Claims by a link and its pairing code or by one click in a mail, and the end of grace windows. */
 import { Effect, Layer, DateTime, Option, Schema, Duration, Metric } from "effect"
 import {
   Claims,
@@ -96,7 +96,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const refresh: Claims["Service"]["refresh"] = Effect.fn("Claims.refresh")(function* (agentId) {
     yield* limits.consume("claim_refresh", agentId)
     const refreshed = Effect.gen(function* () {
-      // Held until the new link is there, so that neither a claim nor another refresh slips in between.
+      // Locked until the new link exists, against a concurrent claim or refresh.
       const found = yield* refreshedRow(sql`
         select provisional_until, prediction_limit, challenge_passed_at is not null as passed,
                claimed_at is not null as claimed
@@ -142,7 +142,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
     return viewOf(yield* find(token), yield* DateTime.now)
   })
 
-  /** Counts one try, if the link has one left: the condition of the update is the decision, however many come at once. */
+  /** Counts one try if the link has one left. The update's condition decides, also for concurrent tries. */
   const takeTry = Effect.fnUntraced(function* (token: string) {
     const now = yield* DateTime.now
     return yield* tryRow(sql`
@@ -154,7 +154,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       returning l.agent_id::text, l.code_hmac, l.wrong_codes`)
   })
 
-  /** Why there was no try to take. */
+  /** Why no try could be counted. */
   const rejectTry = Effect.fnUntraced(function* (token: string) {
     const { state } = yield* view(token)
     switch (state) {
@@ -165,7 +165,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
         return yield* ended(state)
       case "locked":
       case "open":
-        // Open again only for whoever looks now: the last try was another's, and right.
+        // A link that reads as open here was claimed by a concurrent try.
         return yield* locked()
     }
   })
@@ -197,7 +197,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       return agent
     })
     return yield* transaction(sql)(claimed).pipe(
-      // The code was right: what else stood in the way costs no try.
+      // The code was right, so another obstacle costs no try.
       Effect.onError(() => Effect.ignoreCause(returnTry(token)))
     )
   })
@@ -210,7 +210,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
 
 const MailLinkRow = Schema.Struct({ ...linkFields, email: EmailAddress, declined: Schema.Boolean })
 
-/** Whom a mail about an agent goes to, and what about. */
+/** The recipient and the subject of a mail about an agent. */
 interface Notice {
   readonly agentId: AgentId
   readonly agentName: string
@@ -226,7 +226,7 @@ const mailLinkReasons: Record<ClaimLinkEnded["reason"], string> = {
   declined: "You said that this is not your agent."
 }
 
-/** Claiming by one click in a mail: the link proves the address, so it needs no sign-in and no pairing code. */
+/** Claims by one click in a mail: the link proves the address, so it needs no sign-in and no pairing code. */
 const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -236,9 +236,9 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = findOption(MailLinkRow)
 
   /**
-   * The address that mails about an agent go to, if any may: that of the mailbox's account or else a real one that is not disposable, whose holder has not
-   * declined, with room for another mail today. Counts that mail. Not within a transaction, which would hold the mailbox's window for its whole
-   * length.
+   * The address for mails about an agent, if any is allowed: that of the mailbox's account, or one that is not disposable.
+   * The holder must not have declined, and the day's limit must have room; the mail is counted. Not within a transaction,
+   * which would lock the mailbox's window until its end.
    */
   const recipient = Effect.fnUntraced(function* (
     contact: string | null,
@@ -253,7 +253,7 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
     return Option.isSome(room) ? Option.some(yield* accounts.ownAddress(address.value)) : Option.none()
   })
 
-  /** Mails a link that ends the ones before. Joins the caller's transaction. */
+  /** Mails a new link, which ends the earlier ones, within the caller's transaction. */
   const mailLink = Effect.fnUntraced(function* (notice: Notice) {
     const now = yield* DateTime.now
     const expiresAt = DateTime.addDuration(now, settings.claimLinkTtl)
@@ -308,7 +308,7 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
       const end = endOf(row, yield* DateTime.now)
       const view = (): MailClaimView => {
         if (end?.state === "claimed") return { ...end, ...about }
-        // Used up without a claim is what "not mine" leaves.
+        // A link used without a claim was declined.
         if (row.declined) return { state: "declined", ...about }
         return { ...(end ?? { state: "open", expiresAt: row.expires_at }), ...about }
       }
@@ -361,7 +361,7 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
 type MailClaims = Effect.Success<ReturnType<typeof makeMailClaims>>
 
 interface NoticeKind {
-  /** From 1 on: what `agents.grace_notices` is once it has been given. */
+  /** The value of `agents.grace_notices` once it was given, from 1. */
   readonly number: number
   readonly lead: Duration.Duration
   readonly kind: MailKind
@@ -382,7 +382,7 @@ const oneDay: NoticeKind = {
 }
 const paused: NoticeKind = { number: 3, lead: Duration.zero, kind: "issuance_paused", text: pausedText }
 
-/** Each with the one after, which takes its place once it is due. */
+/** Each notice with the next one, which replaces it once due. */
 const notices = [
   [twoDays, oneDay],
   [oneDay, paused],
@@ -406,21 +406,21 @@ const pauses = Metric.counter("issuance_paused_total", {
 })
 
 /**
- * The end of grace windows. Issuance pauses by the clock, whether this ran or not; here the transition is recorded and
- * the operator told: two days before, one day before, and when it has come. A notice that was missed is not given late.
+ * The end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition and mails
+ * the operator two days before, one day before, and at the end. A missed notice is not sent late.
  */
 const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient
   const dueRows = findAll(DueRow)
 
-  // The index is on agents with a notice to come, which has to be said for it to be used.
+  // The condition of the partial index.
   const isDue = (notice: NoticeKind, next: NoticeKind | undefined, now: DateTime.Utc) => sql`
     a.claimed_at is null and a.challenge_passed_at is not null and a.grace_notices < 3
     and a.grace_notices = any(${Array.from({ length: notice.number }, (_, index) => index)}::int[])
     and a.provisional_until <= ${timestamp(DateTime.addDuration(now, notice.lead))}
     ${next === undefined ? sql`` : sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, next.lead))}`}`
 
-  /** Whether there is anybody to notify, and something new: what lies before the agent passed, the claim mail has said. */
+  /** Whether there is a recipient and news: the claim mail has told what lies before the agent passed. */
   const isToBeMailed = (notice: NoticeKind) => sql`(
     coalesce(strpos(a.operator_contact, '@'), 0) > 0
     and a.provisional_until - make_interval(secs => ${Duration.toSeconds(notice.lead)}) > a.challenge_passed_at)`
@@ -430,7 +430,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
       ? sql`grace_notices = ${notice.number}, issuance_paused_at = ${timestamp(now)}`
       : sql`grace_notices = ${notice.number}`
 
-  /** Records a notice for agents whose operators get no mail; answers how many there were. */
+  /** Records a notice of agents whose operators get no mail, and answers how many. */
   const recordQuietly = Effect.fnUntraced(function* (
     notice: NoticeKind,
     next: NoticeKind | undefined,
@@ -454,7 +454,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
     return recorded
   })
 
-  /** Records a notice and mails it, both or neither. An operator who wants no mail, or had enough today, gets none. */
+  /** Records a notice and mails it, both or neither. An operator who declined, or reached the day's limit, gets no mail. */
   const notify = Effect.fnUntraced(function* (notice: NoticeKind, agent: Due, now: DateTime.Utc) {
     const to = yield* mails.recipient(agent.operator_contact, "reminder_mails")
     return yield* transaction(sql)(

@@ -27,9 +27,9 @@ import { Mailer } from "../../../services/Mailer.ts"
 import { signInText } from "../../mail/texts.ts"
 import { encryption } from "../../crypto/encryption.ts"
 
-/** A session's use is noted this often at most, so that a page view is rarely a write. */
+/** A session's use is stored at most this often, so that few page views write. */
 const useNotedEvery = Duration.minutes(1)
-/** How long ended links are kept: one that is clicked late still says what became of it. */
+/** How long ended links are kept, so that a late click is told why. */
 const retention = Duration.days(7)
 
 const instant = Schema.DateTimeUtcFromDate
@@ -124,7 +124,7 @@ const make = Effect.gen(function* () {
       const token = makeToken("signIn")
       yield* transaction(sql)(
         Effect.gen(function* () {
-          // Two requests at once take turns, or each would leave a live link.
+          // Concurrent requests take turns, or each would leave a live link.
           yield* execute(sql`select pg_advisory_xact_lock(hashtextextended(${`sign in ${to}`}, 0))`)
           yield* execute(sql`
               update sign_in_links set superseded_at = ${timestamp(now)}
@@ -164,7 +164,7 @@ const make = Effect.gen(function* () {
   const signIn: Operators["Service"]["signIn"] = Effect.fn("Operators.signIn")(function* (token) {
     const now = yield* DateTime.now
     const used = Effect.gen(function* () {
-      // One statement, so that of two who press the button at once one signs in.
+      // One statement, so that only one of two concurrent clicks signs in.
       const link = yield* usedRow(sql`
         update sign_in_links set used_at = ${timestamp(now)}
          where token_hash = ${sha256(token)} and used_at is null and superseded_at is null and expires_at > ${timestamp(now)}
@@ -178,7 +178,7 @@ const make = Effect.gen(function* () {
     const signedIn = yield* transaction(sql)(used)
     if (Option.isSome(signedIn)) return signedIn.value
     const { state } = yield* viewSignIn(token)
-    // Open again to our eyes is what was ended between the two looks.
+    // A link that reads as open here was ended after the statement above.
     return yield* ended(state === "open" ? "expired" : state)
   })
 
@@ -186,7 +186,7 @@ const make = Effect.gen(function* () {
     identityRow(sql`
       select operator_id::text as id from operator_identities where issuer = ${issuer} and subject = ${subject}`)
 
-  /** Of two first sign-ins at once one makes the account: the other waits for it, and its own operator is not kept. */
+  /** Of two concurrent first sign-ins one makes the account; the other waits for it and drops its own. */
   const createAccount = Effect.fnUntraced(function* (
     issuer: string,
     subject: string,
@@ -204,7 +204,7 @@ const make = Effect.gen(function* () {
       insert into operators (id, email, mailbox, created_at)
       values (${id}::uuid, ${email}, ${email === null ? null : mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing returning 1`)
-    // Never the account that holds it: only a link in a mail proves whose the mailbox is today.
+    // Never by the account that holds the mailbox: only a link in a mail proves whose it is today.
     if (made.length === 0) {
       return yield* new SignInRejected({
         detail: "Another account has the mailbox of your address: sign in there by a mail to it."
@@ -225,7 +225,7 @@ const make = Effect.gen(function* () {
       ? known.value.id
       : yield* transaction(sql)(createAccount(issuer, subject, email))
     if (email !== null && accounts.mayBeNew(email)) {
-      // A mailbox that another account has stays there.
+      // A mailbox of another account stays there.
       const mailbox = mailboxOf(email)
       yield* sql`
         update operators set email = ${email}, mailbox = ${mailbox}
@@ -259,7 +259,7 @@ const make = Effect.gen(function* () {
     yield* execute(sql`delete from operator_sessions where secret_hash = ${sha256(secret)}`)
   })
 
-  /** The agents of an owner, claimed last first. As many as one may own, so a page of them is all of them. */
+  /** All agents of an owner, claimed last first; their number is limited. */
   const ownedAgents = Effect.fnUntraced(function* (ownerId: string) {
     const now = yield* DateTime.now
     const agents = yield* agentRows(sql`
@@ -308,7 +308,7 @@ const make = Effect.gen(function* () {
       isUuid(agentId) && isUuid(operatorId)
         ? yield* rotate(sql`id = ${agentId}::uuid and owner_id = ${operatorId}::uuid`, gatewayKeys)
         : Option.none()
-    // Somebody else's agent is as unknown as one that does not exist.
+    // Another owner's agent is answered as unknown.
     if (Option.isNone(rotated)) {
       return yield* new NotFound({ detail: "You own no agent with this identifier." })
     }

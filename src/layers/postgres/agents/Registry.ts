@@ -113,7 +113,7 @@ const make = Effect.gen(function* () {
     const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineKeySets }))
     const now = yield* DateTime.now
     const agentId = AgentId.make(yield* random.uuidV7())
-    // Knowing it is half of what resend-secret asks for, so it is random throughout.
+    // Fully random, since it is half of what resend-secret asks for.
     const challengeId = RegistrationChallengeId.make(yield* random.uuidV4())
     const secret = makeClientSecret()
     const { requested, ignored } = requestedScopes(sent.requested_scopes ?? [])
@@ -180,7 +180,7 @@ const make = Effect.gen(function* () {
         "This registration challenge has been passed: request a token. A lost claim link is renewed by claim-link/refresh."
     })
 
-  /** Counts an attempt, which is then spent whatever becomes of it. One short statement: judging may take a while. */
+  /** Counts an attempt before it is judged, in a short statement, since judging may take a while. */
   const takeAttempt = Effect.fnUntraced(function* (challengeId: string) {
     const taken = yield* attemptRow(sql`
       update registration_challenges c set attempts = c.attempts + 1
@@ -204,7 +204,7 @@ const make = Effect.gen(function* () {
     const asked = yield* challengeSlug(sql`
       select event_slug from registration_challenges where id = ${challengeId}::uuid`)
     if (Option.isNone(asked)) return yield* noChallenge(challengeId)
-    // A judge that no longer knows the event costs no attempt.
+    // An event that the judge no longer knows costs no attempt.
     if (Option.isNone(yield* judge.event(asked.value.event_slug))) {
       return yield* new NotFound({
         detail:
@@ -231,7 +231,7 @@ const make = Effect.gen(function* () {
         values (${challengeId}::uuid, ${attempt.attempts}, ${JSON.stringify(answer)}::jsonb,
                 ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${timestamp(now)})`
       if (!verdict.passed) return { passed: false as const, ...outcome }
-      // Of two attempts that pass at once, one makes the claim link.
+      // Of two concurrent attempts that pass, one makes the claim link.
       const first = yield* sql`
         update registration_challenges set passed_at = ${timestamp(now)}
          where id = ${challengeId}::uuid and passed_at is null
@@ -272,7 +272,7 @@ const make = Effect.gen(function* () {
       const known = isUuid(request.agentId) && isUuid(request.challengeId)
       const secret = makeClientSecret()
       const now = yield* DateTime.now
-      // One statement, so that a token issued at the same moment and the new secret never both win.
+      // One statement, so that a concurrently issued token and the new secret never both win.
       const rotated = known
         ? yield* sql`
           update agents a set secret_hash = ${sha256(secret)}, key_set_at = ${timestamp(now)}, token_epoch = token_epoch + 1
@@ -400,7 +400,7 @@ const make = Effect.gen(function* () {
     agentId,
     { add = [], remove = [] }
   ) {
-    // One statement, in the order of the interface's list: of two changes at once neither is lost.
+    // One statement, in the order of the interface's list, so that concurrent changes are both kept.
     const found = yield* scopeRow(sql`
       update agents a set requested_scopes = array(
           select known.scope from unnest(${arrayParam("text", allScopes)}) with ordinality as known (scope, place)
@@ -418,8 +418,7 @@ const make = Effect.gen(function* () {
     const { after, cut, limit } = yield* pages.open(page)
     const agent = sql`${agentId}::uuid`
     const newest = sql`${after === undefined ? sql`` : sql`and id < ${after}::uuid`} order by id desc limit ${limit}`
-    // Everything has a UUIDv7, so one order holds for all kinds. Of each no more is read than the page shows, by an index
-    // of its own, and the rest of a row only of what is shown.
+    // UUIDv7 orders all kinds alike. Each kind is read by its index for no more than a page, and full rows only for the page.
     const rows = yield* actionRows(sql`
       with newest as materialized (
         (select id, 'prediction' as kind from predictions where agent_id = ${agent} ${newest})

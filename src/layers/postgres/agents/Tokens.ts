@@ -1,4 +1,4 @@
-/** Tokens as HS256 JWTs; who may have one, and whose have been ended, by PostgreSQL. */
+/** Access tokens: HS256 JWTs. PostgreSQL says who may have one and whose were ended. */
 import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -25,12 +25,12 @@ import { statusAt } from "../../../services/domain/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, findAll, findOption, orDie, timestamp } from "../sql.ts"
 
-/** How long a verified token may outlive the end of its agent's tokens; the specification allows 5 s. */
+/** How long an ended token may still be accepted; the specification allows 5 s. */
 const epochTtl = Duration.seconds(3)
 const maxEpochs = 100_000
 const maxEpochBatch = 500
 const maxToken = 4096
-/** Strict base64url: a library that takes padding and white space takes many texts for one token. */
+/** Strict base64url, so that a token has one spelling. */
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 const Agent = Schema.Struct({
@@ -46,7 +46,7 @@ const Agent = Schema.Struct({
 
 const EpochRow = Schema.Struct({ id: AgentId, token_epoch: Schema.Int, suspended: Schema.Boolean })
 
-/** What a token of ours holds; `epoch` ends all earlier tokens of an agent when it rises. */
+/** The claims of a token. A risen `epoch` ends all earlier tokens of an agent. */
 const Claims = Schema.Struct({
   sub: AgentId.check(Schema.makeFilter((id: string) => isUuid(id))),
   site: Schema.String,
@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
 
   const epochs = yield* Cache.makeWith(
     yield* RequestBatcher.make({ run: readEpochs, maxSize: maxEpochBatch }),
-    // What could not be read is read again, or an outage would outlive itself.
+    // Failures are not cached, or an outage would outlive itself.
     { capacity: maxEpochs, timeToLive: (exit) => (Exit.isSuccess(exit) ? epochTtl : Duration.zero) }
   )
 
@@ -104,9 +104,9 @@ const make = Effect.gen(function* () {
 
   const ended = Effect.fnUntraced(function* (agentId: AgentId, epoch: number) {
     const { asked, row } = yield* Cache.get(epochs, agentId)
-    // What a slow database answered is as old as the question.
+    // A slow answer is as old as its query.
     const isStale = (yield* Clock.currentTimeMillis) - asked > Duration.toMillis(epochTtl)
-    // A token that is newer than what is remembered of its agent is not refused because of it.
+    // A token newer than the cached epoch is not rejected by it.
     const isOutdated = hasEnded(row, epoch) && Option.exists(row, (known) => epoch >= known.token_epoch)
     if (!isStale && !isOutdated) return hasEnded(row, epoch)
     return hasEnded((yield* Cache.refresh(epochs, agentId)).row, epoch)
@@ -151,20 +151,20 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** As of the proof: an agent whose credentials have changed since is not found. */
+  /** As of the proof: an agent whose credentials changed since is not found. */
   const findAgent = ({ agentId, epoch }: Proof) =>
     agentRow(sql`
       select a.id::text, a.requested_scopes, a.token_epoch, a.first_token_at, a.challenge_passed_at,
              a.provisional_until, a.claimed_at, a.suspended_at
         from agents a where a.id = ${agentId}::uuid and a.token_epoch = ${epoch}`)
 
-  /** Whether the agent may have a token now; from then on its secret is not sent again. */
+  /** Whether the agent may have a token now, which ends resend-secret. */
   const admit = Effect.fnUntraced(function* (proof: Proof) {
     const found = yield* findAgent(proof)
     if (Option.isNone(found)) return yield* changed()
     const agent = found.value
     const status = yield* authorise(agent)
-    // The epoch is compared again, so that a rotation of the secret at the same moment never loses to this token.
+    // The epoch is compared again, so that a concurrent rotation of the secret ends this token, too.
     if (agent.first_token_at === null) {
       const now = yield* DateTime.now
       const marked = yield* sql`

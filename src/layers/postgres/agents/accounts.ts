@@ -1,4 +1,4 @@
-/** How accounts and sessions come about, whichever way an operator signed in. Joins the caller's transaction. */
+/** Creates accounts and sessions for every way of signing in, within the caller's transaction. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -21,26 +21,26 @@ export const makeAccounts = Effect.gen(function* () {
   const find = (email: EmailAddress) =>
     accountRow(sql`select id::text, email from operators where mailbox = ${mailboxOf(email)}`)
 
-  /** An account is entered by its own address alone. */
+  /** Only the account's own address signs in to it. */
   const entered = (account: Option.Option<typeof AccountRow.Type>, email: EmailAddress) =>
     Option.map(
       Option.filter(account, (found) => found.email === email),
       (found) => found.id
     )
 
-  /** Whether an account would be made for this address, if it were proved. */
+  /** Whether a proved address would get an account. */
   const mayBeNew = (email: EmailAddress) => !isOfDomains(email, settings.disposableDomains)
 
   /**
-   * Where mail for an address goes: to the one that the account of its mailbox was made with. Not every host takes what
-   * stands behind a `+` for a form of an address, and nobody else is to be let in by one.
+   * The address that mail goes to: the one that the mailbox's account was made with. Not every host delivers `ada+x@` to
+   * `ada@`, so another form must not sign in.
    */
   const ownAddress = (email: EmailAddress) =>
     Effect.map(find(email), Option.match({ onNone: () => email, onSome: (account) => account.email }))
 
   /**
-   * The operator of an address that has just been proved; made if new. None where another form of it has become that of an
-   * account since it was mailed to.
+   * The operator of an address that was just proved, made if new. None where an account was meanwhile made with another
+   * form of it.
    */
   const ofEmail = Effect.fnUntraced(function* (email: EmailAddress) {
     const known = yield* find(email)
@@ -52,7 +52,7 @@ export const makeAccounts = Effect.gen(function* () {
       insert into operators (id, email, mailbox, created_at)
       values (${id}::uuid, ${email}, ${mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing`)
-    // Of two first sign-ins at once, in whichever form of the address, one made it.
+    // Of two concurrent first sign-ins, with any form of the address, one made it.
     return entered(yield* find(email), email)
   })
 

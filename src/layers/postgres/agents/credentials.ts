@@ -1,6 +1,7 @@
 /**
  * How an agent proves who it is: secrets by their hash, assertions by the agent's key, with every check of RFC 7523 and
- * RFC 8725. The signature comes before the claims, and what uses an assertion up comes last, so that a stranger can neither learn nor spend anything.
+ * RFC 8725. The signature is checked before the claims, and an assertion is used up last, so that a stranger can neither learn nor
+ * spend anything.
  */
 import { createPublicKey } from "node:crypto"
 import { Clock, DateTime, Effect, Option, Schema } from "effect"
@@ -36,7 +37,7 @@ const CredentialsRow = Schema.Struct({
 })
 type CredentialsRow = typeof CredentialsRow.Type
 
-/** Credentials that were sent, and whose they are said to be. */
+/** Credentials as sent, and the agent they name. */
 interface Attempt {
   readonly agentId: string
   readonly prove: (
@@ -47,30 +48,30 @@ interface Attempt {
   >
 }
 
-/** That an agent is who it says, as of one moment. */
+/** Proof that the caller is this agent, as of one moment. */
 export interface Proof {
   readonly agentId: AgentId
-  /** Rises when the agent's credentials change: what is given for this proof must not be given for another epoch. */
+  /** Rises when the agent's credentials change. This proof is good for this epoch only. */
   readonly epoch: number
   /**
-   * Does what the proof is for. An assertion is good once: it is taken in the same transaction, so of parallel ones one
-   * does its work and the others fail with InvalidClient. It stays taken when the work fails; a defect undoes both.
+   * Runs the work that the proof allows. An assertion is good once and is used up in the same transaction: of parallel
+   * calls one runs and the others fail with InvalidClient. It stays used when the work fails; a defect undoes both.
    */
   readonly once: <A, E, R>(
     work: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | InvalidClient | TooManyRequests, R>
 }
 
-/** Compared with when the agent is unknown, so that both answers take the same work. */
+/** Compared with for an unknown agent, so that both cases take the same time. */
 const nobodysHash = sha256("nobody")
 
 const rejected = (detail: string) => new InvalidClient({ detail, error_description: detail })
 
-/** The one answer to whoever has not shown a key or a secret that is right. */
+/** The one answer to wrong credentials. */
 const unknown = () =>
   rejected("The agent is unknown, or its client_secret or the signature of its client_assertion is wrong.")
 
-/** Clocks of replicas may differ: without a margin one trims an assertion that another still accepts. */
+/** Replicas' clocks differ: without a margin one would trim an assertion that another still accepts. */
 const trimMargin = { minutes: 1 }
 
 export const makeCredentials = Effect.gen(function* () {
@@ -81,7 +82,7 @@ export const makeCredentials = Effect.gen(function* () {
   const row = findOption(CredentialsRow)
   const audience = settings.baseUrl + tokenPath
 
-  /** Only by the id as it was given out: another spelling of a UUID is another client. */
+  /** Only the canonical spelling of the id is accepted. */
   const find = (agentId: string) =>
     isUuid(agentId)
       ? Effect.map(
@@ -92,7 +93,7 @@ export const makeCredentials = Effect.gen(function* () {
         )
       : Effect.succeedNone
 
-  /** Counts a refusal at this address, and of the agent that was tried there, if it exists. */
+  /** Counts a failure of this address, and of the agent at it, if the agent exists. */
   const countingFailures =
     (address: string, tried: Option.Option<Pick<CredentialsRow, "id">> = Option.none()) =>
     <A, E, R>(effect: Effect.Effect<A, E, R>) =>
@@ -121,7 +122,7 @@ export const makeCredentials = Effect.gen(function* () {
   const signer = Effect.fnUntraced(function* (agent: CredentialsRow, assertion: Assertion, address: string) {
     const now = (yield* Clock.currentTimeMillis) / 1000
     const fault = claimsFault(assertion.claims, { agentId: agent.id, audience, now })
-    // No key set is fetched for what would be refused anyway; else the signature comes before the claims.
+    // Claims that are wrong anyway cause no fetch of a key set; otherwise the signature comes first.
     if (fault !== undefined && agent.jwks_url !== null) return yield* rejected(`client_assertion ${fault}`)
     const key = yield* keyOf(agent, assertion, address)
     const { header, signature, signed } = assertion
@@ -130,12 +131,12 @@ export const makeCredentials = Effect.gen(function* () {
       ({ algorithm, verifies }) => algorithm === header.alg && verifies(signed, signature)
     )
     if (!isSigned) return yield* unknown()
-    // Whoever gets here has the key, and may know what is wrong.
+    // The caller has the key, and may learn the fault.
     if (fault !== undefined) return yield* rejected(`client_assertion ${fault}`)
     return agent
   })
 
-  /** The insert decides; it waits for one of another replica that is under way. */
+  /** The insert decides; it waits for a concurrent one of another replica. */
   const take = (agent: CredentialsRow, { claims }: Assertion) =>
     orDie(sql`
       insert into used_assertions (agent_id, jti, expires_at)
@@ -192,7 +193,7 @@ export const makeCredentials = Effect.gen(function* () {
     }
   )
 
-  /** For a token, which an agent gets by the method it registered with only. */
+  /** For a token, which requires the method the agent registered with. */
   const proveForToken = Effect.fn("Tokens.proveForToken")((presented: PresentedCredentials) => {
     const used = "clientSecret" in presented ? "client_credentials" : "private_key_jwt"
     return prove(presented, (registered) => registered === used)
@@ -206,7 +207,7 @@ export const makeCredentials = Effect.gen(function* () {
   return { verifyCredentials, proveForToken, trim }
 })
 
-/** Addresses hold no space, so this is none. */
+/** A subject of two parts, unlike any address. */
 const agentAtAddress = (address: string, agentId: string) => `${address} ${agentId.toLowerCase()}`
 
 /**
@@ -217,14 +218,14 @@ const agentAtAddress = (address: string, agentId: string) => `${address} ${agent
 export const makeTokenFailures = Effect.gen(function* () {
   const limits = yield* RateLimiter
 
-  /** Whether this agent may be tried at this address. */
+  /** Whether this address may try this agent. */
   const checkAgent = (address: string, agentId: string) =>
     isUuid(agentId) ? limits.check("token_failures", agentAtAddress(address, agentId)) : Effect.void
 
-  /** Whether anything that costs more than a comparison may be done for this address. */
+  /** Whether this address may cause work beyond a comparison. */
   const checkAddress = (address: string) => limits.check("token_failures", address)
 
-  /** Counts one. An agent that does not exist cannot be guessed at, and gets no window of its own. */
+  /** Counts a failure. Unknown agents get no window of their own. */
   const count = Effect.fnUntraced(function* (address: string, agentId: AgentId | undefined) {
     if (agentId !== undefined) yield* limits.consume("token_failures", agentAtAddress(address, agentId))
     yield* limits.consume("token_failures", address)
@@ -233,12 +234,12 @@ export const makeTokenFailures = Effect.gen(function* () {
   return { checkAgent, checkAddress, count }
 })
 
-/** A new client_secret for an agent, as its owner or an administrator has it. */
+/** Rotates an agent's client_secret for its owner or an administrator. */
 export const makeSecretRotation = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agentRow = findOption(Schema.Struct({ id: AgentId }))
 
-  /** The agent that this condition finds, if there is one. All its tokens end, and its live gateway keys if so asked. */
+  /** The agent that meets this condition. All its tokens end, and its live gateway keys if so asked. */
   return Effect.fnUntraced(function* (agent: Statement.Fragment, gatewayKeys: GatewayKeysAtRotation) {
     const secret = makeClientSecret()
     const now = yield* DateTime.now
@@ -248,7 +249,7 @@ export const makeSecretRotation = Effect.gen(function* () {
          where ${agent} returning id::text`)
       if (Option.isNone(found)) return Option.none<SecretRotation>()
       const { id } = found.value
-      // A statement of its own, which sees the key that was made while the first one waited for the agent.
+      // A second statement, which sees keys made while the first one waited for the agent's row.
       const revoked =
         gatewayKeys === "revoke"
           ? yield* sql`

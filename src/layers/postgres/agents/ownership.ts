@@ -1,4 +1,4 @@
-/** The agent that a claim link is about, and the moment it gets its owner, whichever link led there. */
+/** The claim itself, for links of both kinds: the agent of a link, and making an operator its owner. */
 import { AlreadyClaimed, AgentLimitReached } from "../../../services/Claims.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { DateTime, Schema, Effect } from "effect"
@@ -58,7 +58,7 @@ export const agentOf = (row: LinkedAgent): ClaimableAgent => ({
   challengesPredicted: row.predictions_used
 })
 
-/** Why a link no longer claims, if it does not; the most telling reason first. */
+/** Why a link cannot claim, if so, by the most specific reason. */
 export const endOf = (row: LinkedAgent, now: DateTime.Utc) => {
   if (row.owner_id !== null) return { state: "claimed", claimedBy: row.owner_id } as const
   if (row.superseded_at !== null) return { state: "replaced" } as const
@@ -68,7 +68,7 @@ export const endOf = (row: LinkedAgent, now: DateTime.Utc) => {
 const Owned = Schema.Struct({ agents: Schema.Int })
 const Grant = Schema.Struct({ granted: Schema.BigInt })
 
-/** Joins the caller's transaction. */
+/** Runs in the caller's transaction. */
 export const makeOwnership = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -78,8 +78,8 @@ export const makeOwnership = Effect.gen(function* () {
   const claimGrant = wholeCredits(settings.claimGrant)
 
   /**
-   * Makes the ranks official at once. Rows that a settlement holds are skipped, for it may take minutes and no claim or
-   * prediction may wait for it; `confirmRanks` finishes them.
+   * Makes the ranks official. Rows that a settlement holds are skipped, since it may take minutes; `confirmRanks` finishes
+   * them.
    */
   const takeRanks = (agents: Statement.Fragment) =>
     execute(sql`
@@ -93,8 +93,8 @@ export const makeOwnership = Effect.gen(function* () {
         from held where f.board = held.board and f.agent_id = held.agent_id`)
 
   /**
-   * What an agent gets for being claimed, once: `agents.claim_grant` says how much it was. A full account gets what it has
-   * room for, since that must stop no claim.
+   * Grants the credit for a claim, once; `agents.claim_grant` records the amount. A full account gets what it has room for,
+   * so that it stops no claim.
    */
   const payGrant = Effect.fnUntraced(function* (agentId: AgentId) {
     const account = accountOf({ kind: "agent", id: agentId })
@@ -112,10 +112,10 @@ export const makeOwnership = Effect.gen(function* () {
       .pipe(Effect.catchTag("TransferDiffers", Effect.die))
   })
 
-  /** Makes `operatorId` the owner. Exactly one caller ever succeeds for an agent. */
+  /** Makes `operatorId` the owner. Exactly one call ever succeeds for an agent. */
   const own = Effect.fn("Claims.own")(function* (agentId: AgentId, operatorId: OperatorId) {
     const now = yield* DateTime.now
-    // An operator's claims take turns, so that they are counted right.
+    // An operator's claims take turns, so that its limit holds.
     yield* execute(sql`select 1 from operators where id = ${operatorId}::uuid for no key update`)
     const { agents } = yield* owned(sql`
       select count(*)::int as agents from agents where owner_id = ${operatorId}::uuid`)
@@ -135,7 +135,7 @@ export const makeOwnership = Effect.gen(function* () {
   })
 
   /**
-   * Makes ranks official that a settlement held or wrote while the claim committed. Run by housekeeping.
+   * Housekeeping: makes ranks official that a settlement held or wrote while a claim committed.
    */
   const confirmRanks = Effect.gen(function* () {
     const now = yield* DateTime.now
