@@ -125,13 +125,13 @@ const checkStats = Command.make(
     )
     if (checked.differences.length > 0) {
       return yield* new CommandFailed({
-        message: "The kept figures differ from the scores they are made of: see above."
+        message: "The kept statistics differ from a recomputation from the scores: see above."
       })
     }
   })
-).pipe(Command.withDescription("Recompute every kept figure from the scores; exits with 1 when one differs"))
+).pipe(Command.withDescription("Recompute all kept statistics from the scores; exits with 1 when one differs"))
 
 export const stats = Command.make("figures").pipe(
   Command.withSubcommands([checkStats]),
-  Command.withDescription("The figures of the leaderboard")
+  Command.withDescription("The statistics of the leaderboard")
 )

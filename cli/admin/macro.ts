@@ -85,12 +85,12 @@ const create = Command.make(
     asset: Flag.String("asset").pipe(
       Flag.withDescription("A macro series of the target catalog, for example CPI")
     ),
-    period: Flag.String("period").pipe(Flag.withDescription("What the figure is of, for example 2026-03")),
+    period: Flag.String("period").pipe(Flag.withDescription("The period of the value, for example 2026-03")),
     deadline: Flag.String("deadline").pipe(
       Flag.withDescription('When forecasts end: ISO 8601, or from now ("in 2 hours")')
     ),
     releaseAt: Flag.String("release-at").pipe(
-      Flag.withDescription("When the figure is published; default: the deadline"),
+      Flag.withDescription("When the value is published; default: the deadline"),
       Flag.optional
     ),
     binEdges: Flag.String("bin-edges").pipe(
@@ -162,7 +162,7 @@ const resolve = Command.make(
   {
     id,
     value: Flag.Finite("value").pipe(
-      Flag.withDescription("The first print of the figure; below zero as --value=-0.1")
+      Flag.withDescription("The first print; below zero as --value=-0.1")
     ),
     confirm
   },
@@ -248,5 +248,5 @@ const proposals = Command.make("proposals").pipe(
 
 export const macro = Command.make("macro").pipe(
   Command.withSubcommands([list, create, resolve, proposals, voided, amendMacro, results]),
-  Command.withDescription("Macro challenges: figures that will be published")
+  Command.withDescription("Macro challenges: values that will be published")
 )

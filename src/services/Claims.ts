@@ -138,7 +138,7 @@ export class Claims extends Context.Service<
     /** Records which grace windows draw to their end or have ended, and tells the operators by mail, once each. */
     readonly remindDue: Effect.Effect<GraceReport>
     /**
-     * Housekeeping: gives official ranks to agents claimed while a settlement was writing their first figures, which
+     * Housekeeping: gives official ranks to agents claimed while a settlement was writing their first statistics, which
      * neither the claim nor the settlement could see of the other.
      */
     readonly confirmRanks: Effect.Effect<void>

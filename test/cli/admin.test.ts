@@ -455,7 +455,7 @@ layer(testServer())("npm run admin", (it) => {
       assert.notInclude(tampered.out, " 0 differences.")
       assert.strictEqual(
         tampered.err,
-        "admin: The kept figures differ from the scores they are made of: see above."
+        "admin: The kept statistics differ from a recomputation from the scores: see above."
       )
       yield* sql`update agent_stats set score_sum = score_sum - 1`
     })

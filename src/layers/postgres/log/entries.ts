@@ -54,7 +54,7 @@ export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
   /** Of directional challenges. */
   readonly open_price: string | null
   readonly dead_zone_pct: string | null
-  /** Of macro challenges, whose `resolve_at` is when the figure is to be released. */
+  /** Of macro challenges, whose `resolve_at` is when the value is to be released. */
   readonly period: string | null
   readonly unit: string | null
   readonly bin_edges: ReadonlyArray<string> | null

@@ -116,7 +116,7 @@ const checkRewards = (findings: Findings, { owners, pool, won }: Reading): void 
 
 const checkFigures = (findings: Findings, reading: Reading): void => {
   const { end, pool, won } = reading
-  const figures: ReadonlyArray<readonly [name: string, holds: boolean, what: string]> = [
+  const totals: ReadonlyArray<readonly [name: string, holds: boolean, what: string]> = [
     ["outcome", pool.outcome === (won.length > 0 ? "paid" : "void"), "what its stakes make it"],
     ["winning_bin", pool.winning_bin === end.winning_bin, "where the value lies"],
     ["reward_pool", pool.micro_reward_pool === pool.of_challenge, "that of its challenge"],
@@ -126,7 +126,7 @@ const checkFigures = (findings: Findings, reading: Reading): void => {
     ["paid", pool.micro_paid === reading.paid, "what its rewards are together"],
     ["settled_at", pool.settled_at === end.at, "when its challenge ended"]
   ]
-  for (const [name, holds, what] of figures) {
+  for (const [name, holds, what] of totals) {
     if (!holds) findings.add(`pool of challenge ${end.challenge_id}: ${name} is not ${what}`)
   }
 }
