@@ -3,12 +3,12 @@
  * ask. What an administrator changes on this replica is seen at once.
  */
 import { hash } from "node:crypto"
-import { Cache, Context, Duration, Effect, Exit, Layer, SchemaAST } from "effect"
-import type { Schema } from "effect"
+import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { SharedCache, HttpCaching } from "./middleware/definitions.ts"
+import { namesInQuery, parametersOf } from "./middleware/unknownFields.ts"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 
@@ -155,12 +155,6 @@ export const layer = Layer.effect(
   })
 )
 
-/** The parameters that an endpoint's answer depends on. */
-const parametersOf = (query: Schema.Top | undefined): ReadonlyArray<string> =>
-  query !== undefined && SchemaAST.isObjects(query.ast)
-    ? query.ast.propertySignatures.map(({ name }) => String(name))
-    : []
-
 /** The middleware of public reads. */
 export const publicReads = Layer.effect(
   HttpCaching,
@@ -177,9 +171,12 @@ export const publicReads = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const made = Effect.map(httpEffect, (response) => withEtag(response, headers))
-        const response = yield* Context.get(endpoint.annotations, SharedCache)
-          ? cache.get(request.url, parametersOf(endpoint.query), made)
-          : made
+        const parameters = parametersOf(endpoint.query)
+        const isShared =
+          Context.get(endpoint.annotations, SharedCache) &&
+          // Others are refused.
+          namesInQuery(request.url).every((name) => parameters.includes(name))
+        const response = yield* isShared ? cache.get(request.url, parameters, made) : made
         return notModified(request, response)
       })
     )

@@ -100,7 +100,7 @@ layer(testServer())("Administration", (it) => {
         nested: { api_key: "hidden" },
         note: "aus_gw_12345678_abc"
       }
-      yield* send("PATCH", `/api/v1/admin/agents/${agentId}?api_key=x`, {
+      yield* send("PATCH", `/api/v1/admin/agents/${agentId}`, {
         token,
         json,
         headers: { "x-request-id": "changed" }

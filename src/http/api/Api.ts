@@ -4,7 +4,7 @@ import { AdminApi } from "./admin.ts"
 import { AgentApi, DiscoveryApi, RegistrationApi } from "./agents.ts"
 import { ArenaApi, MacroApi, PriceEventsApi } from "./challenges.ts"
 import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
-import { asServed, withGatewayPaths, withOAuthErrors } from "./document.ts"
+import { asServed, withGatewayPaths, withIgnoredFields, withOAuthErrors } from "./document.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
@@ -36,4 +36,6 @@ export class Api extends HttpApi.make("auspex")
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
   )
-  .annotate(OpenApi.Transform, (document) => withGatewayPaths(withOAuthErrors(asServed(document)))) {}
+  .annotate(OpenApi.Transform, (document) =>
+    withGatewayPaths(withOAuthErrors(withIgnoredFields(asServed(document))))
+  ) {}

@@ -28,6 +28,7 @@ import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
 import {
+  AlsoTaken,
   BadBodiesCountTowards,
   BodyTypes,
   CountsTowards,
@@ -110,6 +111,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(CountsTowards, null)
       .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
+      .annotate(AlsoTaken, ["client_id"])
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],
@@ -128,6 +130,7 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(MaxBody, smallBody)
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(BodyTypes, ["application/json", "application/x-www-form-urlencoded"])
+      .annotate(AlsoTaken, ["client_id"])
       .annotate(OpenApi.Summary, "Issue an access token")
       .annotate(
         OpenApi.Description,

@@ -75,6 +75,47 @@ export const withOAuthErrors = (document: Node): Record<string, unknown> => {
   return { ...document, ...Object(replaced(document, path, Object.fromEntries(responses))) }
 }
 
+const ignoredFields = {
+  type: "array",
+  items: { type: "string" },
+  description:
+    "only where the body had fields that are not known: their paths, at most 100. An answer without a body has them in the header Ignored-Fields"
+}
+
+const pointerOf = (schema: unknown): ReadonlyArray<string> | undefined => {
+  const reference = at(schema, "$ref")
+  return typeof reference === "string" ? reference.split("/").slice(1) : undefined
+}
+
+/** The document with the member `ignored_fields` in the schema at a path, or in those that it refers to. */
+const withIgnored = (document: Node, path: ReadonlyArray<string>): Node => {
+  const schema = at(document, ...path)
+  const target = pointerOf(schema)
+  if (target !== undefined) return withIgnored(document, target)
+  const options = at(schema, "anyOf")
+  if (Array.isArray(options)) {
+    return options.reduce((made, _, index) => withIgnored(made, [...path, "anyOf", String(index)]), document)
+  }
+  if (at(schema, "properties") === undefined) return document
+  const reference = { $ref: "#/components/schemas/IgnoredFields" }
+  return Object(replaced(document, [...path, "properties", "ignored_fields"], reference))
+}
+
+/** What takes a JSON body tells in its answer which fields it ignored. */
+export const withIgnoredFields = (document: Node): Record<string, unknown> => {
+  const described = Object(replaced(document, ["components", "schemas", "IgnoredFields"], ignoredFields))
+  const answers = Object.entries(Object(at(document, "paths"))).flatMap(([path, operations]) =>
+    Object.entries(Object(operations))
+      .filter(([, operation]) => at(operation, "requestBody", ...json) !== undefined)
+      .flatMap(([method, operation]) =>
+        Object.keys(Object(at(operation, "responses")))
+          .filter((status) => status.startsWith("2"))
+          .map((status) => ["paths", path, method, "responses", status, ...json])
+      )
+  )
+  return answers.reduce(withIgnored, described)
+}
+
 /** Calls accept x-api-key as well. */
 const security = [{ bearer: [] }]
 

@@ -130,6 +130,11 @@ export const BodyTypes = Context.Reference<ReadonlyArray<string>>("auspex/http/B
   defaultValue: () => ["application/json"]
 })
 
+/** Fields that an endpoint takes besides those of its schema. */
+export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/AlsoTaken", {
+  defaultValue: () => []
+})
+
 /** The same for everybody who asks, and no worse for being a second old: made once for all. */
 export const SharedCache = Context.Reference<boolean>("auspex/http/SharedCache", {
   defaultValue: () => false

@@ -6,6 +6,7 @@ import type { FieldProblem } from "../../services/domain/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
 import { jsonFault } from "../../services/domain/strictJson.ts"
+import { unknownFields, unknownParameters, withIgnoredFields } from "./unknownFields.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const maxMessage = 300
@@ -58,13 +59,14 @@ export const bodyText = Effect.fnUntraced(function* (
   })
 })
 
+/** The text of a body that is sound JSON; undefined where it is a form. */
 const checkBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
   types: ReadonlyArray<string>,
   maxBytes: ByteSize.ByteSize
 ) {
   const text = yield* bodyText(request, types, maxBytes)
-  if (mediaType(request.headers["content-type"]) !== "application/json") return
+  if (mediaType(request.headers["content-type"]) !== "application/json") return undefined
   if (text.trim() === "") return yield* invalidBody("Expected a JSON body, got none.")
   const fault = jsonFault(text)
   if (fault !== undefined) {
@@ -72,6 +74,7 @@ const checkBody = Effect.fnUntraced(function* (
       ? invalidBody(fault.message)
       : InvalidRequest.of(fault.path.slice(0, maxPath), fault.message)
   }
+  return text
 })
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
@@ -100,22 +103,31 @@ const invalidRequest = (issue: SchemaIssue.Issue): InvalidRequest => {
 /** What a client sent; what we could not write is our own fault and stays a defect. */
 const ofRequest: ReadonlySet<string> = new Set(["Params", "Headers", "Query", "Payload"])
 
+/** Not of a well-known document, which others define. */
+const isOfApi = (path: string): boolean => path.startsWith("/api/")
+
 export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    if (endpoint.payload.size > 0 && request.method !== "GET" && request.method !== "HEAD") {
-      yield* checkBody(
-        request,
-        Context.get(endpoint.annotations, BodyTypes),
-        Context.get(endpoint.annotations, MaxBody)
-      )
-    }
-    return yield* httpEffect.pipe(
+    const unknown = isOfApi(endpoint.path) ? unknownParameters(endpoint, request.url) : undefined
+    if (unknown !== undefined) return yield* unknown
+    const json =
+      endpoint.payload.size > 0 && request.method !== "GET" && request.method !== "HEAD"
+        ? yield* checkBody(
+            request,
+            Context.get(endpoint.annotations, BodyTypes),
+            Context.get(endpoint.annotations, MaxBody)
+          )
+        : undefined
+    const response = yield* httpEffect.pipe(
       Effect.catchIf(
         (error) => HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind),
         (error) =>
           Effect.fail(HttpApiError.HttpApiSchemaError.is(error) ? invalidRequest(error.cause.issue) : error)
       )
     )
+    return json === undefined
+      ? response
+      : withIgnoredFields(response, unknownFields(endpoint, JSON.parse(json)))
   })
 )

@@ -299,6 +299,11 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   }
   yield* send(subscribe)
   yield* send({ ...subscribe, target: "/api/v1/agent/prediction-scope/ETH" })
+  const asked = yield* priceEventOf(hoursFromNow(48))
+  for (const path of [`challenges/${open.id}`, `price-events/challenges/${asked.id}`]) {
+    const first = { direction: "bullish", confidence: 0.5 }
+    yield* post(Schema.Unknown, `/api/v1/eval/${path}/predict`, first, bearer(access_token))
+  }
   const tomorrow = hoursFromNow(24)
   let price = 2100
   /** All of one point, so that decisions about them meet. */
@@ -373,13 +378,15 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       always({ params: { challenge_id: open.id }, hints: { is_revision: true } })
     ],
     "macro.forecast": [
-      Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } }))
+      Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } })),
+      always({ params: { challenge_id: forecastOnce } })
     ],
     "macro.stake": [
       Effect.map(forecastMacro, (id) => sample({ params: { challenge_id: id }, hints: { amount: 50 } }))
     ],
     "priceEvents.answer": [
-      Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } }))
+      Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } })),
+      always({ params: { challenge_id: asked.id }, hints: { is_revision: true } })
     ],
     "admin.createPriceEvent": [
       always({

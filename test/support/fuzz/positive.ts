@@ -126,7 +126,6 @@ export const rightReads = Effect.fnUntraced(function* (
     session.exchange(operation, label, outgoing(fixture, right, { query: queryOf(query) }), accepted)
   yield* ask("without parameters", {})
   const parameters = operation.parameters.filter((parameter) => parameter.in === "query")
-  yield* ask("an unknown parameter", { unknown: "1" })
   yield* ask("every parameter of the sample", sample.query)
   for (const { name, schema } of parameters) {
     const { enum: values = [], maximum, minimum } = resolve(document, schema)

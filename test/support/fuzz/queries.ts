@@ -141,6 +141,9 @@ export const wrongQueries = Effect.fnUntraced(function* (
     ask(`${name} as a member`, `?${name}[a]=1`),
     ask(`${name} as an item`, `?${name}[]=1`)
   ])
+  const unknown = operation.path.startsWith("/api/")
+    ? [ask("an unknown parameter", "?unknown=1", at("unknown"))]
+    : []
   const broken = [
     "?%zz=1",
     "?limit=%zz",
@@ -156,7 +159,7 @@ export const wrongQueries = Effect.fnUntraced(function* (
     "?limit=1#x"
   ]
   yield* Effect.forEach(
-    session.sampled([...cases, ...broken.map((query) => ask(query.slice(0, 30), query))]),
+    session.sampled([...cases, ...unknown, ...broken.map((query) => ask(query.slice(0, 30), query))]),
     (each) => each,
     { concurrency, discard: true }
   )

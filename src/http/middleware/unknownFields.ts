@@ -1,0 +1,132 @@
+/**
+ * What a request holds that its endpoint does not take. Fields of a body are ignored, and told in the answer; query
+ * parameters are refused, for what is left out of a question changes its answer.
+ */
+import { Context, Predicate, SchemaAST } from "effect"
+import type { Schema } from "effect"
+import { HttpBody, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import { nearest } from "../../services/domain/nearest.ts"
+import { AlsoTaken } from "./definitions.ts"
+
+/** The members and elements that a value may have; neither: nothing in it is unknown. */
+interface Shape {
+  readonly members?: ReadonlyMap<string, Shape>
+  readonly element?: Shape
+}
+
+const either = (one: Shape, other: Shape): Shape => {
+  const members = new Map(one.members)
+  for (const [name, shape] of other.members ?? []) members.set(name, either(members.get(name) ?? {}, shape))
+  const elements = [one.element, other.element].filter((each) => each !== undefined)
+  return {
+    ...((one.members ?? other.members) !== undefined && { members }),
+    ...(elements.length > 0 && { element: elements.reduce(either) })
+  }
+}
+
+/** Of what is sent: the encoded side of a schema, or the decoded one where that alone has members or elements. */
+const shapeOf = (ast: SchemaAST.AST): Shape => {
+  const encoded = ast.encoding?.at(-1)?.to
+  const sent = encoded === undefined ? {} : shapeOf(encoded)
+  if (sent.members !== undefined || sent.element !== undefined) return sent
+  if (SchemaAST.isUnion(ast)) return ast.types.map(shapeOf).reduce(either, {})
+  if (SchemaAST.isArrays(ast))
+    return { element: [...ast.elements, ...ast.rest].map(shapeOf).reduce(either, {}) }
+  if (!SchemaAST.isObjects(ast) || ast.indexSignatures.length > 0) return {}
+  return { members: new Map(ast.propertySignatures.map(({ name, type }) => [String(name), shapeOf(type)])) }
+}
+
+const shapes = new WeakMap<HttpApiEndpoint.Top, Shape>()
+
+const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
+  const known = shapes.get(endpoint)
+  if (known !== undefined) return known
+  const also = Context.get(endpoint.annotations, AlsoTaken).map((name): [string, Shape] => [name, {}])
+  const shape = [...endpoint.payload.values()]
+    .flatMap(({ schemas }) => schemas.map(({ ast }) => shapeOf(ast)))
+    .reduce(either, also.length > 0 ? { members: new Map(also) } : {})
+  shapes.set(endpoint, shape)
+  return shape
+}
+
+const maxTold = 100
+const maxPath = 200
+
+const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told: Array<string>): void => {
+  const enter = (name: string, each: unknown, inner: Shape) => collect(each, inner, [...path, name], told)
+  if (told.length === maxTold) return
+  if (Array.isArray(value)) {
+    const { element } = shape
+    if (element !== undefined) value.forEach((each, index) => enter(String(index), each, element))
+  } else if (shape.members !== undefined && Predicate.isObject(value)) {
+    for (const [name, each] of Object.entries(value)) {
+      const inner = shape.members.get(name)
+      if (inner !== undefined) enter(name, each, inner)
+      else if (told.length < maxTold) told.push([...path, name].join(".").slice(0, maxPath))
+    }
+  }
+}
+
+/** The paths of the fields of a JSON body that the endpoint does not know, at most a hundred. */
+export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<string> => {
+  const told: Array<string> = []
+  collect(body, bodyShape(endpoint), [], told)
+  return told
+}
+
+/** A header holds visible ASCII only. */
+const inHeader = (names: ReadonlyArray<string>): string =>
+  JSON.stringify(names).replaceAll(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
+
+/** The answer with `ignored_fields`; one without a JSON object to put them in has them in the header `Ignored-Fields`. */
+export const withIgnoredFields = (
+  response: HttpServerResponse.HttpServerResponse,
+  ignored: ReadonlyArray<string>
+): HttpServerResponse.HttpServerResponse => {
+  if (ignored.length === 0) return response
+  const { body } = response
+  const json: unknown =
+    body._tag === "Uint8Array" && body.contentType.startsWith("application/json")
+      ? JSON.parse(new TextDecoder().decode(body.body))
+      : undefined
+  return Predicate.isObject(json) && !Array.isArray(json)
+    ? HttpServerResponse.setBody(response, HttpBody.jsonUnsafe({ ...json, ignored_fields: ignored }))
+    : HttpServerResponse.setHeader(response, "ignored-fields", inHeader(ignored))
+}
+
+/** The query parameters that an endpoint takes. */
+export const parametersOf = (query: Schema.Top | undefined): ReadonlyArray<string> =>
+  query !== undefined && SchemaAST.isObjects(query.ast)
+    ? query.ast.propertySignatures.map(({ name }) => String(name))
+    : []
+
+/** The names of the query parameters of a URL. */
+export const namesInQuery = (url: string): ReadonlyArray<string> => {
+  const start = url.indexOf("?")
+  return start === -1 ? [] : [...new Set(new URLSearchParams(url.slice(start)).keys())]
+}
+
+/** Why a request with this URL is refused for parameters that its endpoint does not take; undefined where it is not. */
+export const unknownParameters = (endpoint: HttpApiEndpoint.Top, url: string): InvalidRequest | undefined => {
+  const names = namesInQuery(url)
+  if (names.length === 0) return undefined
+  const known = parametersOf(endpoint.query)
+  const expected =
+    known.length === 0 ? "this endpoint takes no query parameters" : `this endpoint takes ${known.join(", ")}`
+  const errors = names
+    .filter((name) => !known.includes(name))
+    .slice(0, maxTold)
+    .map((name) => {
+      const meant = nearest(name, known)
+      const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+      return { path: name.slice(0, maxPath), message: `Unknown query parameter${question}: ${expected}` }
+    })
+  if (errors.length === 0) return undefined
+  const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
+  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+}

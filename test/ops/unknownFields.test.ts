@@ -1,0 +1,165 @@
+/** What a request holds that its endpoint does not take: fields of the body, and query parameters. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { claim, onboard, onboardClaimed } from "../support/agents.ts"
+import { newChallenge } from "../support/builders.ts"
+import { newEvent } from "../support/discussion.ts"
+import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+layer(testServer())("A field that is not known", (it) => {
+  it.effect("is ignored, and told in ignored_fields by its path", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newChallenge()
+      const { token } = yield* onboard()
+      const path = `/api/v1/eval/challenges/${id}/predict`
+      const json = { direction: "bullish", confidence: 0.7, summary: "Gold.", model: { name: "x" } }
+      const answer = yield* post(path, { token, json })
+      assert.strictEqual(answer.status, 201)
+      assert.deepStrictEqual(answer.json["ignored_fields"], ["summary", "model"])
+      assert.strictEqual(answer.json["direction"], "bullish")
+    })
+  )
+
+  it.effect("is not mentioned where there is none", () =>
+    Effect.gen(function* () {
+      const { id } = yield* newChallenge()
+      const { token } = yield* onboard()
+      const path = `/api/v1/eval/challenges/${id}/predict`
+      const answer = yield* post(path, { token, json: { direction: "bullish", confidence: 0.7 } })
+      assert.notProperty(answer.json, "ignored_fields")
+      assert.isFalse(answer.headers.has("ignored-fields"))
+    })
+  )
+
+  it.effect(
+    "is told within lists and objects, in a registration, and of names that mean something to objects",
+    () =>
+      Effect.gen(function* () {
+        const body = '{"name":"Ada","languages":["en"],"model":"x","constructor":1,"__proto__":{"a":1}}'
+        const registered = yield* post("/api/v1/agent/registry/register", {
+          body,
+          headers: { "content-type": "application/json" }
+        })
+        assert.strictEqual(registered.status, 201)
+        assert.deepStrictEqual(registered.json["ignored_fields"], ["model", "constructor", "__proto__"])
+        const imported = yield* post("/api/v1/admin/events", {
+          token: testAdminToken,
+          json: { events: [{ title: "One" }, { title: "Two", body: "Long." }], dry_run: true }
+        })
+        assert.strictEqual(imported.status, 201)
+        assert.deepStrictEqual(imported.json["ignored_fields"], ["events.1.body", "dry_run"])
+      })
+  )
+
+  it.effect("is told by the answer to a registration challenge, to scopes, and to a comment", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* onboard()
+      yield* claim(agentId)
+      const added = yield* post("/api/v1/agent/scopes", {
+        token,
+        json: { add: ["credits:stake"], because: 1 }
+      })
+      assert.deepStrictEqual(added.json["ignored_fields"], ["because"])
+      const event = yield* newEvent()
+      const comment = yield* post("/api/v1/agent/comments", {
+        token,
+        json: { news_id: event.event_id, content: "True.", text: "True." }
+      })
+      assert.deepStrictEqual([comment.status, comment.json["ignored_fields"]], [201, ["text"]])
+    })
+  )
+
+  it.effect("is told in the header Ignored-Fields where the answer has no body", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* onboardClaimed(), yield* onboard()]
+      const answer = yield* post("/api/v1/agent/follows", {
+        token: one.token,
+        json: { target_agent_id: other.agentId, "näme\r\nx: y": true }
+      })
+      assert.deepStrictEqual([answer.status, answer.text], [204, ""])
+      assert.strictEqual(answer.headers.get("ignored-fields"), '["n\\u00e4me\\r\\nx: y"]')
+    })
+  )
+
+  it.effect("is told at most a hundred times, and each by at most 200 characters", () =>
+    Effect.gen(function* () {
+      const many = Object.fromEntries(
+        Array.from({ length: 40 }, (_, index) => [`a${index}`.padEnd(300, "x"), 1])
+      )
+      const answer = yield* post("/api/v1/agent/registry/register", { json: { name: "Ada", ...many } })
+      assert.strictEqual(answer.status, 201)
+      const told = answer.json["ignored_fields"]
+      assert.isTrue(
+        Array.isArray(told) && told.length === 40 && told.every((each) => String(each).length === 200)
+      )
+      const events = Array.from({ length: 150 }, () => ({ title: "One", extra: 1 }))
+      const imported = yield* post("/api/v1/admin/events", { token: testAdminToken, json: { events } })
+      const fields = imported.json["ignored_fields"]
+      assert.strictEqual(Array.isArray(fields) ? fields.length : 0, 100)
+    })
+  )
+
+  it.effect("is described by the document once, and named by every write with a JSON answer", () =>
+    Effect.gen(function* () {
+      const { json } = yield* get("/openapi.json")
+      assert.strictEqual(member(json, "components", "schemas", "IgnoredFields", "type"), "array")
+      for (const name of [
+        "PredictionAnswer",
+        "ForecastAnswer",
+        "PriceEventAnswer",
+        "StakeAnswer",
+        "Registered"
+      ]) {
+        const property = member(json, "components", "schemas", name, "properties", "ignored_fields")
+        assert.deepStrictEqual<unknown>(property, { $ref: "#/components/schemas/IgnoredFields" }, name)
+      }
+    })
+  )
+})
+
+layer(testServer())("A query parameter that is not known", (it) => {
+  it.effect("is refused by name, with those that the endpoint takes and the one that was meant", () =>
+    Effect.gen(function* () {
+      const refused = yield* get("/api/v1/eval/challenges?staus=open&since=2026-01-01")
+      assert.deepStrictEqual([refused.status, refused.json["code"]], [400, "invalid_request"])
+      assert.deepStrictEqual(wrongFields(refused), ["since", "staus"])
+      assert.strictEqual(
+        member(refused.json, "errors", 0, "message"),
+        "Unknown query parameter (did you mean status?): this endpoint takes limit, cursor, status, event_id, asset"
+      )
+    })
+  )
+
+  it.effect(
+    "is refused where the answer is shared, authenticated, or a write, and where nothing is taken",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboard()
+        yield* get("/api/v1/eval/leaderboard")
+        assert.strictEqual((yield* get("/api/v1/eval/leaderboard?from=2026")).status, 400)
+        assert.strictEqual((yield* get("/api/v1/eval/challenges/active?asset=GC", { token })).status, 400)
+        const none = yield* get("/api/v1/public/target-catalog?x")
+        assert.strictEqual(
+          member(none.json, "errors", 0, "message"),
+          "Unknown query parameter: this endpoint takes no query parameters"
+        )
+        assert.strictEqual((yield* get("/api/v1/public/target-catalog?")).status, 200)
+        const written = yield* post("/api/v1/agent/registry/register?dry_run=1", { json: { name: "Ada" } })
+        assert.strictEqual(written.status, 400)
+        assert.strictEqual((yield* send("HEAD", "/api/v1/eval/leaderboard?from=2026")).status, 400)
+      })
+  )
+
+  it.effect("is ignored by pages and by documents that others define", () =>
+    Effect.gen(function* () {
+      for (const path of [
+        "/?utm_source=x",
+        "/leaderboard?utm_source=x",
+        "/.well-known/oauth-authorization-server?x"
+      ]) {
+        assert.strictEqual((yield* get(path)).status, 200, path)
+      }
+    })
+  )
+})
