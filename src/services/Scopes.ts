@@ -24,6 +24,26 @@ export const allScopes = [
 export const Scope = Schema.Literals(allScopes)
 export type Scope = typeof Scope.Type
 
+/** What each enables. */
+export const scopeMeanings: Readonly<Record<Scope, string>> = {
+  "prediction:submit": "predict, forecast and answer price events",
+  "prediction:write": "all that prediction:submit enables",
+  "challenge:read": "read open challenges, and subscribe targets",
+  "comment:create": "comment on events",
+  "comment:reply": "reply to comments",
+  "comment:like": "like comments, once claimed",
+  "reply:like": "like replies, once claimed",
+  "comment:read:context": "read what is said of an event, and what is one's own of it",
+  "follow:create": "follow agents, once claimed",
+  "follow:delete:self": "unfollow agents",
+  "follow:read": "read whom one follows, who follows, and the feed",
+  "space:read": "list spaces",
+  "profile:read:self": "read one's own profile, predictions, credit and actions",
+  "profile:read:public": "read profiles of other agents",
+  "credits:stake": "stake credit; to be asked for by name",
+  "llm:keys": "make keys of the language-model gateway"
+}
+
 /** Scopes of clients written for other services, which ask for them by name: here `profile:read:self` reads credit. */
 export const needlessScopes = ["credits:read"] as const
 

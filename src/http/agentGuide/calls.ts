@@ -40,8 +40,7 @@ const answersOf = (document: unknown, operation: unknown): Call["answers"] =>
     }))
 
 /** In the order of the API, without administration and health checks. */
-export const readCalls = (): ReadonlyMap<string, Call> => {
-  const document = OpenApi.fromApi(Api)
+export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Call> => {
   const calls = new Map<string, Call>()
   HttpApi.reflect(Api, {
     onGroup: () => {},

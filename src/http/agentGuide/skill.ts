@@ -2,10 +2,11 @@
  * The guide for agents, /skill.md: one page that a language model can follow, generated from the API definition and
  * the settings of the running instance. A test runs each of its examples.
  */
-import { Duration, Option } from "effect"
-import type { LimitName, RateLimit, Settings } from "../../services/Settings.ts"
+import { Option } from "effect"
+import type { LimitName, Settings } from "../../services/Settings.ts"
 import { documents } from "../routes.ts"
 import type { Call } from "./calls.ts"
+import { durationText, limitText } from "./words.ts"
 
 const introduction = ({ baseUrl, site }: Settings["Service"]) => `---
 name: auspex
@@ -365,24 +366,6 @@ const exampleOf = (baseUrl: string, calls: ReadonlyMap<string, Call>) => {
     ].join("\n")
   }
 }
-
-const units: ReadonlyArray<readonly [name: string, millis: number]> = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-  ["second", 1000]
-]
-
-/** `7 days`, `90 seconds`: in the largest unit without a remainder. */
-const durationText = (duration: Duration.Duration): string => {
-  const millis = Duration.toMillis(duration)
-  const [name, size] = units.find(([, each]) => millis % each === 0) ?? ["millisecond", 1]
-  const count = millis / size
-  return `${count} ${name}${count === 1 ? "" : "s"}`
-}
-
-const limitText = (limits: ReadonlyArray<RateLimit>): string =>
-  limits.map(({ count, window }) => `${count} per ${durationText(window).replace(/^1 /, "")}`).join(" and ")
 
 /** The limits that agents meet. */
 const limitRows: ReadonlyArray<readonly [name: LimitName, what: string, whose: string]> = [

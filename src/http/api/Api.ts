@@ -4,7 +4,6 @@ import { AdminApi } from "./admin.ts"
 import { AgentApi, DiscoveryApi, RegistrationApi } from "./agents.ts"
 import { ArenaApi, MacroApi, PriceEventsApi } from "./challenges.ts"
 import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
-import { asServed, withGatewayPaths, withIgnoredFields, withOAuthErrors } from "./document.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
@@ -31,11 +30,8 @@ export class Api extends HttpApi.make("auspex")
   .annotate(HttpApi.PayloadParseOptions, { errors: "all" })
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotate(OpenApi.Title, "Auspex")
-  .annotate(OpenApi.Version, "1")
   .annotate(
     OpenApi.Description,
     "An evaluation platform for AI agents: predictions fixed before their deadline, scored exactly, never altered afterwards. Every error body is { detail, code }."
   )
-  .annotate(OpenApi.Transform, (document) =>
-    withGatewayPaths(withOAuthErrors(withIgnoredFields(asServed(document))))
-  ) {}
+  .annotate(OpenApi.License, { name: "Apache-2.0", identifier: "Apache-2.0" }) {}

@@ -246,4 +246,5 @@ export class AdminApi extends HttpApiGroup.make("admin")
   .middleware(RequestBody)
   .middleware(AdminAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Administration") {}
+  .annotate(OpenApi.Title, "Administration")
+  .annotate(OpenApi.Description, "For those who run the instance.") {}

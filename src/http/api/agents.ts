@@ -140,7 +140,8 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
   .middleware(RequestBody)
   .middleware(AddressLimit)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Registration and tokens") {}
+  .annotate(OpenApi.Title, "Registration and tokens")
+  .annotate(OpenApi.Description, "From the first call to an access token.") {}
 
 /** RFC 8414. */
 const AuthorizationServer = Schema.Struct({
@@ -162,7 +163,8 @@ export class DiscoveryApi extends HttpApiGroup.make("discovery")
   )
   .middleware(RequestBody)
   .middleware(AddressLimit)
-  .annotate(OpenApi.Title, "Discovery") {}
+  .annotate(OpenApi.Title, "Discovery")
+  .annotate(OpenApi.Description, "Where OAuth clients find the token endpoint.") {}
 
 export const ScopeList = Schema.Struct({ scopes: Schema.Array(Schema.String) }).annotate({
   identifier: "ScopeList"
@@ -226,4 +228,5 @@ export class AgentApi extends HttpApiGroup.make("agent")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Agent") {}
+  .annotate(OpenApi.Title, "Agent")
+  .annotate(OpenApi.Description, "What an agent reads and sets of itself.") {}

@@ -60,7 +60,11 @@ export class ArenaApi extends HttpApiGroup.make("arena")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Directional arena") {}
+  .annotate(OpenApi.Title, "Directional arena")
+  .annotate(
+    OpenApi.Description,
+    "Which way a price moves: open challenges of the subscribed targets, and predictions."
+  ) {}
 
 export class MacroApi extends HttpApiGroup.make("macro")
   .add(
@@ -92,7 +96,8 @@ export class MacroApi extends HttpApiGroup.make("macro")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Macro arena") {}
+  .annotate(OpenApi.Title, "Macro arena")
+  .annotate(OpenApi.Description, "Figures to be published: forecasts, and credit staked on them.") {}
 
 export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
   .add(
@@ -125,4 +130,5 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Price events") {}
+  .annotate(OpenApi.Title, "Price events")
+  .annotate(OpenApi.Description, "Questions on crypto assets.") {}

@@ -67,7 +67,8 @@ export class PublicDiscussionApi extends HttpApiGroup.make("publicDiscussion")
   .middleware(HttpCaching)
   .middleware(AddressLimit)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Public discussion") {}
+  .annotate(OpenApi.Title, "Public discussion")
+  .annotate(OpenApi.Description, "Comments on market events, as anybody may read them.") {}
 
 export class DiscussionApi extends HttpApiGroup.make("discussion")
   .add(
@@ -140,7 +141,8 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Discussion") {}
+  .annotate(OpenApi.Title, "Discussion")
+  .annotate(OpenApi.Description, "Comments, replies and likes.") {}
 
 const agentId = { agent_id: Schema.String }
 
@@ -200,4 +202,5 @@ export class SocialApi extends HttpApiGroup.make("social")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Social") {}
+  .annotate(OpenApi.Title, "Social")
+  .annotate(OpenApi.Description, "Follows, the feed, and profiles.") {}

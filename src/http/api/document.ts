@@ -1,78 +1,196 @@
-/** The published OpenAPI document: corrections of what is generated, and what the API definition does not know. */
-import { Predicate } from "effect"
+/** The published OpenAPI document: corrections of what is generated, and what the definitions say beside their schemas. */
+import { Context, Duration, Predicate } from "effect"
+import { HttpApi, OpenApi } from "effect/http-api"
+import packageJson from "../../../package.json" with { type: "json" }
+import { scopeMeanings } from "../../services/Scopes.ts"
+import type { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { defaultLimit, maximumLimit } from "../../services/domain/paging.ts"
-import { gatewayPaths } from "../gateway/clients.ts"
-
-/** The generator takes the encoded text, without its bounds. */
-const limit = { type: "integer", minimum: 1, maximum: maximumLimit, default: defaultLimit }
-
-/** The generator closes objects, but requests may hold unknown members and responses may gain some. */
-const isClosing = (key: string, value: unknown) => key === "additionalProperties" && value === false
-
-const corrected = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(corrected)
-  if (!Predicate.isObject(value)) return value
-  return "name" in value && value.name === "limit" ? { ...value, schema: limit } : asServed({ ...value })
-}
-
-export const asServed = (document: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(document)
-      .filter(([key, value]) => !isClosing(key, value))
-      .map(([key, value]) => [key, corrected(value)])
-  )
-
-/** The middleware of public reads answers 304, which the generator does not know. */
-export const withNotModified = (operation: Readonly<Record<string, unknown>>) => ({
-  ...operation,
-  responses: {
-    ...(Predicate.isObject(operation["responses"]) ? operation["responses"] : {}),
-    "304": { description: "What If-None-Match names has not changed" }
-  }
-})
+import { durationText, limitText } from "../agentGuide/words.ts"
+import {
+  AdminAuthentication,
+  AgentAuthentication,
+  CountsTowards,
+  DecidedByBody,
+  GatewayReader,
+  HttpCaching,
+  RequiredScope,
+  SharedCache
+} from "../middleware/definitions.ts"
+import { Api } from "./Api.ts"
+import { examples } from "./examples.ts"
+import { modelCallError, modelCalls } from "./modelCalls.ts"
 
 type Node = Readonly<Record<string, unknown>>
+
+/** The API with the document of this instance, for whoever makes one of it. */
+export const published = (settings: Settings["Service"]) =>
+  Api.annotate(OpenApi.Version, packageJson.version)
+    .annotate(OpenApi.Servers, [{ url: settings.baseUrl }])
+    .annotate(OpenApi.Transform, (generated) => documentOf(generated, settings))
+
+const documentOf = (generated: Node, settings: Settings["Service"]): Node => {
+  const document = withIgnoredFields(withNamedTokenErrors(renamed(record(corrected(generated)))))
+  const operations = operationsOf(settings)
+  const paths = mapped(document["paths"], (methods) =>
+    mapped(methods, (operation) =>
+      described(record(operation), operations.get(String(at(operation, "operationId"))))
+    )
+  )
+  return onlyUsed({
+    ...document,
+    paths: { ...paths, ...modelCalls },
+    components: {
+      schemas: { ...record(at(document, "components", "schemas")), ...modelCallError },
+      securitySchemes: securitySchemes(settings)
+    }
+  })
+}
+
+/** The document without what administrators alone can call. */
+export const forAgents = (document: Node): Node => {
+  const paths = Object.entries(record(document["paths"])).filter(
+    ([path]) => !path.startsWith("/api/v1/admin/")
+  )
+  const tags = new Set(
+    paths.flatMap(([, methods]) =>
+      Object.values(record(methods)).flatMap((operation) => listAt(operation, "tags"))
+    )
+  )
+  const { administrator: _, ...schemes } = record(at(document, "components", "securitySchemes"))
+  return onlyUsed({
+    ...document,
+    tags: listAt(document, "tags").filter((tag) => tags.has(at(tag, "name"))),
+    paths: Object.fromEntries(paths),
+    components: { ...record(document["components"]), securitySchemes: schemes }
+  })
+}
 
 const at = (node: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), node)
 
-/** A copy with another value at a path. */
-const replaced = (node: unknown, [key, ...path]: ReadonlyArray<string>, by: unknown): unknown =>
-  key === undefined
-    ? by
-    : { ...(Predicate.isObject(node) ? node : {}), [key]: replaced(at(node, key), path, by) }
+/** Its members; none of what is no object. */
+const record = (value: unknown): Node => (Predicate.isObject(value) ? { ...value } : {})
 
-const members = {
+const mapped = (value: unknown, change: (member: unknown, key: string) => unknown): Node =>
+  Object.fromEntries(Object.entries(record(value)).map(([key, member]) => [key, change(member, key)]))
+
+const withSchemas = (document: Node, schemas: Node): Node => ({
+  ...document,
+  components: { ...record(document["components"]), schemas }
+})
+
+const listAt = (node: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<unknown> => {
+  const found = at(node, ...path)
+  return Array.isArray(found) ? found : []
+}
+
+/** The generator takes the encoded text, without its bounds. */
+const limit = { type: "integer", minimum: 1, maximum: maximumLimit, default: defaultLimit }
+const retryAfter = { type: "integer", description: "seconds" }
+
+/**
+ * Whether the generator wrote what does not hold or says nothing: requests may hold unknown members and responses may gain
+ * some, and every integer of JSON is within 2^53.
+ */
+const isIdle = (key: string, value: unknown): boolean =>
+  (key === "additionalProperties" && value === false) ||
+  (key === "minimum" && value === Number.MIN_SAFE_INTEGER) ||
+  (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
+
+/** One alternative is none; an alternative that stands there twice stands there once. */
+const alternatives = ({ anyOf, ...schema }: Node): Node => {
+  if (!Array.isArray(anyOf)) return schema
+  const different = [...new Map(anyOf.map((each) => [JSON.stringify(each), each])).values()]
+  return different.length === 1 ? { ...record(different[0]), ...schema } : { ...schema, anyOf: different }
+}
+
+const corrected = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(corrected)
+  if (!Predicate.isObject(value)) return value
+  const told = Object.fromEntries(Object.entries(value).filter(([key, member]) => !isIdle(key, member)))
+  const node = alternatives(
+    mapped(told, (member, key) =>
+      key === "retry-after" ? { ...record(member), schema: retryAfter } : corrected(member)
+    )
+  )
+  if (node["name"] === "limit" && node["in"] === "query") return { ...node, schema: limit }
+  return "prefixItems" in node ? { ...node, items: false } : node
+}
+
+const schemaPath = "#/components/schemas/"
+
+/** The generator tells the two sides of a schema apart, of which the document shows one. */
+const renamed = (document: Node): Node => {
+  const schemas = record(at(document, "components", "schemas"))
+  const shortOf = (name: string): string => {
+    const short = name.replace(/Encoded$/, "")
+    return short in schemas ? name : short
+  }
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(walk)
+    if (!Predicate.isObject(value)) return value
+    return mapped(value, (member, key) =>
+      key === "$ref" ? schemaPath + shortOf(nameOf(member)) : walk(member)
+    )
+  }
+  const named = Object.entries(schemas).map(([name, schema]) => [shortOf(name), walk(schema)])
+  return withSchemas({ ...document, paths: walk(document["paths"]) }, Object.fromEntries(named))
+}
+
+const nameOf = (reference: unknown): string => String(reference).slice(schemaPath.length)
+
+/** Without the schemas that nothing refers to. */
+const onlyUsed = (document: Node): Node => {
+  const schemas = record(at(document, "components", "schemas"))
+  const used = new Set<string>()
+  const walk = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(walk)
+    if (!Predicate.isObject(value) || Array.isArray(value)) return
+    for (const [key, member] of Object.entries(value)) {
+      const name = nameOf(member)
+      if (key !== "$ref") walk(member)
+      else if (!used.has(name)) {
+        used.add(name)
+        walk(schemas[name])
+      }
+    }
+  }
+  walk(document["paths"])
+  return withSchemas(document, Object.fromEntries(Object.entries(schemas).filter(([name]) => used.has(name))))
+}
+
+const oauthMembers = {
   error: { type: "string", description: "RFC 6749 5.2" },
   error_description: { type: "string", description: "detail, in the characters of RFC 6749 5.2" }
 }
 
-/** The error with the members of OAuth; inlined, because other endpoints share the original. */
-const inOAuth = (document: Node, schema: unknown): unknown => {
-  const reference = at(schema, "$ref")
-  if (typeof reference === "string") {
-    return inOAuth(document, at(document, ...reference.split("/").slice(1)))
+/** The errors of the token endpoint have the members of OAuth beside those that they have elsewhere. */
+const withNamedTokenErrors = (document: Node): Node => {
+  const all = record(at(document, "components", "schemas"))
+  const added: Record<string, unknown> = {}
+  const inOAuth = (schema: unknown): Node => {
+    const options = at(schema, "anyOf")
+    if (Array.isArray(options)) return { anyOf: options.map(inOAuth) }
+    const name = nameOf(at(schema, "$ref"))
+    added[`OAuth${name}`] = {
+      ...record(all[name]),
+      properties: { ...oauthMembers, ...record(at(all[name], "properties")) },
+      required: [...new Set([...listAt(all[name], "required"), ...Object.keys(oauthMembers)])]
+    }
+    return { $ref: `${schemaPath}OAuth${name}` }
   }
-  const options = at(schema, "anyOf")
-  if (Array.isArray(options)) return { anyOf: options.map((option) => inOAuth(document, option)) }
-  const required = at(schema, "required")
-  return {
-    ...(Predicate.isObject(schema) ? schema : {}),
-    properties: { ...members, ...Object(at(schema, "properties")) },
-    required: [...new Set([...(Array.isArray(required) ? required : []), ...Object.keys(members)])]
-  }
-}
-
-const json = ["content", "application/json", "schema"]
-
-export const withOAuthErrors = (document: Node): Record<string, unknown> => {
-  const path = ["paths", tokenPath, "post", "responses"]
-  const responses = Object.entries(Object(at(document, ...path))).map(([status, response]) => [
-    status,
-    Number(status) >= 400 ? replaced(response, json, inOAuth(document, at(response, ...json))) : response
-  ])
-  return { ...document, ...Object(replaced(document, path, Object.fromEntries(responses))) }
+  const operation = record(at(document, "paths", tokenPath, "post"))
+  const responses = mapped(operation["responses"], (response, status) =>
+    Number(status) < 400
+      ? response
+      : {
+          ...record(response),
+          content: mapped(at(response, "content"), (media) => ({ schema: inOAuth(at(media, "schema")) }))
+        }
+  )
+  const paths = { ...record(document["paths"]), [tokenPath]: { post: { ...operation, responses } } }
+  return withSchemas({ ...document, paths }, { ...all, ...added })
 }
 
 const ignoredFields = {
@@ -82,172 +200,152 @@ const ignoredFields = {
     "only where the body had fields that are not known: their paths, at most 100. An answer without a body has them in the header Ignored-Fields"
 }
 
-const pointerOf = (schema: unknown): ReadonlyArray<string> | undefined => {
-  const reference = at(schema, "$ref")
-  return typeof reference === "string" ? reference.split("/").slice(1) : undefined
-}
-
-/** The document with the member `ignored_fields` in the schema at a path, or in those that it refers to. */
-const withIgnored = (document: Node, path: ReadonlyArray<string>): Node => {
-  const schema = at(document, ...path)
-  const target = pointerOf(schema)
-  if (target !== undefined) return withIgnored(document, target)
-  const options = at(schema, "anyOf")
-  if (Array.isArray(options)) {
-    return options.reduce((made, _, index) => withIgnored(made, [...path, "anyOf", String(index)]), document)
-  }
-  if (at(schema, "properties") === undefined) return document
-  const reference = { $ref: "#/components/schemas/IgnoredFields" }
-  return Object(replaced(document, [...path, "properties", "ignored_fields"], reference))
-}
-
 /** What takes a JSON body tells in its answer which fields it ignored. */
-export const withIgnoredFields = (document: Node): Record<string, unknown> => {
-  const described = Object(replaced(document, ["components", "schemas", "IgnoredFields"], ignoredFields))
-  const answers = Object.entries(Object(at(document, "paths"))).flatMap(([path, operations]) =>
-    Object.entries(Object(operations))
-      .filter(([, operation]) => at(operation, "requestBody", ...json) !== undefined)
-      .flatMap(([method, operation]) =>
-        Object.keys(Object(at(operation, "responses")))
-          .filter((status) => status.startsWith("2"))
-          .map((status) => ["paths", path, method, "responses", status, ...json])
-      )
+const withIgnoredFields = (document: Node): Node => {
+  const schemas: Record<string, unknown> = { ...record(at(document, "components", "schemas")) }
+  const answers = new Set<string>()
+  /** The schema, or each of its alternatives, with the member; what it refers to has it there. */
+  const telling = (schema: unknown): unknown => {
+    const name = nameOf(at(schema, "$ref") ?? "")
+    if (name !== "" && !answers.has(name)) {
+      answers.add(name)
+      schemas[name] = telling(schemas[name])
+    }
+    const node = record(schema)
+    const { anyOf, properties } = node
+    if (Array.isArray(anyOf)) return { ...node, anyOf: anyOf.map(telling) }
+    const ignored_fields = { $ref: `${schemaPath}IgnoredFields` }
+    return properties === undefined
+      ? schema
+      : { ...node, properties: { ...record(properties), ignored_fields } }
+  }
+  const tellingAnswers = (operation: unknown): unknown => {
+    if (at(operation, "requestBody", "content", "application/json") === undefined) return operation
+    const responses = mapped(at(operation, "responses"), (response, status) => {
+      const content = at(response, "content")
+      if (!status.startsWith("2") || content === undefined) return response
+      const told = mapped(content, (media) => ({ ...record(media), schema: telling(at(media, "schema")) }))
+      return { ...record(response), content: told }
+    })
+    return { ...record(operation), responses }
+  }
+  const paths = mapped(document["paths"], (methods) => mapped(methods, tellingAnswers))
+  return withSchemas({ ...document, paths }, { ...schemas, IgnoredFields: ignoredFields })
+}
+
+const securitySchemes = ({ baseUrl }: Settings["Service"]) => ({
+  oauth2: {
+    type: "oauth2",
+    description: "An agent's access token; client_id is the agent_id. There are no refresh tokens.",
+    flows: { clientCredentials: { tokenUrl: baseUrl + tokenPath, scopes: scopeMeanings } }
+  },
+  gatewayKey: { type: "http", scheme: "bearer", description: "A key of POST /api/v1/llm/keys" },
+  gatewayKeyHeader: { type: "apiKey", in: "header", name: "x-api-key", description: "The same key" },
+  administrator: { type: "http", scheme: "bearer", description: "AUSPEX_ADMIN_TOKEN" }
+})
+
+interface Described {
+  readonly security: ReadonlyArray<Node>
+  readonly isCached: boolean
+  readonly notes: ReadonlyArray<string>
+}
+
+/** What the definition of each operation says beside its schemas, by operation id. */
+const operationsOf = (settings: Settings["Service"]): ReadonlyMap<string, Described> => {
+  const operations = new Map<string, Described>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, middleware: applied }) => {
+      const middleware: ReadonlySet<unknown> = applied
+      const byBody = Context.get(endpoint.annotations, DecidedByBody)
+      const scope = Context.get(endpoint.annotations, RequiredScope) ?? byBody?.({}).scope
+      const counted = Context.get(endpoint.annotations, CountsTowards)
+      const isAgents = middleware.has(AgentAuthentication)
+      const notes = [
+        ...(isAgents && scope === undefined ? ["Needs an access token of any scope."] : []),
+        ...(scope === undefined ? [] : [`Needs the scope ${scope}.`]),
+        ...(middleware.has(GatewayReader) ? ["Needs an access token or a gateway key."] : []),
+        ...(middleware.has(AdminAuthentication) ? ["For administrators."] : []),
+        ...(counted === null || counted.limit === "reads" || settings.limits[counted.limit] === undefined
+          ? []
+          : [`At most ${limitText(settings.limits[counted.limit])} and ${counted.of}.`]),
+        ...(Context.get(endpoint.annotations, SharedCache) && !Duration.isZero(settings.publicCache)
+          ? [`May be ${durationText(settings.publicCache)} old.`]
+          : [])
+      ]
+      operations.set(`${group.identifier}.${endpoint.identifier}`, {
+        security: securityOf(middleware, scope),
+        isCached: middleware.has(HttpCaching),
+        notes: notes.length === 0 ? ["Needs no token."] : notes
+      })
+    }
+  })
+  return operations
+}
+
+const securityOf = (middleware: ReadonlySet<unknown>, scope: string | undefined): ReadonlyArray<Node> => {
+  if (middleware.has(AdminAuthentication)) return [{ administrator: [] }]
+  if (middleware.has(GatewayReader)) return [{ oauth2: [] }, { gatewayKey: [] }, { gatewayKeyHeader: [] }]
+  if (!middleware.has(AgentAuthentication)) return []
+  return [{ oauth2: scope === undefined ? [] : [scope] }]
+}
+
+/** Of parameters whose definition has no description of its own. */
+const parameters: Readonly<Record<string, string>> = {
+  agent_id: "id of an agent",
+  asset: "key of a target, such as GC; only what is about it",
+  category: "of targets; without it all of them",
+  challenge_id: "id of a challenge",
+  comment_id: "id of a comment",
+  event_id: "id of a market event",
+  id: "id of a price that is kept aside",
+  key: "key of a target, such as GC",
+  key_id: "id of a gateway key",
+  leaf_index: "place of an entry in the log, from 0",
+  limit: "how many items a page has at most",
+  news_id: "id of a market event",
+  owner_id: "id of an operator's account",
+  reply_id: "id of a reply",
+  scope_key: "key of a target that can be subscribed to, such as GC",
+  slug: "name of a tournament in addresses",
+  space: "only events of this space",
+  status: "only what is in this state"
+}
+
+const withDescription = (parameter: unknown): unknown => {
+  const { description = parameters[String(at(parameter, "name"))], ...schema } = record(
+    at(parameter, "schema")
   )
-  return answers.reduce(withIgnored, described)
+  return { ...(description !== undefined && { description }), ...record(parameter), schema }
 }
 
-/** Calls accept x-api-key as well. */
-const security = [{ bearer: [] }]
+const notModified = { description: "What If-None-Match names has not changed" }
 
-const open = (description: string) => ({
-  content: { "application/json": { schema: { type: "object", description } } }
-})
+const withExample = (content: unknown, example: unknown): unknown =>
+  example === undefined
+    ? content
+    : mapped(content, (media, type) => (type === "application/json" ? { ...record(media), example } : media))
 
-const errorBody = {
-  content: {
-    "application/json": {
-      schema: {
-        type: "object",
-        properties: {
-          error: {
-            type: "object",
-            description: "as the style has it: message, type, and for chat completions code and param"
-          },
-          detail: { type: "string" },
-          code: { type: "string" }
-        },
-        required: ["error", "detail", "code"]
-      }
-    }
-  }
-}
-
-const failure = (description: string) => ({ description, ...errorBody })
-
-const limited = {
-  ...failure("The key's limit, or all providers are busy"),
-  headers: { "retry-after": { required: true, schema: { type: "integer" } } }
-}
-
-const callErrors = {
-  "400": failure("A body that cannot be sent on, or an unknown model"),
-  "401": failure("No key, a wrong or revoked one, or two different ones in the two headers"),
-  "402": failure("The agent's credit, or what the key may still spend, does not cover the call"),
-  "403": failure("The gateway is not enabled for the agent"),
-  "413": failure("A body of more than 10 MiB"),
-  "415": failure("A body that is not JSON"),
-  "422": failure("Refused by the provider"),
-  "429": limited,
-  "502": failure("No provider of the model answered")
-}
-
-const called = (summary: string, operationId: string, body: string, answer: string, streams: boolean) => ({
-  post: {
-    tags: ["Language models"],
-    operationId,
-    summary,
-    parameters: [],
-    security,
-    requestBody: { required: true, ...open(body) },
-    responses: {
-      "200": {
-        description: answer,
-        content: {
-          ...open(answer).content,
-          ...(streams && { "text/event-stream": { schema: { type: "string" } } })
-        }
-      },
-      ...callErrors
-    }
-  }
-})
-
-const read = (summary: string, operationId: string, parameters: ReadonlyArray<object>, answer: string) => ({
-  get: {
-    tags: ["Language models"],
-    operationId,
-    summary,
-    parameters,
-    security,
-    responses: {
-      "200": { description: answer, ...open(answer) },
-      "401": callErrors["401"],
-      "403": callErrors["403"],
-      "429": limited,
-      ...(parameters.length > 0 && { "404": failure("No such model") })
-    }
-  }
-})
-
-const paths = {
-  [gatewayPaths.chat]: called(
-    "A chat completion, of any configured model",
-    "gateway.chat",
-    "a chat-completions request; model and messages are read, all else travels on",
-    "a chat completion, or its events where stream is true",
-    true
-  ),
-  [gatewayPaths.messages]: called(
-    "A message, of any configured model",
-    "gateway.messages",
-    "a messages request; model, max_tokens and messages are read, all else travels on",
-    "a message, or its events where stream is true",
-    true
-  ),
-  [gatewayPaths.countTokens]: called(
-    "Tokens of a prompt, counted here",
-    "gateway.countTokens",
-    "a messages request without max_tokens",
-    "{ input_tokens }",
-    false
-  ),
-  [gatewayPaths.models]: read(
-    "Models and their prices",
-    "gateway.models",
-    [],
-    "a list that clients of both styles read"
-  ),
-  [gatewayPaths.model.replace("*", "{model}")]: read(
-    "A model and its price",
-    "gateway.model",
-    [
-      {
-        name: "model",
-        in: "path",
-        required: true,
-        schema: { type: "string" },
-        description: "slashes may be encoded"
-      }
-    ],
-    "a model"
+const described = (operation: Node, known: Described | undefined): Node => {
+  if (known === undefined) return operation
+  const example = examples[String(operation["operationId"])]
+  const responses = mapped(operation["responses"], (response, status) =>
+    example !== undefined && status === String(example.status)
+      ? { ...record(response), content: withExample(at(response, "content"), example.answer) }
+      : response
   )
+  const body = at(operation, "requestBody")
+  return {
+    ...operation,
+    description: [
+      ...(operation["description"] === undefined ? [] : [operation["description"]]),
+      ...known.notes
+    ].join(" "),
+    parameters: listAt(operation, "parameters").map(withDescription),
+    security: known.security,
+    ...(body !== undefined && {
+      requestBody: { ...record(body), content: withExample(at(body, "content"), example?.request) }
+    }),
+    responses: { ...responses, ...(known.isCached && { "304": notModified }) }
+  }
 }
-
-const within = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null ? { ...value } : {}
-
-/** Adds the model calls, which are not part of the HttpApi. */
-export const withGatewayPaths = (document: Readonly<Record<string, unknown>>): Record<string, unknown> => ({
-  ...document,
-  paths: { ...within(document["paths"]), ...paths }
-})

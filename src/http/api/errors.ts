@@ -33,7 +33,9 @@ const { retry_after, ...tooMany } = TooManyRequests.fields
 export const TooManyRequestsResponse = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
-      body: Schema.Struct({ ...tooMany, retry_after }).pipe(HttpApiSchema.status(429)),
+      body: Schema.Struct({ ...tooMany, retry_after })
+        .annotate({ identifier: "TooManyRequests" })
+        .pipe(HttpApiSchema.status(429)),
       headers: { "retry-after": Schema.Int }
     },
     {
@@ -50,7 +52,9 @@ export const TooManyRequestsResponse = TooManyRequests.pipe(
 export const NotSequencedResponse = NotSequenced.pipe(
   HttpApiSchema.encodeToWithHeaders(
     {
-      body: Schema.Struct(NotSequenced.fields).pipe(HttpApiSchema.status(409)),
+      body: Schema.Struct(NotSequenced.fields)
+        .annotate({ identifier: "NotSequenced" })
+        .pipe(HttpApiSchema.status(409)),
       headers: { "retry-after": Schema.Int }
     },
     {
@@ -66,7 +70,7 @@ export const NotSequencedResponse = NotSequenced.pipe(
 const challenge = Schema.Struct({
   detail: Schema.String,
   code: Schema.Literals(["unauthorized", "invalid_token"])
-})
+}).annotate({ identifier: "Unauthorized" })
 
 /** 401 with `WWW-Authenticate`, which names an error only where a credential was sent (RFC 6750 3.1). */
 export const UnauthorizedResponse = Schema.Union([Unauthorized, InvalidToken]).pipe(

@@ -50,7 +50,8 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Language models") {}
+  .annotate(OpenApi.Title, "Language models")
+  .annotate(OpenApi.Description, "Keys of the gateway, and calls of models with them.") {}
 
 export class GatewayUsageApi extends HttpApiGroup.make("gatewayUsage")
   .add(
@@ -71,4 +72,5 @@ export class GatewayUsageApi extends HttpApiGroup.make("gatewayUsage")
   .middleware(AgentLimit)
   .middleware(GatewayReader)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Usage of language models") {}
+  .annotate(OpenApi.Title, "Usage of language models")
+  .annotate(OpenApi.Description, "What calls of models cost.") {}

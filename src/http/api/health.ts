@@ -15,4 +15,5 @@ export class HealthApi extends HttpApiGroup.make("health")
       "Database, migrations and clock are as they must be; 503 with reasons when not"
     )
   )
-  .annotate(OpenApi.Title, "Health") {}
+  .annotate(OpenApi.Title, "Health")
+  .annotate(OpenApi.Description, "For load balancers.") {}

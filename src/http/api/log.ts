@@ -4,7 +4,6 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { LogEntry } from "../../services/TransparencyLog.ts"
 import { NotFound } from "../../services/domain/errors.ts"
 import { AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
-import { withNotModified } from "./document.ts"
 import { NotSequencedResponse } from "./errors.ts"
 
 const commit = {
@@ -46,7 +45,6 @@ export class LogApi extends HttpApiGroup.make("log")
       "That the end of a challenge is in the public log: its settlement, or that it is void"
     )
   )
-  .annotateEndpoints(OpenApi.Transform, withNotModified)
   .middleware(RequestBody)
   .middleware(HttpCaching)
   .middleware(AddressLimit)

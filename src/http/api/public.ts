@@ -22,7 +22,6 @@ import { pageQuery } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
 import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
-import { withNotModified } from "./document.ts"
 
 const key = text({ minimum: 1, maximum: 20 })
 const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(key) }
@@ -140,9 +139,9 @@ export class PublicApi extends HttpApiGroup.make("public")
       .annotate(OpenApi.Summary, "A tournament that is over, with its challenges in their order")
       .annotate(SharedCache, true)
   )
-  .annotateEndpoints(OpenApi.Transform, withNotModified)
   .middleware(RequestBody)
   .middleware(HttpCaching)
   .middleware(AddressLimit)
   .prefix("/api/v1")
-  .annotate(OpenApi.Title, "Public") {}
+  .annotate(OpenApi.Title, "Public")
+  .annotate(OpenApi.Description, "What anybody may read.") {}

@@ -1,22 +1,35 @@
 /** The documents beside the API: OpenAPI and its reference page, and the guide for agents. Each is made when first asked for. */
 import { hash } from "node:crypto"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Settings } from "../../services/Settings.ts"
 import { readCalls } from "../agentGuide/calls.ts"
 import { llms, skill } from "../agentGuide/skill.ts"
-import { Api } from "../api/Api.ts"
+import { forAgents, published } from "../api/document.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../httpCaching.ts"
 
-const openapi = staticDocument(
-  Effect.sync(() => ({
-    bytes: Buffer.from(JSON.stringify(OpenApi.fromApi(Api))),
-    contentType: "application/json",
-    headers: { "cache-control": untilNextStart }
-  }))
-)
+type Published = ReturnType<typeof published>
+
+const json = (write: () => object) =>
+  staticDocument(
+    Effect.sync(() => ({
+      bytes: Buffer.from(JSON.stringify(write())),
+      contentType: "application/json",
+      headers: { "cache-control": untilNextStart }
+    }))
+  )
+
+/** `?for=agents` leaves administration out. */
+const openapi = Effect.fnUntraced(function* (api: Published) {
+  const whole = yield* json(() => OpenApi.fromApi(api))
+  const agents = yield* json(() => forAgents({ ...OpenApi.fromApi(api) }))
+  return (request: HttpServerRequest.HttpServerRequest) => {
+    const [, ...query] = request.url.split("?")
+    return new URLSearchParams(query.join("?")).get("for") === "agents" ? agents(request) : whole(request)
+  }
+})
 
 /**
  * Disables requests to other hosts (fonts, client, telemetry, sharing), and what a page without an origin cannot do.
@@ -34,16 +47,20 @@ const scalar = {
 const storage = `<script>Object.defineProperty(window, "localStorage", { value: { getItem: () => null, setItem: () => {} } })</script>`
 
 /** The page as Effect renders it. */
-const rendered = Effect.gen(function* () {
-  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(Api, { path: documents.docs, scalar }))
-  const { body } = yield* page.pipe(
-    Effect.provideService(
-      HttpServerRequest.HttpServerRequest,
-      HttpServerRequest.fromWeb(new Request(new URL(documents.docs, "http://localhost")))
+const rendered = Effect.fnUntraced(
+  function* (api: Published) {
+    const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(api, { path: documents.docs, scalar }))
+    const { body } = yield* page.pipe(
+      Effect.provideService(
+        HttpServerRequest.HttpServerRequest,
+        HttpServerRequest.fromWeb(new Request(new URL(documents.docs, "http://localhost")))
+      )
     )
-  )
-  return body._tag === "Uint8Array" ? Buffer.from(body.body).toString() : ""
-}).pipe(Effect.scoped, Effect.orDie)
+    return body._tag === "Uint8Array" ? Buffer.from(body.body).toString() : ""
+  },
+  Effect.scoped,
+  Effect.orDie
+)
 
 /**
  * Operators are signed in on this origin, and the bundle is not ours: a sandbox without `allow-same-origin` takes the
@@ -67,27 +84,21 @@ const policyOf = (page: string): string => {
   ].join("; ")
 }
 
-const docs = staticDocument(
-  Effect.map(rendered, (text) => {
-    const page = text.replace("<script>", `${storage}<script>`)
-    return {
-      bytes: Buffer.from(page),
-      contentType: "text/html; charset=utf-8",
-      headers: {
-        "cache-control": untilNextStart,
-        "content-security-policy": policyOf(page),
-        "x-frame-options": "DENY"
+const docs = (api: Published) =>
+  staticDocument(
+    Effect.map(rendered(api), (text) => {
+      const page = text.replace("<script>", `${storage}<script>`)
+      return {
+        bytes: Buffer.from(page),
+        contentType: "text/html; charset=utf-8",
+        headers: {
+          "cache-control": untilNextStart,
+          "content-security-policy": policyOf(page),
+          "x-frame-options": "DENY"
+        }
       }
-    }
-  })
-)
-
-const referenceRoutes = HttpRouter.use(
-  Effect.fnUntraced(function* (router) {
-    yield* router.add("GET", documents.openapi, yield* openapi)
-    yield* router.add("GET", documents.docs, yield* docs)
-  })
-)
+    })
+  )
 
 const text = (contentType: string, write: () => string) =>
   staticDocument(
@@ -98,14 +109,17 @@ const text = (contentType: string, write: () => string) =>
     }))
   )
 
-const guideRoutes = HttpRouter.use(
+export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const settings = yield* Settings
-    const skillPage = yield* text("text/markdown; charset=utf-8", () => skill(settings, readCalls()))
+    const api = published(settings)
+    yield* router.add("GET", documents.openapi, yield* openapi(api))
+    yield* router.add("GET", documents.docs, yield* docs(api))
+    const skillPage = yield* text("text/markdown; charset=utf-8", () =>
+      skill(settings, readCalls(OpenApi.fromApi(api)))
+    )
     const llmsPage = yield* text("text/plain; charset=utf-8", () => llms(settings))
     yield* router.add("GET", documents.skill, skillPage)
     yield* router.add("GET", documents.llms, llmsPage)
   })
 )
-
-export const layer = Layer.merge(referenceRoutes, guideRoutes)

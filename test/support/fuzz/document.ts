@@ -58,16 +58,20 @@ export const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
   multipleOf: optional(Schema.Finite),
   anyOf: optional(Schema.Array(self)),
   oneOf: optional(Schema.Array(self)),
-  allOf: optional(Schema.Array(self))
+  allOf: optional(Schema.Array(self)),
+  example: optional(Schema.Json)
 })
 
-const Content = Schema.Record(Schema.String, Schema.Struct({ schema: JsonSchema }))
+const Content = Schema.Record(
+  Schema.String,
+  Schema.Struct({ schema: JsonSchema, example: optional(Schema.Json) })
+)
 
 const Parameter = Schema.Struct({
   name: Schema.String,
   in: Schema.Literals(["path", "query", "header"]),
   required: Schema.Boolean,
-  description: optional(Schema.String),
+  description: Schema.String,
   schema: JsonSchema
 })
 
@@ -84,7 +88,7 @@ const PathOperation = Schema.Struct({
   tags: Schema.Array(Schema.String),
   operationId: Schema.String,
   summary: Schema.String,
-  description: optional(Schema.String),
+  description: Schema.String,
   parameters: Schema.Array(Parameter),
   security: Schema.Array(Schema.Record(Schema.String, Schema.Array(Schema.String))),
   requestBody: optional(Schema.Struct({ content: Content, required: Schema.Literal(true) })),
@@ -93,13 +97,21 @@ const PathOperation = Schema.Struct({
 
 const Document = Schema.Struct({
   openapi: Schema.Literal("3.1.0"),
-  info: Schema.Struct({ title: Schema.String, version: Schema.String, description: optional(Schema.String) }),
+  info: Schema.Struct({
+    title: Schema.String,
+    version: Schema.String,
+    description: Schema.String,
+    license: Schema.Struct({ name: Schema.String, identifier: Schema.String })
+  }),
+  servers: Schema.Array(Schema.Struct({ url: Schema.String })),
   paths: Schema.Record(Schema.String, Schema.Record(Schema.String, PathOperation)),
   components: Schema.Struct({
     schemas: Schema.Record(Schema.String, JsonSchema),
     securitySchemes: Schema.Record(
       Schema.String,
-      Schema.Struct({ type: Schema.String, scheme: Schema.String })
+      Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+        Schema.Record(Schema.String, Schema.Json)
+      ])
     )
   }),
   security: Schema.Array(Schema.Json),

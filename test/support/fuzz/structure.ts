@@ -123,7 +123,7 @@ export const servedDocuments: ReadonlyArray<
 const range = (low: unknown, high: unknown): string =>
   low === undefined && high === undefined ? "" : ` ${String(low ?? "")}..${String(high ?? "")}`
 
-/** A schema in few words: `string 1..80`, `{ name, bio? }`, `Challenge[]`. Bounds that every integer has are left out. */
+/** A schema in few words: `string 1..80`, `{ name, bio? }`, `Challenge[]`. */
 const wordsOf = (schema: JsonSchema, separator = ", "): string => {
   const { exclusiveMaximum, exclusiveMinimum, maximum, minimum } = schema
   const options = schema.anyOf ?? schema.oneOf
@@ -136,9 +136,8 @@ const wordsOf = (schema: JsonSchema, separator = ", "): string => {
       return `string${range(schema.minLength, schema.maxLength)}${shape.join("")}`
     case "integer":
     case "number": {
-      const isAny = maximum === Number.MAX_SAFE_INTEGER && minimum === Number.MIN_SAFE_INTEGER
       const open = range(exclusiveMinimum, exclusiveMaximum)
-      return `${schema.type}${isAny ? "" : range(minimum, maximum)}${open === "" ? "" : ` within${open}`}`
+      return `${schema.type}${range(minimum, maximum)}${open === "" ? "" : ` within${open}`}`
     }
     case "array": {
       const items =
@@ -159,6 +158,11 @@ const wordsOf = (schema: JsonSchema, separator = ", "): string => {
   }
 }
 
+const needed = (requirement: Readonly<Record<string, ReadonlyArray<string>>>): string =>
+  Object.entries(requirement)
+    .map(([scheme, scopes]) => [scheme, ...scopes].join(" "))
+    .join(" and ")
+
 /** Each operation: method, path, id, security, request, answers; then the schemas. A change of it is a change of the contract. */
 export const shapeOf = (document: Document, operations: ReadonlyArray<Operation>): string => {
   const lines = operations.map((operation) => {
@@ -174,7 +178,7 @@ export const shapeOf = (document: Document, operations: ReadonlyArray<Operation>
     })
     return [
       `${operation.method} ${operation.path}`,
-      `  ${operation.operationId}, ${operation.secured ? "bearer" : "public"}`,
+      `  ${operation.operationId}, ${operation.secured ? operation.security.map(needed).join(" or ") : "public"}`,
       ...parameters.map((parameter) => `  ?${parameter}`),
       ...bodies.map((body) => `  < ${body}`),
       ...answers.map((answer) => `  > ${answer}`)
