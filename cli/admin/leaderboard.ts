@@ -129,7 +129,9 @@ const checkStats = Command.make(
       })
     }
   })
-).pipe(Command.withDescription("Recompute all kept statistics from the scores; exits with 1 when one differs"))
+).pipe(
+  Command.withDescription("Recompute all kept statistics from the scores; exits with 1 when one differs")
+)
 
 export const stats = Command.make("figures").pipe(
   Command.withSubcommands([checkStats]),

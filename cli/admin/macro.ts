@@ -161,9 +161,7 @@ const resolve = Command.make(
   "resolve",
   {
     id,
-    value: Flag.Finite("value").pipe(
-      Flag.withDescription("The first print; below zero as --value=-0.1")
-    ),
+    value: Flag.Finite("value").pipe(Flag.withDescription("The first print; below zero as --value=-0.1")),
     confirm
   },
   Effect.fn("macro.resolve")(function* ({ confirm, id: challenge_id, value: actual_value }) {

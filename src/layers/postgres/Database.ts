@@ -2,11 +2,12 @@
  * The connection pool and the schema. Sessions have time limits for statements and idle transactions.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Data, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Data, DateTime, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
 import * as BackgroundClient from "./BackgroundClient.ts"
-import { migrations } from "./schema/index.ts"
+import { firstWithMinProgram, migrations } from "./schema/index.ts"
+import type { Migration } from "./schema/index.ts"
 import { grantTo } from "./schema/privileges.ts"
 
 /** The database cannot be used: it is newer than this program, or serves another site. */
@@ -77,53 +78,100 @@ export const client = (url: Redacted.Redacted) => {
   )
 }
 
+export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+
 /** The advisory lock for migrating; any fixed number. */
 const migrationLock = 4_280_771_001n
 
-export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
+/** What waits for a lock of a migration waits in front of everybody who uses the table: so never for long. */
+const lockTimeout = "2s"
 
-const run = Migrator.make({})({ loader: Migrator.fromRecord(migrations) })
+/** Between two attempts, in which whoever uses the tables gets on. */
+const lockPause = "5 seconds"
 
-const tooNew = (id: number) =>
-  new DatabaseMismatch({
-    message: `The database has migration ${id}, this program knows ${latestMigration}: start the newer program.`
-  })
+/** The schema as the database has it. */
+interface SchemaState {
+  /** The newest migration that was run; 0: none. */
+  readonly newest: number
+  /** The oldest program, by the newest migration it knows, that works on this schema. */
+  readonly minProgram: number
+}
 
 /** A schema that began with another migration is not one of ours. */
-const refuseUnreleased = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const [table] = yield* sql`select to_regclass('effect_sql_migrations') is not null`.values
-  if (table?.[0] !== true) return
-  const [first] = yield* sql`select name from effect_sql_migrations where migration_id = 1`.values
-  if (first === undefined || first[0] === "baseline") return
-  return yield* new DatabaseMismatch({
+const unreleased = () =>
+  new DatabaseMismatch({
     message:
       "The database has a schema from before the first release, which cannot be migrated: start with an empty database."
   })
-})
+
+const tooNew = ({ minProgram, newest }: SchemaState) =>
+  new DatabaseMismatch({
+    message: `The database has migration ${newest} and needs a program that knows migration ${minProgram}, this one knows ${latestMigration}: start the newer program.`
+  })
 
 const otherSite = (stored: unknown, site: Site) =>
   new DatabaseMismatch({
     message: `The database serves the site "${String(stored)}", AUSPEX_SITE is "${site}": each site has a database of its own.`
   })
 
-/**
- * Brings the schema up to date and claims the database for this site, as the owner of the tables; `runsAs` is another role,
- * which gets what it needs. Replicas that start at once take turns.
- */
-export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runsAs?: string) {
+const isLockTimeout = (error: unknown): boolean =>
+  SqlError.isSqlError(error)
+    ? error.reason._tag === "LockTimeoutError"
+    : Predicate.hasProperty(error, "cause") && isLockTimeout(error.cause)
+
+/** Tries again, in real time and for as long as it takes, what did not get a lock: a backup holds one until it ends. */
+const untilUnlocked = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.tapError(work, (error) =>
+    isLockTimeout(error)
+      ? Effect.logInfo("a migration waits for a lock that others hold; it is tried again")
+      : Effect.void
+  ).pipe(
+    Effect.retry({ while: isLockTimeout, schedule: Schedule.spaced(lockPause) }),
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+  )
+
+/** Reads without a lock of its own, so that a start that has nothing to migrate waits for nobody. */
+const schemaState = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [exists] = yield* sql`select to_regclass('effect_sql_migrations') is not null`.values
+  const nothing: SchemaState = { newest: 0, minProgram: 1 }
+  if (exists?.[0] !== true) return nothing
+  const [found] = yield* sql`
+    select max(migration_id)::int, max(name) filter (where migration_id = 1) from effect_sql_migrations`
+    .values
+  const newest = Number(found?.[0] ?? 0)
+  if (newest === 0) return nothing
+  if (found?.[1] !== "baseline") return yield* unreleased()
+  if (newest < firstWithMinProgram) return { newest, minProgram: 1 }
+  const [stored] = yield* sql`select min_program from instance`.values
+  const state: SchemaState = { newest, minProgram: Number(stored?.[0] ?? 1) }
+  return state.minProgram > latestMigration ? yield* tooNew(state) : state
+})
+
+/** Runs a migration unless another replica has meanwhile: whole or not at all, and never waiting long for a lock. */
+const runMigration = Effect.fnUntraced(function* (name: string, migration: Migration) {
   const sql = yield* SqlClient.SqlClient
   yield* sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = 0`
-      yield* sql`set local lock_timeout = 0`
+      yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
       yield* sql`select pg_advisory_xact_lock(${migrationLock})`
-      yield* refuseUnreleased
-      yield* run
-      const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
-      const id = Number(newest?.[0] ?? 0)
-      if (id > latestMigration) return yield* tooNew(id)
-      const now = yield* DateTime.now
+      yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: migration.run }) })
+      if (migration.minProgram > 1) {
+        yield* sql`update instance set min_program = ${migration.minProgram} where min_program < ${migration.minProgram}`
+      }
+    })
+  )
+})
+
+/** Makes the database this site's, and gives the running role what it needs. */
+const claim = Effect.fnUntraced(function* (site: Site, runsAs: string | undefined) {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
+      yield* sql`select pg_advisory_xact_lock(${migrationLock})`
       yield* sql`
         insert into instance (site, created_at) values (${site}, ${DateTime.toDateUtc(now)}) on conflict do nothing`
       const [stored] = yield* sql`select site from instance`.values
@@ -131,6 +179,22 @@ export const migrate = Effect.fn("Database.migrate")(function* (site: Site, runs
       if (runsAs !== undefined) yield* grantTo(runsAs)
     })
   )
+})
+
+/**
+ * Brings the schema up to date and claims the database for this site, as the owner of the tables; `runsAs` is another role,
+ * which gets what it needs. Replicas that start at once take turns. A schema that is newer than this program and still
+ * works with it is left as it is.
+ */
+export const migrate = Effect.fn("Database.migrate")(function* (
+  site: Site,
+  runsAs?: string,
+  known: Readonly<Record<string, Migration>> = migrations
+) {
+  const { newest } = yield* untilUnlocked(schemaState)
+  const pending = Object.entries(known).filter(([name]) => Number.parseInt(name, 10) > newest)
+  for (const [name, migration] of pending) yield* untilUnlocked(runMigration(name, migration))
+  if (newest <= latestMigration) yield* untilUnlocked(claim(site, runsAs))
 })
 
 /** The rights of a role on the tables. */
@@ -196,13 +260,10 @@ const check = Effect.fnUntraced(function* (site: Site) {
           : `The role "${role}" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "${owner}" lets it.`
     })
   }
-  yield* refuseUnreleased
-  const [newest] = yield* sql`select max(migration_id)::int as id from effect_sql_migrations`.values
-  const id = Number(newest?.[0] ?? 0)
-  if (id > latestMigration) return yield* tooNew(id)
-  if (id < latestMigration) {
+  const { newest } = yield* untilUnlocked(schemaState)
+  if (newest < latestMigration) {
     return yield* new DatabaseMismatch({
-      message: `The database has migration ${id}, this program needs ${latestMigration}, and the role "${role}" of DATABASE_URL may not migrate: set AUSPEX_MIGRATION_URL, or start once where it is set.`
+      message: `The database has migration ${newest}, this program needs ${latestMigration}, and the role "${role}" of DATABASE_URL may not migrate: set AUSPEX_MIGRATION_URL, or start once where it is set.`
     })
   }
   const [stored] = yield* sql`select site from instance`.values

@@ -21,7 +21,7 @@ const make = Effect.gen(function* () {
   const isDraining = yield* Ref.make(false)
   const sequencer = yield* LogSequencer
   const settings = yield* Settings
-  const state = findOne(Schema.Struct({ id: Schema.Int, ...LatePrices.fields }))
+  const state = findOne(Schema.Struct({ min_program: Schema.Int, ...LatePrices.fields }))
   const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -58,21 +58,21 @@ const make = Effect.gen(function* () {
   const databaseState = Effect.all([
     Effect.flatMap(DateTime.now, (now) =>
       state(sql`
-        select (select max(migration_id)::int from effect_sql_migrations) as id,
+        select (select min_program from instance) as min_program,
                ${latePrices(sql, settings.priceSource, now)}`)
     ),
     sequencer.stalled
   ]).pipe(
-    Effect.map(([{ id, late, contested }, stalled]) => ({
+    Effect.map(([{ min_program, late, contested }, stalled]) => ({
       checks: [
         { name: "database" as const, ok: true, reason: null },
         {
           name: "migrations" as const,
-          ok: id === latestMigration,
+          ok: min_program <= latestMigration,
           reason:
-            id === latestMigration
+            min_program <= latestMigration
               ? null
-              : `the database has migration ${id}, this program knows ${latestMigration}`
+              : `the database needs a program that knows migration ${min_program}, this one knows ${latestMigration}`
         }
       ],
       stalled,

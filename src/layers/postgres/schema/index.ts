@@ -4,6 +4,7 @@
  * version before can run beside (expand first, contract in a later release).
  */
 import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
 import { agents } from "./agents.ts"
 import { challenges } from "./challenges.ts"
 import { community } from "./community.ts"
@@ -12,6 +13,7 @@ import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
 import { frozenRules } from "./migrations/0004_frozen_rules.ts"
+import { minProgram } from "./migrations/0008_min_program.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -29,8 +31,22 @@ const baseline = Effect.gen(function* () {
   yield* operations
 })
 
+/** A step of the schema. */
+export interface Migration {
+  readonly run: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
+  /** The oldest program, by the newest migration it knows, that may run beside this schema. */
+  readonly minProgram: number
+}
+
+/** A step that leaves in place all that older programs use. */
+const expand = (run: Migration["run"]): Migration => ({ run, minProgram: 1 })
+
 /** By number and name, in order. */
 export const migrations = {
-  "0001_baseline": baseline,
-  "0004_frozen_rules": frozenRules
+  "0001_baseline": expand(baseline),
+  "0004_frozen_rules": expand(frozenRules),
+  "0008_min_program": expand(minProgram)
 }
+
+/** The migration that stores in `instance` which programs may run. */
+export const firstWithMinProgram = 8
