@@ -87,6 +87,12 @@ export const settings = {
     meaning: "What this instance does: serve HTTP requests, run scheduled jobs.",
     parse: (text) => parseSome(text, roles)
   }),
+  drainDelay: optional({
+    name: "AUSPEX_DRAIN_DELAY",
+    takes: 'a duration such as "5 seconds" (default: 5 seconds with DATABASE_URL, else 0 seconds)',
+    meaning: "How long a stopping instance still serves while it is not ready, so that balancers notice.",
+    parse: parseDuration
+  }),
   maxConnections: integer(
     "AUSPEX_MAX_CONNECTIONS",
     "10000",
@@ -129,6 +135,11 @@ export const settings = {
     "AUSPEX_ADMIN_TOKEN",
     32,
     "The administrators' bearer token. Created at the first start without DATABASE_URL."
+  ),
+  adminTokenPrevious: secret(
+    "AUSPEX_ADMIN_TOKEN_PREVIOUS",
+    32,
+    "The administrators' token before a change, which is accepted as long as this is set."
   ),
   tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
 
@@ -628,6 +639,10 @@ export const load = Effect.gen(function* () {
   return {
     ...values,
     operations: { host: values.opsHost, port: values.opsPort },
+    drainDelay: Option.getOrElse(values.drainDelay, () =>
+      // Nothing balances an instance that has its database in itself.
+      Option.isSome(values.databaseUrl) ? Duration.seconds(5) : Duration.zero
+    ),
     replayDir: Option.getOrElse(values.priceReplayDir, () => ""),
     openId: openIdOf(values),
     stripe: stripeOf(values),

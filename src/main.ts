@@ -237,7 +237,7 @@ const application = (config: Composition) =>
         adminToken,
         disposableDomains: disposable
       })
-      const serving = drainFirst.pipe(
+      const serving = drainFirst(config.drainDelay).pipe(
         Layer.provideMerge(httpLayer),
         Layer.provide(
           listening({

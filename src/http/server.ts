@@ -1,5 +1,6 @@
 /** The HTTP server: the API and its documents, behind the edge. Needs the services; knows no layer. */
 import { Effect, Layer } from "effect"
+import type { Duration } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
@@ -77,10 +78,20 @@ export const layer = HttpRouter.serve(routes, {
   disableListenLog: true
 }).pipe(Layer.provide([spanNames, redaction.layer, edge.sampling]), Layer.provide(limits.unidentified))
 
-/** Stopping begins here: not ready from now on, and nothing new is taken while what is under way is finished. */
-export const drainFirst = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const health = yield* Health
-    yield* Effect.addFinalizer(() => Effect.andThen(health.drain, Effect.logInfo("shutting down")))
-  })
-)
+/**
+ * Stopping begins here: for `delay` the instance is not ready and still serves, so that balancers send no more; then nothing
+ * new is taken while what is in flight is finished.
+ */
+export const drainFirst = (delay: Duration.Duration) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const health = yield* Health
+      yield* Effect.addFinalizer(() =>
+        Effect.logInfo("shutting down").pipe(
+          Effect.andThen(health.drain),
+          Effect.andThen(Effect.sleep(delay)),
+          Effect.andThen(health.stop)
+        )
+      )
+    })
+  )

@@ -17,14 +17,19 @@ export const Readiness = Schema.Struct({
 }).annotate({ identifier: "Readiness" })
 export type Readiness = typeof Readiness.Type
 
+/** What an instance is at, from its start to its end. */
+export type Phase = "serving" | "draining" | "stopping"
+
 export class Health extends Context.Service<
   Health,
   {
     readonly readiness: Effect.Effect<Readiness>
     /** Measures the drift between this clock and the database server's; kept for `readiness` and as a metric. */
     readonly measureClockDrift: Effect.Effect<void>
-    /** From now on this instance is not ready: it finishes what it has and takes nothing new. */
+    /** From now on this instance is not ready, and still serves, so that balancers have time to notice. */
     readonly drain: Effect.Effect<void>
-    readonly isDraining: () => boolean
+    /** From now on it finishes what it has and takes nothing new. */
+    readonly stop: Effect.Effect<void>
+    readonly phase: () => Phase
   }
 >()("auspex/services/Health") {}

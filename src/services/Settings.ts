@@ -77,6 +77,8 @@ export class Settings extends Context.Service<
     readonly tokenSecret: Redacted.Redacted
     readonly tokenSecretPrevious: Option.Option<Redacted.Redacted>
     readonly adminToken: Redacted.Redacted
+    /** Accepted beside it while it is changed. */
+    readonly adminTokenPrevious: Option.Option<Redacted.Redacted>
     readonly tokenTtl: Duration.Duration
     /** Whether a jwks_url may be on this very machine: when the service is for nobody else, as in development. */
     readonly ownMachineKeySets: boolean

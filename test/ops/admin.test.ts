@@ -357,3 +357,19 @@ layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its
     })
   )
 })
+
+const previous = "the-admin-token-before-a-change-of-it"
+
+layer(testServer({ environment: { AUSPEX_ADMIN_TOKEN_PREVIOUS: previous } }))(
+  "While the token is changed",
+  (it) => {
+    it.effect("administration takes the new token and the one before, and no other", () =>
+      Effect.gen(function* () {
+        for (const accepted of [token, previous]) {
+          assert.strictEqual((yield* get("/api/v1/admin/audit", { token: accepted })).status, 200)
+        }
+        assert.strictEqual((yield* get("/api/v1/admin/audit", { token: `${previous}x` })).status, 401)
+      })
+    )
+  }
+)

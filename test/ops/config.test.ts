@@ -70,6 +70,8 @@ const absent = [
   "AUSPEX_TOKEN_SECRET",
   "AUSPEX_TOKEN_SECRET_PREVIOUS",
   "AUSPEX_ADMIN_TOKEN",
+  "AUSPEX_ADMIN_TOKEN_PREVIOUS",
+  "AUSPEX_DRAIN_DELAY",
   "AUSPEX_SMTP_URL",
   "AUSPEX_MAIL_FROM",
   "AUSPEX_LOG_FORMAT",
@@ -160,6 +162,8 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   AUSPEX_TOKEN_SECRET: ["x".repeat(31)],
   AUSPEX_TOKEN_SECRET_PREVIOUS: ["x".repeat(31)],
   AUSPEX_ADMIN_TOKEN: ["x".repeat(31)],
+  AUSPEX_ADMIN_TOKEN_PREVIOUS: ["x".repeat(31)],
+  AUSPEX_DRAIN_DELAY: ["5", "soon", "-1 seconds"],
   AUSPEX_TRUSTED_PROXIES: ["localhost", "10.0.0.0/33", "10.0.0.1,nonsense", "::1/129"],
   AUSPEX_OIDC_ISSUER: [
     "accounts.example.org",

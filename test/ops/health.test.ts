@@ -70,15 +70,26 @@ layer(testServer().pipe(Layer.provideMerge(now)))("Health", (it) => {
   )
 })
 
-layer(testServer())("A draining instance", (it) => {
-  it.effect("is live and not ready, and asks callers of the API to try again", () =>
+layer(testServer())("An instance that is to stop", (it) => {
+  it.effect("is not ready at first, and still serves on connections that it asks to close", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* get(scopes)).status, 200)
+      assert.isNull((yield* get(scopes)).headers.get("connection")?.match(/close/) ?? null)
       yield* Health.use(({ drain }) => drain)
       assert.strictEqual((yield* get("/health/live")).status, 200)
       const ready = yield* get("/health/ready")
       assert.strictEqual(ready.status, 503)
       assert.deepStrictEqual(complaints(ready), { draining: "shutting down" })
+      const served = yield* get(scopes)
+      assert.strictEqual(served.status, 200)
+      assert.strictEqual(served.headers.get("connection"), "close")
+    })
+  )
+
+  it.effect("is live, and asks callers of the API to try again, once it takes nothing new", () =>
+    Effect.gen(function* () {
+      yield* Health.use(({ stop }) => stop)
+      assert.strictEqual((yield* get("/health/live")).status, 200)
+      assert.strictEqual((yield* get("/health/ready")).status, 503)
       for (const path of [scopes, "/api/v1/agent/profile/self", "/nothing"]) {
         const refused = yield* get(path)
         assert.strictEqual(refused.status, 503)

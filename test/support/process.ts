@@ -189,6 +189,8 @@ const spawned = (start: Start, port: number): ChildProcess =>
       PATH: "/usr/bin:/bin",
       AUSPEX_PORT: String(port),
       AUSPEX_OPS_PORT: "off",
+      // No balancer has to notice.
+      AUSPEX_DRAIN_DELAY: "0 seconds",
       // Tests look whether it is ready many times a second.
       AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
       AUSPEX_LOG_FORMAT: "json",

@@ -104,13 +104,16 @@ export const administrators = Layer.effect(
     const settings = yield* Settings
     const audit = yield* AdminAudit
     const cache = yield* PublicCache
-    const expected = digest(Redacted.value(settings.adminToken))
+    const accepted = [settings.adminToken, ...Option.toArray(settings.adminTokenPrevious)].map((token) =>
+      digest(Redacted.value(token))
+    )
     return AdminAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const bearer = Redacted.value(credential)
         if (bearer === "") return yield* missing()
-        if (!timingSafeEqual(digest(bearer), expected)) {
+        const sent = digest(bearer)
+        if (!accepted.some((each) => timingSafeEqual(sent, each))) {
           return yield* new InvalidToken({ detail: "The administrator's token is wrong." })
         }
         // Nothing limits an administrator.

@@ -168,14 +168,18 @@ const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
 
 /** Text says its charset; nothing that is not marked otherwise is stored on the way. */
-const finish = (response: HttpServerResponse.HttpServerResponse, requestId: string, publicRead: boolean) => {
+const finish = (
+  response: HttpServerResponse.HttpServerResponse,
+  facts: { readonly requestId: string; readonly isPublicRead: boolean; readonly isClosing: boolean }
+) => {
   const type = response.headers["content-type"]
   return HttpServerResponse.setHeaders(response, {
     ...securityHeaders,
-    "x-request-id": requestId,
+    "x-request-id": facts.requestId,
+    ...(facts.isClosing && { connection: "close" }),
     ...(type !== undefined && texts.has(type) && { "content-type": `${type}; charset=utf-8` }),
     ...(response.headers["cache-control"] === undefined && { "cache-control": "no-store" }),
-    ...(publicRead && { "access-control-allow-origin": "*" })
+    ...(facts.isPublicRead && { "access-control-allow-origin": "*" })
   })
 }
 
@@ -242,8 +246,8 @@ export const layer = HttpRouter.middleware(
 
     /** One step before the handler and one after it, for every request pays for each step. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
-      const unlessDraining = (reject: Reject) =>
-        health.isDraining()
+      const unlessStopping = (reject: Reject) =>
+        health.phase() === "stopping"
           ? Effect.succeed(reject(unavailable("This instance is shutting down: try again shortly.")))
           : httpEffect
 
@@ -271,7 +275,9 @@ export const layer = HttpRouter.middleware(
           )
           const isPublicRead =
             request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
-          const whole = Effect.succeed(finish(response, requestId, isPublicRead))
+          const whole = Effect.succeed(
+            finish(response, { requestId, isPublicRead, isClosing: health.phase() !== "serving" })
+          )
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
             ? whole
             : Effect.andThen(logRequest(info, response.status, elapsed), whole)
@@ -288,7 +294,7 @@ export const layer = HttpRouter.middleware(
 
         const rejected = rejectEarly(info)
         if (rejected !== undefined) return counted(rejected)
-        const responded = (path.startsWith("/health/") ? httpEffect : unlessDraining(reject)).pipe(
+        const responded = (path.startsWith("/health/") ? httpEffect : unlessStopping(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
             (cause) => responseToCause(cause, info)

@@ -1,6 +1,7 @@
 import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
+import type { Phase } from "../../services/Health.ts"
 import { latestMigration } from "./Database.ts"
 import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
 import type { Stalled } from "../../services/LogSequencer.ts"
@@ -18,7 +19,7 @@ const driftGauge = Metric.gauge("clock_drift_seconds", {
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const drift = yield* Ref.make(0)
-  const isDraining = yield* Ref.make(false)
+  const phase = yield* Ref.make<Phase>("serving")
   const sequencer = yield* LogSequencer
   const settings = yield* Settings
   const state = findOne(Schema.Struct({ min_program: Schema.Int, ...LatePrices.fields }))
@@ -93,7 +94,7 @@ const make = Effect.gen(function* () {
   const readiness = Effect.gen(function* () {
     const { logProblem, ...database } = yield* cachedState
     const seconds = yield* Ref.get(drift)
-    const draining = yield* Ref.get(isDraining)
+    const draining = (yield* Ref.get(phase)) !== "serving"
     const inStep = Math.abs(seconds) <= maxDrift
     const checks = [
       ...database.checks,
@@ -113,8 +114,9 @@ const make = Effect.gen(function* () {
   return Health.of({
     readiness,
     measureClockDrift,
-    drain: Ref.set(isDraining, true),
-    isDraining: () => Ref.getUnsafe(isDraining)
+    drain: Ref.set(phase, "draining"),
+    stop: Ref.set(phase, "stopping"),
+    phase: () => Ref.getUnsafe(phase)
   })
 })
 
