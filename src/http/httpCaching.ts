@@ -4,13 +4,12 @@
  */
 import { hash } from "node:crypto"
 import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
+import { chosenCoding, compressed } from "./compression.ts"
 import { SharedCache, HttpCaching } from "./middleware/definitions.ts"
 import { namesInQuery, parametersOf } from "./middleware/unknownFields.ts"
-import { promisify } from "node:util"
-import { brotliCompress, constants, gzip } from "node:zlib"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -43,11 +42,53 @@ const bodyHeaders: ReadonlySet<string> = new Set(["content-type", "content-lengt
  * 304 for a client that has the response already, else the response. A 304 repeats all other headers, for they replace
  * those that the client has stored (RFC 9111 3.2).
  */
-export const notModified = (request: Request, response: Response): Response => {
+const notModified = (request: Request, response: Response): Response => {
   const { etag } = response.headers
   if (etag === undefined || !matches(request.headers["if-none-match"], etag)) return response
   const headers = Object.entries(response.headers).filter(([name]) => !bodyHeaders.has(name))
   return HttpServerResponse.empty({ status: 304, headers: Object.fromEntries(headers) })
+}
+
+/** What is shorter is hardly shortened. */
+const minCompressed = 1024
+
+const compressible = /^(text\/|application\/(json|javascript)|image\/svg)/
+
+/** The body of a whole answer that is worth compressing. */
+const compressibleBody = ({ body, headers, status }: Response): HttpBody.Uint8Array | undefined =>
+  status === 200 &&
+  body._tag === "Uint8Array" &&
+  body.body.byteLength >= minCompressed &&
+  headers["content-encoding"] === undefined &&
+  compressible.test(headers["content-type"] ?? body.contentType)
+    ? body
+    : undefined
+
+/**
+ * The answer as the client takes it, compressed or not; 304 if it has that already. Tags are strong, so each form has its own.
+ * Not for answers that hold a secret beside what others chose, whose length would tell of it (BREACH).
+ */
+export const negotiated = (request: Request, response: Response): Effect.Effect<Response> => {
+  const body = compressibleBody(response)
+  if (body === undefined) return Effect.succeed(notModified(request, response))
+  const coding = chosenCoding(request.headers["accept-encoding"])
+  const { etag } = response.headers
+  const varying = HttpServerResponse.setHeaders(response, {
+    vary: "accept-encoding",
+    ...(coding !== undefined && etag !== undefined && { etag: etagOf(Buffer.from(etag + coding)) })
+  })
+  const answer = notModified(request, varying)
+  if (coding === undefined || answer.status === 304) return Effect.succeed(answer)
+  return Effect.map(compressed(body.body, coding), (shorter) =>
+    HttpServerResponse.setHeader(
+      HttpServerResponse.setBody(
+        answer,
+        HttpBody.uint8Array(shorter, response.headers["content-type"] ?? body.contentType)
+      ),
+      "content-encoding",
+      coding
+    )
+  )
 }
 
 /** A longer value of a known parameter would not be a cursor of ours either. */
@@ -177,45 +218,11 @@ export const publicReads = Layer.effect(
           // Others are refused.
           namesInQuery(request.url).every((name) => parameters.includes(name))
         const response = yield* isShared ? cache.get(request.url, parameters, made) : made
-        return notModified(request, response)
+        return yield* negotiated(request, response)
       })
     )
   })
 )
-
-/**
- * Documents that are the same for everybody, and that cost whoever asks no more than writing them: each form of one, plain or
- * compressed, is made when it is first asked for, and from then on the same bytes are written for all.
- */
-type Coding = "br" | "gzip"
-
-const brotli = promisify(brotliCompress)
-const gzipped = promisify<Uint8Array, Buffer>(gzip)
-
-/** The highest quality takes seconds for some megabytes, to save a few more percent. */
-const brotliQuality = 5
-
-/** In threads of their own, so that nobody else waits. */
-const compress: Readonly<Record<Coding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
-  gzip: (bytes) => gzipped(bytes)
-}
-
-/** What is shorter is hardly shortened. */
-const minCompressed = 1024
-
-/** RFC 9110 12.5.3: the first of ours that is accepted; undefined: the plain form, which everybody takes. */
-export const chosenCoding = (acceptEncoding: string | undefined): Coding | undefined => {
-  const accepted = new Map(
-    (acceptEncoding ?? "").split(",").map((each) => {
-      const [name = "", ...parameters] = each.split(";").map((part) => part.trim().toLowerCase())
-      return [name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const
-    })
-  )
-  const accepts = (coding: Coding) => accepted.get(coding) ?? accepted.get("*") ?? false
-  if (accepts("br")) return "br"
-  return accepts("gzip") ? "gzip" : undefined
-}
 
 /** For documents that are of one start of the server: whoever kept one has that of the next start soon. */
 export const untilNextStart = "public, max-age=300"
@@ -226,38 +233,12 @@ interface Document {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const answerOf = ({ contentType, headers }: Document, bytes: Uint8Array, more = {}) =>
-  withEtag(HttpServerResponse.uint8Array(bytes, { contentType }), {
-    ...headers,
-    vary: "accept-encoding",
-    ...more
-  })
-
-/** How a document is answered that `make` makes, which is asked once. */
+/** How a document is answered that is the same for everybody. `make` is asked once, when it is first asked for. */
 export const staticDocument = Effect.fnUntraced(function* (make: Effect.Effect<Document>) {
-  const document = yield* Effect.cached(make)
-  const plain = yield* Effect.cached(Effect.map(document, (made) => answerOf(made, made.bytes)))
-
-  const compressed = (coding: Coding) => {
-    // It goes on where whoever asked first has left.
-    let bytes: Promise<Uint8Array> | undefined
-    return Effect.cached(
-      Effect.gen(function* () {
-        const made = yield* document
-        if (made.bytes.byteLength < minCompressed) return yield* plain
-        const shorter = yield* Effect.promise(() => (bytes ??= compress[coding](made.bytes)))
-        return answerOf(made, shorter, { "content-encoding": coding })
-      })
+  const response = yield* Effect.cached(
+    Effect.map(make, ({ bytes, contentType, headers }) =>
+      withEtag(HttpServerResponse.uint8Array(bytes, { contentType }), headers)
     )
-  }
-  const br = yield* compressed("br")
-  const gz = yield* compressed("gzip")
-
-  const formFor = (request: HttpServerRequest.HttpServerRequest) => {
-    const coding = chosenCoding(request.headers["accept-encoding"])
-    if (coding === undefined) return plain
-    return coding === "br" ? br : gz
-  }
-  return (request: HttpServerRequest.HttpServerRequest) =>
-    Effect.map(formFor(request), (response) => notModified(request, response))
+  )
+  return (request: Request) => Effect.flatMap(response, (made) => negotiated(request, made))
 })

@@ -2,7 +2,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { stylesheet } from "../../src/http/site/assets/assets.ts"
-import { chosenCoding, staticDocument } from "../../src/http/httpCaching.ts"
+import { chosenCoding } from "../../src/http/compression.ts"
+import { staticDocument } from "../../src/http/httpCaching.ts"
 import { allScopes } from "../../src/services/Scopes.ts"
 import { onboardClaimed } from "../support/agents.ts"
 import { gatewayRoutes, pathOf, routes } from "../support/routes.ts"
@@ -134,7 +135,7 @@ layer(testServer())("A document that is made once", (it) => {
         const plain = yield* asked("identity")
         assert.isNull(plain.headers.get("content-encoding"))
         const etags = new Set<string>()
-        for (const coding of ["identity", "br", "gzip"]) {
+        for (const coding of ["identity", "br", "gzip", "zstd"]) {
           const answer = yield* asked(coding)
           assert.strictEqual(answer.status, 200)
           // fetch has undone the coding.
@@ -154,7 +155,7 @@ layer(testServer())("A document that is made once", (it) => {
           assert.strictEqual(head.headers.get("etag"), etag)
         }
         // Strong tags: each form has its own.
-        assert.strictEqual(etags.size, 3)
+        assert.strictEqual(etags.size, 4)
       })
   )
 
@@ -167,7 +168,7 @@ layer(testServer())("A document that is made once", (it) => {
           return { bytes: Buffer.alloc(100_000, "text "), contentType: "text/plain", headers: {} }
         })
       )
-      for (const coding of ["br", "gzip", "identity"]) {
+      for (const coding of ["br", "gzip", "zstd", "identity"]) {
         const request = HttpServerRequest.fromWeb(
           new Request("http://localhost/", { headers: { "accept-encoding": coding } })
         )
@@ -193,7 +194,13 @@ layer(testServer())("A document that is made once", (it) => {
     ["br; q=0.000, *", "gzip"],
     ["*", "br"],
     ["*;q=0", undefined],
-    ["zstd", undefined]
+    ["zstd", "zstd"],
+    ["gzip, zstd;q=0.9", "gzip"],
+    ["br;q=0.1, gzip;q=0.2, zstd;q=0.15", "gzip"],
+    ["gzip;q=0.5, identity", undefined],
+    ["gzip;q=0.5, identity;q=0.1", "gzip"],
+    ["gzip;q=2, br;q=x", undefined],
+    ["deflate, compress", undefined]
   ] as const)("to Accept-Encoding %s it is sent as %s", ([header, coding]) =>
     Effect.sync(() => assert.strictEqual(chosenCoding(header), coding))
   )

@@ -25,6 +25,7 @@ import type { Site } from "../site/responses.ts"
 import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
+import { negotiated } from "../httpCaching.ts"
 import { knownPath, methodLabel, pathOf } from "../routes.ts"
 import { UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
@@ -183,6 +184,13 @@ const finish = (
   })
 }
 
+/**
+ * Whether the answer may be compressed: reads of the API, of which none shows a secret but those about gateway keys. Secrets
+ * are in answers to POST, and personal pages hold the secrets of their forms.
+ */
+const isCompressed = ({ method }: HttpServerRequest.HttpServerRequest, path: string): boolean =>
+  (method === "GET" || method === "HEAD") && path.startsWith("/api/v1/") && !path.startsWith("/api/v1/llm/")
+
 /** What a request is known by before anything is done for it. */
 const requestInfo = (
   request: HttpServerRequest.HttpServerRequest,
@@ -275,9 +283,12 @@ export const layer = HttpRouter.middleware(
           )
           const isPublicRead =
             request.method === "GET" && request.headers["authorization"] === undefined && !isPage(path)
-          const whole = Effect.succeed(
-            finish(response, { requestId, isPublicRead, isClosing: health.phase() !== "serving" })
-          )
+          const ended = finish(response, {
+            requestId,
+            isPublicRead,
+            isClosing: health.phase() !== "serving"
+          })
+          const whole = isCompressed(request, path) ? negotiated(request, ended) : Effect.succeed(ended)
           return LogLevel.isGreaterThan(fiber.getRef(References.MinimumLogLevel), "Debug")
             ? whole
             : Effect.andThen(logRequest(info, response.status, elapsed), whole)

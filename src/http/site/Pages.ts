@@ -12,7 +12,7 @@ import { Settings } from "../../services/Settings.ts"
 import { InvalidRequest, apiError } from "../../services/domain/errors.ts"
 import { CurrentRequest, countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
-import { PublicCache, cacheControl, notModified, withEtag } from "../httpCaching.ts"
+import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.ts"
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText } from "../middleware/requestBody.ts"
 import { pagePaths } from "./paths.ts"
@@ -167,7 +167,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const made = Effect.map(page(everybody), (response) => withEtag(response, kept))
-        return notModified(request, yield* cache.get(request.url, parameters, made))
+        return yield* negotiated(request, yield* cache.get(request.url, parameters, made))
       })
     )
 
