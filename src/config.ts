@@ -89,9 +89,9 @@ export const settings = {
   }),
   drainDelay: optional({
     name: "AUSPEX_DRAIN_DELAY",
-    takes: 'a duration such as "5 seconds" (default: 5 seconds with DATABASE_URL, else 0 seconds)',
+    takes: 'a duration such as "5 seconds", or "off" (default: 5 seconds with DATABASE_URL, else off)',
     meaning: "How long a stopping instance still serves while it is not ready, so that balancers notice.",
-    parse: parseDuration
+    parse: parseDurationOrOff
   }),
   maxConnections: integer(
     "AUSPEX_MAX_CONNECTIONS",
@@ -793,8 +793,12 @@ function durationOrOff(name: string, defaultText: string, meaning: string) {
     defaultText,
     takes: 'a duration such as "1 second", or "off"',
     meaning,
-    parse: (text) => (text === "off" ? Option.some(Duration.zero) : parseDuration(text))
+    parse: parseDurationOrOff
   })
+}
+
+function parseDurationOrOff(text: string): Option.Option<Duration.Duration> {
+  return text === "off" ? Option.some(Duration.zero) : parseDuration(text)
 }
 
 function limit(name: string, defaultText: string, meaning: string) {

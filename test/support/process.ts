@@ -190,7 +190,7 @@ const spawned = (start: Start, port: number): ChildProcess =>
       AUSPEX_PORT: String(port),
       AUSPEX_OPS_PORT: "off",
       // No balancer has to notice.
-      AUSPEX_DRAIN_DELAY: "0 seconds",
+      AUSPEX_DRAIN_DELAY: "off",
       // Tests look whether it is ready many times a second.
       AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
       AUSPEX_LOG_FORMAT: "json",
