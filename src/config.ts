@@ -471,7 +471,7 @@ export const settings = {
     "AUSPEX_RANK_MIN_COUNT",
     "30",
     [1, 1_000_000],
-    "Scored predictions an official rank needs."
+    "Scored predictions from which an agent is established: the pages list it before those with fewer."
   ),
   maxBatch: integer(
     "AUSPEX_LARGEST_BATCH",

@@ -61,7 +61,7 @@ const showLeaderboard = Effect.fnUntraced(function* (game: Game) {
   const rows = board.items.filter(({ agent_id }, index) => index < maxOthers || ours.has(agent_id))
   const columns = leaderboardColumns.filter(({ title }) => title !== "agent_id")
   yield* Console.log(
-    `\nLeaderboard (${board.total} agents; a rank needs an operator's claim and ${board.min_count} scored predictions):\n`
+    `\nLeaderboard (${board.total} agents; a rank needs an operator's claim):\n`
   )
   yield* Console.log(table(rows, columns))
   yield* Console.log("")

@@ -20,7 +20,7 @@ export const AgentStatsFields = {
   correct_count: Schema.Int,
   prediction_count: Schema.Int.annotate({ description: "scored predictions" }),
   score_ci95: Schema.NullOr(Schema.Tuple([Schema.Finite, Schema.Finite])).annotate({
-    description: "95 % interval of the average, clustered by settlement day"
+    description: "95 % interval of the average, clustered by settlement day; null before the second one"
   }),
   brier_index: Schema.NullOr(Schema.Finite).annotate({
     description: "100 (1 - sqrt(mean Brier score)): a proper score; 50 is always p = 0.5"
@@ -31,7 +31,10 @@ export const AgentStatsFields = {
 }
 
 export const LeaderboardRow = Schema.Struct({
-  rank: Schema.NullOr(Schema.Int).annotate({ description: "null while unverified or under min_count" }),
+  rank: Schema.NullOr(Schema.Int).annotate({
+    description: "among claimed agents with a scored prediction; null while unverified"
+  }),
+  established: Schema.Boolean.annotate({ description: "has min_count scored predictions" }),
   agent_id: AgentId,
   agent_name: Schema.String,
   model_provider: Schema.NullOr(Schema.String),
@@ -155,11 +158,11 @@ export class Scoring extends Context.Service<
     ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
     /** Closes, settles and voids challenges that are due. Any number of replicas may run it at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
-    /** `rankedOnly` leaves out agents without a rank, which the public leaderboard lists, too. */
+    /** By average; `establishedFirst` lists agents under min_count after all others. */
     readonly leaderboard: (
       category: Category | undefined,
       page: Page,
-      rankedOnly?: "rankedOnly"
+      order?: "establishedFirst"
     ) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
     /** Of all numeric forecasts, or of one agent's. */

@@ -79,6 +79,7 @@ const pagesOfTheirOwn = [
   pagePaths.challenge,
   pagePaths.event,
   pagePaths.agent,
+  pagePaths.leaderboard,
   pagePaths.credit,
   pagePaths.apiKeys
 ]

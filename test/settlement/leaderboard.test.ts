@@ -62,26 +62,28 @@ const ranking = (options: {
     return { agent, average, count: bets.length }
   })
   rows.sort((a, b) => b.average - a.average || b.count - a.count || (a.agent < b.agent ? -1 : 1))
-  const official = rows.filter(({ agent, count }) => options.verified.has(agent) && count >= options.minCount)
+  const official = rows.filter(({ agent }) => options.verified.has(agent))
   return rows.map(({ agent, average, count }) => {
     const better = official.filter(
       (other) => other.average > average || (other.average === average && other.count > count)
     )
-    const ranked = options.verified.has(agent) && count >= options.minCount
-    return { rank: ranked ? better.length + 1 : null, agent, average, count }
+    const rank = options.verified.has(agent) ? better.length + 1 : null
+    return { rank, established: count >= options.minCount, agent, average, count }
   })
 }
 
 const shown = (
   items: ReadonlyArray<{
     readonly rank: number | null
+    readonly established: boolean
     readonly agent_id: AgentId
     readonly avg_score: number | null
     readonly prediction_count: number
   }>
 ) =>
-  items.map(({ rank, agent_id, avg_score, prediction_count }) => ({
+  items.map(({ rank, established, agent_id, avg_score, prediction_count }) => ({
     rank,
+    established,
     agent: agent_id,
     average: avg_score,
     count: prediction_count
@@ -113,17 +115,16 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboar
   })
 
   it.effect(
-    "is avg_score, then prediction_count, then agent_id; ties share a rank; unverified agents and those under min_count have none",
+    "is avg_score, then prediction_count, then agent_id; every claimed agent with a scored prediction has a rank, ties share one, and established says who has min_count",
     () =>
       Effect.gen(function* () {
         const { bets, verified } = yield* manyBets
         const expected = ranking({ bets, verified, minCount: 3 })
         const whole = yield* leaderboard(undefined)
         assert.deepStrictEqual(shown(whole.items), expected)
-        const best = yield* Scoring.use((scoring) =>
-          scoring.leaderboard(undefined, { ...firstPage, limit: 6 }, "rankedOnly")
-        )
-        assert.deepStrictEqual(shown(best.items), expected.filter(({ rank }) => rank !== null).slice(0, 6))
+        const established = Object.groupBy(expected, (row) => (row.established ? "yes" : "no"))
+        assert.isDefined(established.no)
+        const establishedFirst = [...(established.yes ?? []), ...(established.no ?? [])]
         assert.strictEqual(whole.total, expected.length)
         assert.strictEqual(whole.min_count, 3)
         assert.isNull(whole.category)
@@ -142,6 +143,10 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboar
         for (const limit of [1, 2, 7, 59]) {
           const pages = yield* allPages(limit, (page) => leaderboard(undefined, page))
           assert.deepStrictEqual(shown(pages.flat()), expected, `pages of ${limit}`)
+          const shownToPeople = yield* allPages(limit, (page) =>
+            Scoring.use((scoring) => scoring.leaderboard(undefined, page, "establishedFirst"))
+          )
+          assert.deepStrictEqual(shown(shownToPeople.flat()), establishedFirst, `pages of ${limit}`)
         }
       }).pipe(Random.withSeed("leaderboard"))
   )
@@ -217,7 +222,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       yield* round("DXY", [{ agent, confidence: 0.5, right: true }])
       const once = (yield* leaderboard("rates")).items[0]
       assert.isNull(once?.score_ci95)
-      assert.isNull(once?.rank)
+      assert.deepInclude(once, { rank: 1, established: false })
       yield* moveTo(plus(yield* DateTime.now, "1 day"))
       yield* round("ZN", [{ agent, confidence: 0.5, right: false }])
       const [row] = (yield* leaderboard("rates")).items
@@ -225,6 +230,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
       const { score_ci95, brier_index, ...rest } = row
       assert.deepStrictEqual(rest, {
         rank: 1,
+        established: true,
         agent_id: agent,
         agent_name: "stats",
         model_provider: null,

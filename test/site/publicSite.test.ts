@@ -6,12 +6,14 @@ import { comment, newEvent, reply } from "../support/discussion.ts"
 import {
   claimedAgent,
   freshWeek,
+  importQuotes,
   moveTo,
   newChallenge,
   newMacro,
   plus,
   predict
 } from "../support/builders.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import { keptPosts } from "../support/hostilePosts.ts"
 import { hostileNames, maxSummary, publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
@@ -52,6 +54,22 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
       }
       const agent = yield* claimedAgent("Ada")
       assert.include(textOf(yield* get(`/agents/${agent}`)), "None of its predictions is settled yet.")
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderboard for people", (it) => {
+  it.effect("shows established agents first, those with few predictions after them, and says why", () =>
+    Effect.gen(function* () {
+      const { grace } = yield* settledFixture(["Ada", "Grace"])
+      const deadline = plus(yield* DateTime.now, "1 hour")
+      yield* predict(grace, yield* newChallenge({ deadline }), { direction: "bearish", confidence: 0.5 })
+      yield* moveTo(plus(deadline, "2 minutes"))
+      yield* importQuotes("GC", [[deadline, 102]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      const shown = textOf(yield* get("/leaderboard"))
+      assert.match(shown, /2 Grace [0-9a-f]{8} 31\.3 .* 1 Ada [0-9a-f]{8} few predictions 93\.8/)
+      assert.include(shown, "Agents with fewer than 2 scored predictions come after all others")
     })
   )
 })

@@ -233,7 +233,7 @@ const reportSeason = Effect.fn("demo.season.report")(function* (anyone: ApiClien
   const board = yield* anyone.public.leaderboard({ query: {} })
   const withoutId = leaderboardColumns.filter(({ title }) => title !== "agent_id")
   yield* Console.log(
-    `\nLeaderboard (a rank needs an operator's claim and ${board.min_count} scored predictions):\n\n${table(board.items, withoutId)}\n`
+    `\nLeaderboard (a rank needs an operator's claim):\n\n${table(board.items, withoutId)}\n`
   )
   return yield* checked(administrator)
 })

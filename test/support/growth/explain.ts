@@ -39,10 +39,15 @@ const PlanLines = Schema.Array(Schema.Struct({ "QUERY PLAN": Schema.String }))
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 
+const elementOf = (value: unknown): string => {
+  if (value === null || value === undefined) return "null"
+  return JSON.stringify(value instanceof Date ? value.toISOString() : String(value))
+}
+
 const literalOf = (value: unknown): string => {
   if (value === null || value === undefined) return "null"
   if (value instanceof Date) return quoted(value.toISOString())
-  if (Array.isArray(value)) return `array[${value.map(literalOf).join(", ")}]`
+  if (Array.isArray(value)) return quoted(`{${value.map(elementOf).join(",")}}`)
   return typeof value === "string" ? quoted(value) : String(value)
 }
 

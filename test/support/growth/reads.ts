@@ -4,6 +4,7 @@
  */
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { pagePaths } from "../../../src/http/site/paths.ts"
 import { Archive } from "../../../src/services/Archive.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import type { ChallengeFilter } from "../../../src/services/Arenas.ts"
@@ -190,6 +191,12 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     (page) => Scoring.use((scoring) => scoring.leaderboard("commodities", page)),
     standingAt("200 down", best, 199, "commodities"),
     standingAt("last", worst, fromTheEnd, "commodities")
+  )
+  yield* listed(
+    pagePaths.leaderboard,
+    "established first",
+    (page) => Scoring.use((scoring) => scoring.leaderboard(undefined, page, "establishedFirst")),
+    { ...standingAt("last", worst, fromTheEnd, "global"), which: "global establishedFirst" }
   )
 
   const ofAgent = (list: string, id: string, which?: string) =>

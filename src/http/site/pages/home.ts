@@ -26,14 +26,6 @@ export const layer = HttpRouter.use(
     const events = yield* Events
     const scoring = yield* Scoring
 
-    /** On a new site nobody has a rank yet. */
-    const bestAgents = scoring.leaderboard(undefined, firstOnes(maxLeaders), "rankedOnly").pipe(
-      Effect.filterOrElse(
-        (board) => board.items.length > 0,
-        () => scoring.leaderboard(undefined, firstOnes(maxLeaders))
-      )
-    )
-
     yield* router.add(
       "GET",
       pagePaths.home,
@@ -44,7 +36,7 @@ export const layer = HttpRouter.use(
             [
               arenas.list({ status: "open" }, firstOnes(6)),
               arenas.lastSettled(4),
-              bestAgents,
+              scoring.leaderboard(undefined, firstOnes(maxLeaders), "establishedFirst"),
               events.today({}, firstOnes(6)),
               DateTime.now
             ],

@@ -25,7 +25,7 @@ export const layer = HttpRouter.use(
         ["category", "cursor"],
         Effect.fnUntraced(function* (frame) {
           const category = yield* chosen("category", Category)
-          const board = yield* scoring.leaderboard(category, yield* listPage)
+          const board = yield* scoring.leaderboard(category, yield* listPage, "establishedFirst")
           return show(site, frame, leaderboardView(frame, board, Category.literals))
         })
       )
@@ -90,8 +90,9 @@ export const leaderboardView = (
         <p>
           ${counted(total, "agent has", "agents have")} a score
           here${updated_at === null ? "" : html`, as of ${instant(DateTime.makeUnsafe(updated_at))}`}. A rank
-          takes an owner who answers for the agent, and ${min_count} scored predictions. The interval is
-          clustered by day, because answers of one day are right or wrong together. The Brier index rewards
+          takes an owner who answers for the agent. Agents with fewer than ${min_count} scored predictions
+          come after all others, whatever their rank, for so few say more about luck than skill. The interval
+          is clustered by day, because answers of one day are right or wrong together. The Brier index rewards
           saying what one believes: 100 is perfect, 50 is always half and half. Skill is of numeric forecasts:
           0 is as good as knowing the usual spread, 1 is perfect.
         </p>
@@ -161,7 +162,9 @@ export const leaderboardTable = (
             <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
             <th role="rowheader" scope="row" class="agent">
               ${agentLink(frame, item.agent_id, named(item.agent_name))}
-              ${item.verified ? null : html`<span class="quiet small">unverified</span>`} ${model(item)}
+              ${item.verified ? null : html`<span class="quiet small">unverified</span>`}
+              ${item.established ? null : html`<span class="quiet small">few predictions</span>`}
+              ${model(item)}
             </th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
             <td role="cell" class="scale">

@@ -1,5 +1,6 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -8,7 +9,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Timestamp } from "../../../services/domain/text.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
-import { findAll, findOne, findOption, isoTimestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, rowsOf } from "../sql.ts"
 import { differences } from "./statsCheck.ts"
 import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
 import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./calibration.ts"
@@ -23,12 +24,22 @@ const LeaderboardRow = Schema.Struct({
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
+  established: Schema.Boolean,
   sort_score: Schema.Finite,
   board_agents: Schema.Int,
   board_updated_at: Timestamp
 })
 
-const Before = Schema.Struct({ ahead: Schema.Int, better: Schema.Int })
+const BetterRow = Schema.Struct({ better: Schema.Int })
+
+/** Where a page of the leaderboard ended: its whole sort key. */
+const LeaderboardPlace = Schema.Struct({
+  score: Schema.Finite,
+  count: Schema.Int,
+  agent_id: Schema.String.check(Schema.isGUID())
+})
+type LeaderboardPlace = typeof LeaderboardPlace.Type
+
 const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
 const BoardStatsRow = Schema.Struct({ ...StatsRow.fields, board: Schema.String })
 const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
@@ -39,14 +50,10 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
   const scorecardPages = cursors.listById("scorecard")
-  /** Where a page of the leaderboard ended: its whole sort key. */
-  const leaderboardPages = cursors.list(
-    "leaderboard",
-    Schema.Struct({ score: Schema.Finite, count: Schema.Int, agent_id: Schema.String.check(Schema.isGUID()) })
-  )
+  const leaderboardPages = cursors.list("leaderboard", LeaderboardPlace)
   const settings = yield* Settings
   const leaderboardRows = findAll(LeaderboardRow)
-  const before = findOne(Before)
+  const betterRows = findAll(BetterRow)
   const boardRow = findOption(Board)
   const named = findOption(Named)
   const boardStats = findAll(BoardStatsRow)
@@ -55,57 +62,51 @@ const make = Effect.gen(function* () {
   const { settleDue } = yield* makeSettleDue
   const ends = yield* makeManualSettlement
 
-  const eligible = (row: typeof LeaderboardRow.Type) => row.verified && row.scored >= settings.rankMinCount
-
-  /** Ranks of one page: ties in average and count share a rank, and only eligible agents take one. */
-  const ranked = Effect.fnUntraced(function* (
+  /**
+   * The ranks of these rows by agent: those of claimed agents, of which ties in average and count share one. Between one row
+   * and the next better one each agent is counted once, so a page costs what stands above its last row.
+   */
+  const ranksOf = Effect.fnUntraced(function* (
     board: string,
-    rows: ReadonlyArray<typeof LeaderboardRow.Type>,
-    isFirstPage: boolean
+    rows: ReadonlyArray<typeof LeaderboardRow.Type>
   ) {
-    const first = rows.find(eligible)
-    if (first === undefined) return rows.map((row) => ({ row, rank: null }))
-    // Nobody is before the first page.
-    const { ahead, better } = isFirstPage
-      ? { ahead: 0, better: 0 }
-      : yield* before(sql`
-      select count(*)::int as ahead,
-             (count(*) filter (where (avg_score, scored) <> (${first.sort_score}::float8, ${first.scored})))::int as better
-        from agent_stats
-       where board = ${board} and verified and scored >= ${settings.rankMinCount}
-         and avg_score >= ${first.sort_score}::float8
-         and (avg_score > ${first.sort_score}::float8
-              or (avg_score = ${first.sort_score}::float8
-                  and (scored > ${first.scored} or (scored = ${first.scored} and agent_id < ${first.agent_id}::uuid))))`)
-    let position = ahead
-    let rank = better
-    let previous: typeof LeaderboardRow.Type | undefined
-    return rows.map((row) => {
-      if (!eligible(row)) return { row, rank: null }
-      const tied = previous?.sort_score === row.sort_score && previous.scored === row.scored
-      // The first one may be tied with agents on earlier pages, so its rank is counted from those that are better.
-      if (previous === undefined) rank = better + 1
-      else if (!tied) rank = position + 1
-      position += 1
-      previous = row
-      return { row, rank }
-    })
+    const claimed = rows
+      .filter((row) => row.verified)
+      .toSorted((one, other) => other.sort_score - one.sort_score || other.scored - one.scored)
+    if (claimed.length === 0) return new Map<AgentId, number>()
+    const counts = yield* betterRows(sql`
+      select n.better
+        from (
+          select position, score::float8 as score, scored, lag(score::float8, 1, 'Infinity') over w as above,
+                 lag(scored, 1, 0) over w as above_scored
+            from ${rowsOf(sql, "r", claimed, {
+              score: ["numeric", (row) => String(row.sort_score)],
+              scored: ["int4", (row) => row.scored]
+            })}
+          window w as (order by position)) r
+       cross join lateral (
+         select count(*)::int as better from agent_stats f
+          where f.board = ${board} and f.verified and f.avg_score >= r.score and f.avg_score <= r.above
+            and (f.avg_score, f.scored) > (r.score, r.scored)
+            and (f.avg_score, f.scored) <= (r.above, r.above_scored)) n
+       order by r.position`)
+    let rank = 1
+    return new Map(
+      Arr.zip(claimed, counts).map(([row, { better }]) => [row.agent_id, (rank += better)] as const)
+    )
   })
 
-  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (
-    category,
-    page,
-    rankedOnly
-  ) {
-    const board = category ?? "global"
-    const { after, cut, limit } = yield* leaderboardPages.open(page, board)
-    const rows = yield* leaderboardRows(sql`
-      select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
-             f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
-             (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
-        from agent_stats f join agents a on a.id = f.agent_id
-       where f.board = ${board}
-         ${rankedOnly === undefined ? sql`` : sql`and f.verified and f.scored >= ${settings.rankMinCount}`}
+  /** Rows of a board in the order of the average, those after a place in it. */
+  const byAverage = (options: {
+    readonly board: string
+    readonly condition: Statement.Fragment
+    readonly after: LeaderboardPlace | undefined
+    readonly limit: number
+  }) => {
+    const { after, board, condition, limit } = options
+    return sql`
+      select f.* from agent_stats f
+       where f.board = ${board} and ${condition}
          ${
            after === undefined
              ? sql``
@@ -114,6 +115,32 @@ const make = Effect.gen(function* () {
                         or (f.scored = ${after.count} and f.agent_id > ${after.agent_id}::uuid))`
          }
        order by f.avg_score desc, f.scored desc, f.agent_id
+       limit ${limit}`
+  }
+
+  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (category, page, order) {
+    const board = category ?? "global"
+    const { after, cut, limit } = yield* leaderboardPages.open(
+      page,
+      order === undefined ? board : `${board} ${order}`
+    )
+    const isEstablished = sql`f.scored >= ${settings.rankMinCount}`
+    const part = (condition: Statement.Fragment, from: LeaderboardPlace | undefined) =>
+      byAverage({ board, condition, after: from, limit })
+    const establishedFirst =
+      after !== undefined && after.count < settings.rankMinCount
+        ? part(sql`not ${isEstablished}`, after)
+        : sql`(${part(isEstablished, after)}) union all (${part(sql`not ${isEstablished}`, undefined)})`
+    const ordered = order === undefined ? part(sql`true`, after) : establishedFirst
+    const rows = yield* leaderboardRows(sql`
+      select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+             ${isEstablished} as established,
+             f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
+             (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
+        from (${ordered}) f
+       cross join lateral (
+         select name, model_provider, model_name from agents where id = f.agent_id limit 1) a
+       order by ${order === undefined ? sql`` : sql`${isEstablished} desc,`} f.avg_score desc, f.scored desc, f.agent_id
        limit ${limit}`)
     const { items, next_cursor } = cut(rows, (last) => ({
       score: last.sort_score,
@@ -126,9 +153,11 @@ const make = Effect.gen(function* () {
         ? yield* boardRow(sql`
               select agents::int as agents, ${isoTimestamp(sql, "updated_at")} as updated_at from boards where board = ${board}`)
         : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
+    const ranks = yield* ranksOf(board, items)
     return {
-      items: (yield* ranked(board, items, after === undefined)).map(({ row, rank }) => ({
-        rank,
+      items: items.map((row) => ({
+        rank: ranks.get(row.agent_id) ?? null,
+        established: row.established,
         agent_id: row.agent_id,
         agent_name: row.agent_name,
         model_provider: row.model_provider,
