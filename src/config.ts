@@ -3,7 +3,7 @@
  * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
  */
 import type { KeyObject } from "node:crypto"
-import { Config, Data, Duration, Effect, Option, Redacted, Result, Struct } from "effect"
+import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Result, Struct } from "effect"
 import type { LogLevel } from "effect"
 import { IpNetwork } from "effect/net"
 import { parseLogKey } from "./layers/node/logKeys.ts"
@@ -12,6 +12,7 @@ import type { ProviderSettings } from "./layers/openid/IdentityProvider.ts"
 import type { StripeSettings } from "./layers/stripe/PaymentProvider.ts"
 import { parseWitnessKey } from "./layers/witness/cosignature.ts"
 import { domainsIn } from "./services/domain/emails.ts"
+import { nearest } from "./services/domain/nearest.ts"
 import { senderOf } from "./services/Mailer.ts"
 import { creditPackagesOf } from "./services/Payments.ts"
 import { scheduleNames } from "./services/Schedules.ts"
@@ -611,6 +612,7 @@ export type Composition = Effect.Success<typeof load>
 
 /** Reads every setting from the environment. */
 export const load = Effect.gen(function* () {
+  yield* rejectUnknown
   const values = yield* Effect.all(Struct.map(settings, read))
   const { unidentified, ...limits } = yield* Effect.all(Struct.map(rateLimits, read))
   const contradiction = contradictionIn(values)
@@ -725,6 +727,33 @@ interface Read extends Struct.Lambda {
   <A>(setting: Setting<A>): Effect.Effect<A, SettingError>
   readonly "~lambda.out": this["~lambda.in"] extends Setting<infer A> ? Effect.Effect<A, SettingError> : never
 }
+
+/** All names in the environment that begin with this path's. */
+const namesFrom = (
+  provider: ConfigProvider.ConfigProvider,
+  path: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<string>, ConfigProvider.SourceError> =>
+  Effect.flatMap(provider.load(path), (node) => {
+    const own = node?.value === undefined ? [] : [path.join("_")]
+    return node?._tag === "Record"
+      ? Effect.map(
+          Effect.forEach(node.keys, (key) => namesFrom(provider, [...path, key])),
+          (below) => [...own, ...below.flat()]
+        )
+      : Effect.succeed(own)
+  })
+
+/** A misspelt setting would be ignored in silence. */
+const rejectUnknown = Effect.gen(function* () {
+  const known = allSettings.map(({ name }) => name)
+  const names = yield* Effect.orDie(namesFrom(yield* ConfigProvider.ConfigProvider, ["AUSPEX"]))
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const meant = nearest(unknown, known)
+  return yield* new SettingError({
+    message: `${unknown} is no setting${meant === undefined ? "." : `: did you mean ${meant}?`} docs/configuration.md has them all.`
+  })
+})
 
 /** The value that is set; an empty one counts as absent. */
 const read = Struct.lambda<Read>((setting) =>

@@ -144,7 +144,7 @@ export const movedServer = Effect.fnUntraced(function* (
     settings: {
       ...wanted,
       AUSPEX_OPS_PORT: String(operationsPort),
-      AUSPEX_DEMO_NOW: DateTime.formatIso(from)
+      DEMO_NOW: DateTime.formatIso(from)
     },
     preloaded: ["--import", movedClock],
     input: Stream.fromQueue(times).pipe(Stream.encodeText),

@@ -496,6 +496,21 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("a name that is no setting stops the start with the one that was probably meant", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(
+        yield* refusal({ AUSPEX_PORTT: "8081" }),
+        "AUSPEX_PORTT is no setting: did you mean AUSPEX_PORT? docs/configuration.md has them all."
+      )
+      assert.match(
+        yield* refusal({ AUSPEX_MOON_PHASE_OF_TODAY_AND_TOMORROW: "full" }),
+        /is no setting\. docs/
+      )
+      // What is not ours is nobody's mistake.
+      yield* loaded({ AUSPEXPORT: "8081", PATH: "/bin" })
+    })
+  )
+
   it.effect("an empty value counts as absent", () =>
     Effect.gen(function* () {
       const empty = yield* loaded(Object.fromEntries(all.map(({ name }) => [name, ""])))

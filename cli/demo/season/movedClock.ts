@@ -1,6 +1,6 @@
 /**
  * Moves the clock of an unmodified server; loaded before its program (`node --import`). The clock starts at
- * AUSPEX_DEMO_NOW and jumps to each time that arrives as a line of standard input; in between it runs at its usual
+ * DEMO_NOW and jumps to each time that arrives as a line of standard input; in between it runs at its usual
  * pace. Timers are not touched.
  */
 // @effect-diagnostics globalDate:off processEnv:off -- it is what Clock and Config stand on
@@ -20,7 +20,7 @@ globalThis.Date = new Proxy(RealDate, {
   get: (target, name) => (name === "now" ? now : Reflect.get(target, name))
 })
 
-moveTo(process.env["AUSPEX_DEMO_NOW"] ?? "")
+moveTo(process.env["DEMO_NOW"] ?? "")
 
 let rest = ""
 process.stdin.setEncoding("utf8").on("data", (text: string) => {
