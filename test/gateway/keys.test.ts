@@ -3,13 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { SignJWT, decodeJwt } from "jose"
 import * as Keys from "../../src/layers/postgres/gateway/GatewayKeys.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import { issue, onboard } from "../support/agents.ts"
 import { chat, chatPath, gatewayServer, messagesPath, spender } from "../support/gateway.ts"
 import { anotherOperator } from "../support/operators.ts"
 import { get, member, post, send, wrongFields } from "../support/server.ts"
-import { testAdminToken } from "../support/settings.ts"
+import { testAdminToken, testTokenSecret } from "../support/settings.ts"
 
 const models = [{ name: "meta/plain", routes: [{ provider: "north" as const, model: "plain" }] }]
 const keysPath = "/api/v1/llm/keys"
@@ -285,6 +286,39 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       assert.strictEqual(limited.json["code"], "rate_limited")
       assert.match(limited.headers.get("retry-after") ?? "", /^\d+$/)
     })
+  )
+
+  it.effect(
+    "or a token reads usage and models only for its own agent, and a token only at its own site: else 403 in the client's style",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        const { token } = yield* enabled
+        const stranger = yield* onboard()
+        const claims = { ...decodeJwt(token), site: "cn" }
+        const foreign = yield* Effect.promise(() =>
+          new SignJWT(claims)
+            .setProtectedHeader({ alg: "HS256" })
+            .sign(new TextEncoder().encode(testTokenSecret))
+        )
+        for (const path of [
+          "/api/v1/llm/v1/models",
+          "/api/v1/llm/v1/models/meta/plain",
+          "/api/v1/llm/usage"
+        ]) {
+          assert.strictEqual((yield* get(path, { token })).status, 200)
+          const elsewhere = yield* get(path, { token: foreign })
+          assert.deepStrictEqual([elsewhere.status, elsewhere.json["code"]], [403, "wrong_site"], path)
+          for (const credential of [key, token]) {
+            const headers = { "x-agent-id": stranger.agentId }
+            const other = yield* get(path, { token: credential, headers })
+            assert.deepStrictEqual([other.status, other.json["code"]], [403, "agent_mismatch"], path)
+          }
+        }
+        const headers = { "anthropic-version": "2023-06-01" }
+        const styled = yield* get("/api/v1/llm/v1/models", { token: foreign, headers })
+        assert.strictEqual(member(styled.json, "error", "type"), "permission_error")
+      })
   )
 
   it.effect("reads the models, whose names may have slashes, encoded or not", () =>

@@ -2,12 +2,15 @@
 import { DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Gateway, UnknownModel } from "../../services/Gateway.ts"
-import type { ModelOffer } from "../../services/Gateway.ts"
+import type { ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Tokens } from "../../services/Tokens.ts"
+import type { WrongSite } from "../../services/Tokens.ts"
+import { AgentMismatch } from "../api/errors.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import {
+  errorResponse,
   errorsIn,
   gatewayPaths,
   isGatewayKey,
@@ -26,15 +29,25 @@ export const layer = HttpRouter.use(
     /** A gateway key or an access token. */
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const credential = yield* requiredCredential(request)
-      if (isGatewayKey(credential)) yield* keys.authenticate(credential)
-      else {
-        yield* tokens
-          .authenticate(credential)
-          .pipe(Effect.mapError(({ detail }) => new InvalidGatewayKey({ detail: neitherDetail(detail) })))
+      const { agentId } = yield* isGatewayKey(credential)
+        ? keys.authenticate(credential)
+        : tokens
+            .authenticate(credential)
+            .pipe(
+              Effect.catchTag("InvalidToken", ({ detail }) =>
+                Effect.fail(new InvalidGatewayKey({ detail: neitherDetail(detail) }))
+              )
+            )
+      const named = request.headers["x-agent-id"]
+      if (named !== undefined && named.toLowerCase() !== agentId) {
+        return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the credential." })
       }
       const { address } = yield* countedRequest
       yield* limits.consume("reads", address)
     })
+
+    const forbidden = (style: Style, { code, detail }: WrongSite | AgentMismatch, requestId: string) =>
+      Effect.succeed(errorResponse(gateway.inStyle(style, { status: 403, code, detail }, requestId)))
 
     const reading = (
       respond: (
@@ -49,6 +62,7 @@ export const layer = HttpRouter.use(
         const models = Effect.andThen(reader(request), gateway.models)
         const response = yield* models.pipe(
           Effect.flatMap((offers) => respond(offers, request.url)),
+          Effect.catchTag(["WrongSite", "AgentMismatch"], (error) => forbidden(style, error, requestId)),
           errorsIn(style, gateway)
         )
         return style === "anthropic"
