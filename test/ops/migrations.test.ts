@@ -7,7 +7,7 @@ import type { Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { migrations } from "../../src/layers/postgres/schema/index.ts"
 import { asOwner, freshDatabase, ownersUrl, poolOn } from "../support/database.ts"
-import { get, testServer } from "../support/server.ts"
+import { get, post, testServer } from "../support/server.ts"
 
 /** Holds, until `released`, the lock that pg_dump and every reader takes. */
 const holding = Effect.fnUntraced(function* (url: Redacted.Redacted, released: Deferred.Deferred<void>) {
@@ -94,6 +94,48 @@ describe("A migration", () => {
       yield* Fiber.join(migrating)
       assert.deepStrictEqual(yield* sql`select newer from predictions`, [])
       assert.deepStrictEqual(yield* sql`select min_program from instance`, [{ min_program: newer }])
+    })
+  )
+})
+
+layer(testServer())("A server that takes no writes", (it) => {
+  /** As of a standby, or of a provider whose disk is full, seen by all sessions from now on. */
+  const takingWrites = (action: "set" | "reset") =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [name] = yield* sql`select current_database()`.values
+      const value = action === "set" ? "= on" : ""
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`set transaction read write`
+          yield* sql.unsafe(
+            `alter role current_user in database ${String(name?.[0])} ${action} default_transaction_read_only ${value}`
+          )
+        })
+      )
+      yield* sql`
+        select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid()`
+      yield* Effect.ignore(sql`select pg_terminate_backend(pg_backend_pid())`)
+    })
+
+  it.effect("makes the instance not ready, and whoever writes is asked to come again", () =>
+    Effect.gen(function* () {
+      yield* takingWrites("set")
+      yield* TestClock.adjust("2 seconds")
+      const ready = yield* get("/health/ready")
+      assert.strictEqual(ready.status, 503)
+      assert.include(ready.text, "the server takes no writes")
+      const refused = yield* post("/api/v1/agent/registry/register", { json: { name: "late" } })
+      assert.strictEqual(refused.status, 503)
+      assert.strictEqual(refused.json["code"], "unavailable")
+      yield* takingWrites("reset")
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* get("/health/ready")).status, 200)
+      assert.strictEqual(
+        (yield* post("/api/v1/agent/registry/register", { json: { name: "late" } })).status,
+        201
+      )
     })
   )
 })

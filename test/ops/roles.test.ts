@@ -8,6 +8,7 @@ import { privileges } from "../../src/layers/postgres/schema/privileges.ts"
 import {
   asOwner,
   database,
+  databaseIn,
   emptyDatabase,
   freshDatabase,
   ownersUrl,
@@ -271,6 +272,18 @@ describe("A start", () => {
           /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
         )
       })
+  )
+})
+
+describe("A database in another encoding than UTF-8", () => {
+  it.effect("is refused in a line", () =>
+    Effect.gen(function* () {
+      const owner = yield* databaseIn("LATIN1")
+      assert.strictEqual(
+        yield* started(owner, none),
+        "The database is encoded in LATIN1: make one with encoding 'UTF8'."
+      )
+    })
   )
 })
 

@@ -27,15 +27,13 @@ const databaseOf = (server: string, name: string) => {
 }
 
 /** Makes a copy of a database, dropped when the scope ends, and answers its name. */
-const copyOf = Effect.fnUntraced(function* (template: string) {
+const copyOf = Effect.fnUntraced(function* (template: string, options = "strategy file_copy") {
   const name = `test_${randomBytes(8).toString("hex")}`
-  yield* Effect.acquireRelease(
-    maintain(`create database ${name} template ${template} strategy file_copy`),
-    () =>
-      // Only a superuser may force out an autovacuum worker; without force PostgreSQL sees it off itself.
-      maintain(`drop database ${name} with (force)`).pipe(
-        Effect.catchDefect(() => maintain(`drop database ${name}`))
-      )
+  yield* Effect.acquireRelease(maintain(`create database ${name} template ${template} ${options}`), () =>
+    // Only a superuser may force out an autovacuum worker; without force PostgreSQL sees it off itself.
+    maintain(`drop database ${name} with (force)`).pipe(
+      Effect.catchDefect(() => maintain(`drop database ${name}`))
+    )
   )
   return name
 })
@@ -47,6 +45,12 @@ export const freshDatabase = Effect.suspend(() =>
 
 /** One that nothing has migrated yet, for the role that owns it. */
 export const emptyDatabase = Effect.map(copyOf("template0"), (name) => databaseOf(inject("ownerUrl"), name))
+
+/** The same in another encoding. */
+export const databaseIn = (encoding: string) =>
+  Effect.map(copyOf("template0", `encoding ${encoding} locale 'C'`), (name) =>
+    databaseOf(inject("ownerUrl"), name)
+  )
 
 /** The pool looks for idle connections every few seconds: under a test clock, for each of those that a test skips. */
 export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())

@@ -276,10 +276,29 @@ const check = Effect.fnUntraced(function* (site: Site) {
   }
 })
 
+/** Statements use what PostgreSQL 18 brought, and names hold any character. */
+const checkServer = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [server] = yield* sql`
+    select current_setting('server_version_num')::int, current_setting('server_version'),
+           current_setting('server_encoding')`.values
+  if (Number(server?.[0]) < 180_000) {
+    return yield* new DatabaseMismatch({
+      message: `The database server is PostgreSQL ${String(server?.[1])}: Auspex needs 18 or later.`
+    })
+  }
+  if (server?.[2] !== "UTF8") {
+    return yield* new DatabaseMismatch({
+      message: `The database is encoded in ${String(server?.[2])}: make one with encoding 'UTF8'.`
+    })
+  }
+})
+
 const prepare = Effect.fn("Database.prepare")(function* (
   ownerUrl: Option.Option<Redacted.Redacted>,
   site: Site
 ) {
+  yield* checkServer
   const { mayMake, owner, owns, role } = yield* currentRole
   // The owner keeps its rights, whoever migrates.
   if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)

@@ -22,7 +22,9 @@ const make = Effect.gen(function* () {
   const phase = yield* Ref.make<Phase>("serving")
   const sequencer = yield* LogSequencer
   const settings = yield* Settings
-  const state = findOne(Schema.Struct({ min_program: Schema.Int, ...LatePrices.fields }))
+  const state = findOne(
+    Schema.Struct({ min_program: Schema.Int, read_only: Schema.Boolean, ...LatePrices.fields })
+  )
   const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
@@ -60,13 +62,18 @@ const make = Effect.gen(function* () {
     Effect.flatMap(DateTime.now, (now) =>
       state(sql`
         select (select min_program from instance) as min_program,
+               current_setting('transaction_read_only') = 'on' as read_only,
                ${latePrices(sql, settings.priceSource, now)}`)
     ),
     sequencer.stalled
   ]).pipe(
-    Effect.map(([{ min_program, late, contested }, stalled]) => ({
+    Effect.map(([{ min_program, read_only, late, contested }, stalled]) => ({
       checks: [
-        { name: "database" as const, ok: true, reason: null },
+        {
+          name: "database" as const,
+          ok: !read_only,
+          reason: read_only ? "the server takes no writes: it is a standby, or was made read-only" : null
+        },
         {
           name: "migrations" as const,
           ok: min_program <= latestMigration,

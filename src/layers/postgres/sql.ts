@@ -19,8 +19,11 @@ const transient: ReadonlySet<string> = new Set([
   "SerializationError"
 ])
 
-/** Transient errors that the client leaves unclassified: the server shuts down, crashes or starts (57P), or lacks resources (53). */
-const transientStates = /^(57P|53)/
+/**
+ * Transient errors that the client leaves unclassified: the server shuts down, crashes or starts (57P), lacks resources (53),
+ * or takes no writes, as a standby does (25006).
+ */
+const transientStates = /^(57P|53|25006)/
 
 const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
   transient.has(reason._tag) ||
