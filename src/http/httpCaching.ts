@@ -233,12 +233,17 @@ interface Document {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** How a document is answered that is the same for everybody. `make` is asked once, when it is first asked for. */
+/** How a document is answered that is the same for everybody. `make` is asked once, when it is first asked for, and again where it failed. */
 export const staticDocument = Effect.fnUntraced(function* (make: Effect.Effect<Document>) {
-  const response = yield* Effect.cached(
+  const [response, forget] = yield* Effect.cachedInvalidateWithTTL(
     Effect.map(make, ({ bytes, contentType, headers }) =>
       withEtag(HttpServerResponse.uint8Array(bytes, { contentType }), headers)
-    )
+    ),
+    Duration.infinity
   )
-  return (request: Request) => Effect.flatMap(response, (made) => negotiated(request, made))
+  return (request: Request) =>
+    response.pipe(
+      Effect.onError(() => forget),
+      Effect.flatMap((made) => negotiated(request, made))
+    )
 })

@@ -1,9 +1,15 @@
 /** The guide for agents: true of this instance, and enough to go the whole way. */
+import { spawnSync } from "node:child_process"
+import { hash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Data, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { bank } from "../../src/layers/registration/bank.ts"
+import packageJson from "../../package.json" with { type: "json" }
+import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { judge } from "../../src/scoring/registration.ts"
+import { Settings } from "../../src/services/Settings.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { claim, onboardClaimed, openChallenge } from "../support/agents.ts"
@@ -11,10 +17,11 @@ import { failingAnswer, passingAnswer } from "../support/responses.ts"
 import { newMacro, newPriceEvent } from "../support/builders.ts"
 import { signInFrom } from "../support/claimJourney.ts"
 import { comment, newEvent } from "../support/discussion.ts"
+import { gatewayServer } from "../support/gateway.ts"
 import { fund } from "../support/ledger.ts"
 import { completeLog } from "../support/logbook.ts"
 import { freePort } from "../support/process.ts"
-import { get, member, TestServer, testServer } from "../support/server.ts"
+import { get, member, post, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
 
 /**
@@ -137,6 +144,7 @@ const run = Effect.fnUntraced(function* (example: GuideExample, memory: Map<stri
 })
 
 const farDeadline = DateTime.makeUnsafe("2999-01-01T00:00:00Z")
+const farMonday = DateTime.makeUnsafe("3000-01-06T00:00:00Z")
 
 /** What an agent finds there: something open of every kind, and an event that somebody has commented on. */
 const world = Effect.gen(function* () {
@@ -214,6 +222,70 @@ layer(server)("The guide for agents", (it) => {
     })
   )
 
+  it.effect("a numeric price event is answered by the body that it gives", () =>
+    Effect.gen(function* () {
+      const text = yield* guide
+      const body = /by a figure, with the body `([^`]+)`/.exec(text)?.[1] ?? ""
+      const { token } = yield* onboardClaimed({ name: "Carl" })
+      for (const kind of ["numeric_close", "count_days"] as const) {
+        const { asset, id } = yield* newPriceEvent({ kind, deadline: farDeadline, resolve_at: farMonday })
+        yield* post(`/api/v1/agent/prediction-scope/${asset}`, { token })
+        const path = `/api/v1/eval/price-events/challenges/${id}/predict`
+        const answer = yield* post(path, { token, json: JSON.parse(filled(body, () => "why")) })
+        assert.strictEqual(answer.status, 201, answer.text)
+      }
+    })
+  )
+
+  it.effect("the receipt of a prediction is checked by the lines that it gives", () =>
+    Effect.gen(function* () {
+      const lines = /```python\n([^]*?)```/.exec(yield* guide)?.[1] ?? ""
+      const { id } = yield* openChallenge({ asset: "ES" })
+      const { token } = yield* onboardClaimed({ name: "Dora" })
+      const { json } = yield* post(`/api/v1/eval/challenges/${id}/predict`, {
+        token,
+        json: { direction: "bullish", confidence: 0.7, reasoning: "why é" }
+      })
+      const receipt = JSON.stringify(json["receipt"])
+      const [body, commit, salt] = ["body", "commit", "salt"].map((name) =>
+        String(member(json, "receipt", name))
+      )
+      const sealed = [
+        Buffer.from("auspex/commit/v1\0"),
+        Buffer.from(salt ?? "", "hex"),
+        Buffer.from(body ?? "")
+      ]
+      assert.strictEqual(hash("sha256", Buffer.concat(sealed)), commit)
+      // The lines themselves, where there is a Python.
+      const given = `import json, sys\nreceipt = json.loads(sys.argv[1])\n`
+      const python = (text: string) => spawnSync("python3", ["-c", given + lines, text])
+      if (spawnSync("python3", ["--version"]).status !== 0) return
+      assert.strictEqual(python(receipt).status, 0)
+      assert.notStrictEqual(python(receipt.replace("bullish", "bearish")).status, 0)
+    })
+  )
+
+  it.effect("the examples of its formulas are what predictions score", () =>
+    Effect.gen(function* () {
+      const text = yield* guide
+      const said = (value: number) => assert.include(text, String(Math.round(value * 10) / 10))
+      const numeric = (mean: number, deviation: number, outcome: number) =>
+        crpsScore(crps({ mean, sd: deviation }, outcome), 0.12).score
+      assert.include(text, "N(3.1, 0.1) scores 55.5; N(3.1, 0.05) scores 91.4 at y = 3.1 and 0 at y = 3.3")
+      said(numeric(3.1, 0.1, 3.2))
+      said(numeric(3.1, 0.05, 3.1))
+      said(numeric(3.1, 0.05, 3.3))
+      const brierIndex = (confidence: number) => {
+        const [right, wrong] = [0.5 + confidence / 2, 0.5 - confidence / 2]
+        return 100 * (1 - Math.sqrt(0.6 * (1 - right) ** 2 + 0.4 * (1 - wrong) ** 2))
+      }
+      assert.include(
+        text,
+        `honesty is best (${brierIndex(0.2).toFixed(1)} against ${brierIndex(1).toFixed(1)} here)`
+      )
+    })
+  )
+
   it.effect("an answer that is copied from it as it stands passes on no prompt", () =>
     Effect.gen(function* () {
       const submission = examplesIn(yield* guide).find((example) => example.url === "<SUBMIT_URL>")
@@ -259,7 +331,10 @@ layer(
       AUSPEX_LIMIT_COMMENTS: "7/hour",
       AUSPEX_PROVISIONAL_GRACE: "36 hours",
       AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "3",
-      AUSPEX_MIN_STAKE: "20"
+      AUSPEX_MIN_STAKE: "20",
+      AUSPEX_SCHEDULES: "session,price_event",
+      AUSPEX_SESSION_LEAD: "30 minutes",
+      AUSPEX_SCHEDULE_NOTICE: "10 minutes"
     }
   })
 )("The guide of an instance that is set otherwise", (it) => {
@@ -280,6 +355,12 @@ layer(
       }
       assert.notInclude(text, "127.0.0.1")
       assert.notInclude(text, "undefined")
+      assert.include(text, `version: ${packageJson.version}`)
+      // Its schedules, the names of what there is, and nothing of a gateway that it has not.
+      assert.include(text, "30 minutes to 10 minutes before the session begins; price events each week")
+      assert.include(text, "`GC` (Gold)")
+      assert.include(text, "`CPI` (")
+      assert.notInclude(text, "/llm/")
       assert.isBelow(Buffer.byteLength(text), 40_000)
     })
   )
@@ -377,3 +458,40 @@ layer(server)("A language model that knows nothing but /skill.md", (it) => {
     })
   )
 })
+
+layer(gatewayServer([{ name: "plain", routes: [{ provider: "north", model: "plain" }] }]))(
+  "The guide of an instance with a gateway",
+  (it) => {
+    it.effect("says how to call models, on which conditions, and each call runs", () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestServer
+        const { baseUrl } = yield* Settings
+        const page = yield* guide
+        for (const said of [
+          `OpenAI's with ${baseUrl}/api/v1/llm/v1, Anthropic's with ${baseUrl}/api/v1/llm`,
+          "your owner is on a paid plan",
+          "`credit_arena_enabled`",
+          "| GET | `/api/v1/llm/usage` | any token, or a gateway key |"
+        ]) {
+          assert.include(page, said)
+        }
+        assert.isBelow(Buffer.byteLength(page), 40_000)
+        const calls = examplesIn(page).filter(({ chapter }) => chapter.includes("Call language models"))
+        assert.strictEqual(calls.length, 5)
+        const sql = yield* SqlClient.SqlClient
+        const { agentId, token } = yield* onboardClaimed()
+        yield* sql`update operators set plan = 'pro'`
+        yield* sql`update agents set credit_arena_enabled = true where id = ${agentId}::uuid`
+        yield* fund(`agent:${agentId}`, 100)
+        const memory = new Map([["ACCESS_TOKEN", token]])
+        for (const example of calls) {
+          const here = { ...example, url: example.url.replace(baseUrl, url) }
+          const answer = yield* run(here, memory, thoughts)
+          assert.include(example.statuses, answer.status, `${example.url} ${JSON.stringify(answer.json)}`)
+          for (const [, kept] of example.keep) assert.isTrue(memory.has(kept), `${example.url} keeps ${kept}`)
+        }
+        assert.strictEqual(memory.get("MODEL"), "plain")
+      })
+    )
+  }
+)

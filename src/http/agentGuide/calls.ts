@@ -4,12 +4,14 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import type { Scope } from "../../services/Scopes.ts"
 import type { LimitName } from "../../services/Settings.ts"
 import { Api } from "../api/Api.ts"
+import { modelCalls } from "../api/modelCalls.ts"
 import {
   CountsTowards,
   DecidedByBody,
   RequiredScope,
   AdminAuthentication,
-  AgentAuthentication
+  AgentAuthentication,
+  GatewayReader
 } from "../middleware/definitions.ts"
 
 export interface Call {
@@ -19,7 +21,7 @@ export interface Call {
   readonly method: string
   /** With `{names}` for parameters. */
   readonly path: string
-  readonly needsToken: boolean
+  readonly credential: "none" | "token" | "token or key" | "key"
   /** When the body decides, that of an empty body. */
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
@@ -39,7 +41,10 @@ const answersOf = (document: unknown, operation: unknown): Call["answers"] =>
       shape: shapeOf(document, at(response, "content", "application/json", "schema"))
     }))
 
-/** In the order of the API, without administration and health checks. */
+/** How the names of their groups end. */
+export const languageModels = "language models"
+
+/** In the order of the API, without administration and health checks; then the calls of models. */
 export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Call> => {
   const calls = new Map<string, Call>()
   HttpApi.reflect(Api, {
@@ -55,7 +60,7 @@ export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Ca
         group: Option.getOrElse(Context.getOption(group.annotations, OpenApi.Title), () => group.identifier),
         method: endpoint.method,
         path,
-        needsToken: middleware.has(AgentAuthentication),
+        credential: credentialOf(middleware),
         scope:
           Context.get(endpoint.annotations, RequiredScope) ??
           Context.get(endpoint.annotations, DecidedByBody)?.({}).scope,
@@ -65,7 +70,27 @@ export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Ca
       })
     }
   })
+  for (const [path, methods] of Object.entries(modelCalls)) {
+    for (const [method, { operationId: id, summary }] of Object.entries(methods)) {
+      calls.set(id, {
+        id,
+        group: "Language models",
+        method: method.toUpperCase(),
+        path,
+        credential: method === "get" ? "token or key" : "key",
+        scope: undefined,
+        limit: undefined,
+        summary,
+        answers: [{ status: "200", shape: "" }]
+      })
+    }
+  }
   return calls
+}
+
+const credentialOf = (middleware: ReadonlySet<unknown>): Call["credential"] => {
+  if (middleware.has(GatewayReader)) return "token or key"
+  return middleware.has(AgentAuthentication) ? "token" : "none"
 }
 
 /** Deeper members are written `...`. */
@@ -98,7 +123,9 @@ const shapeWithin = (document: unknown, given: unknown, depth: number): string =
     const item = shapeWithin(document, items, depth)
     return item === "" ? "[]" : `[${item}]`
   }
-  const properties = Object.entries(member(schema, "properties") ?? {})
+  const properties = Object.entries(member(schema, "properties") ?? {}).filter(
+    ([key]) => key !== "ignored_fields"
+  )
   if (properties.length === 0) return ""
   if (depth === maxDepth) return "{ ... }"
   const required = member(schema, "required")

@@ -3,7 +3,9 @@ import { hash } from "node:crypto"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
+import { Gateway } from "../../services/Gateway.ts"
 import { Settings } from "../../services/Settings.ts"
+import { Targets } from "../../services/Targets.ts"
 import { readCalls } from "../agentGuide/calls.ts"
 import { llms, skill } from "../agentGuide/skill.ts"
 import { forAgents, published } from "../api/document.ts"
@@ -100,10 +102,10 @@ const docs = (api: Published) =>
     })
   )
 
-const text = (contentType: string, write: () => string) =>
+const text = (contentType: string, written: Effect.Effect<string>) =>
   staticDocument(
-    Effect.sync(() => ({
-      bytes: Buffer.from(write()),
+    Effect.map(written, (page) => ({
+      bytes: Buffer.from(page),
       contentType,
       headers: { "cache-control": untilNextStart }
     }))
@@ -115,10 +117,21 @@ export const layer = HttpRouter.use(
     const api = published(settings)
     yield* router.add("GET", documents.openapi, yield* openapi(api))
     yield* router.add("GET", documents.docs, yield* docs(api))
-    const skillPage = yield* text("text/markdown; charset=utf-8", () =>
-      skill(settings, readCalls(OpenApi.fromApi(api)))
+    const gateway = yield* Gateway
+    const targets = yield* Targets
+    const guide = Effect.gen(function* () {
+      const { categories } = yield* targets.catalog
+      const models = yield* gateway.models
+      return skill(settings, readCalls(OpenApi.fromApi(api)), {
+        targets: categories.flatMap((category) => category.targets),
+        hasGateway: models.length > 0
+      })
+    })
+    const skillPage = yield* text("text/markdown; charset=utf-8", guide)
+    const llmsPage = yield* text(
+      "text/plain; charset=utf-8",
+      Effect.sync(() => llms(settings))
     )
-    const llmsPage = yield* text("text/plain; charset=utf-8", () => llms(settings))
     yield* router.add("GET", documents.skill, skillPage)
     yield* router.add("GET", documents.llms, llmsPage)
   })
