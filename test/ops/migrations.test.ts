@@ -7,6 +7,7 @@ import type { Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { migrations } from "../../src/layers/postgres/schema/index.ts"
 import { asOwner, freshDatabase, ownersUrl, poolOn } from "../support/database.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, post, testServer } from "../support/server.ts"
 
 /** Holds, until `released`, the lock that pg_dump and every reader takes. */
@@ -98,7 +99,7 @@ describe("A migration", () => {
   )
 })
 
-layer(testServer())("A server that takes no writes", (it) => {
+layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("A server that takes no writes", (it) => {
   /** As of a standby, or of a provider whose disk is full, seen by all sessions from now on. */
   const takingWrites = (action: "set" | "reset") =>
     Effect.gen(function* () {
@@ -129,6 +130,13 @@ layer(testServer())("A server that takes no writes", (it) => {
       const refused = yield* post("/api/v1/agent/registry/register", { json: { name: "late" } })
       assert.strictEqual(refused.status, 503)
       assert.strictEqual(refused.json["code"], "unavailable")
+      const { lines } = yield* TelemetryRecorder
+      assert.isTrue(
+        lines.some(
+          (line) =>
+            line.includes("25006") && line.includes("cannot execute INSERT in a read-only transaction")
+        )
+      )
       yield* takingWrites("reset")
       yield* TestClock.adjust("2 seconds")
       assert.strictEqual((yield* get("/health/ready")).status, 200)

@@ -13,7 +13,8 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import { storeUnavailableIn } from "../../services/domain/errors.ts"
+import { rootCause, storeUnavailableIn } from "../../services/domain/errors.ts"
+import type { StoreUnavailable } from "../../services/domain/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import type { TooManyRequests } from "../../services/RateLimiter.ts"
@@ -83,14 +84,35 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
+type OutageWarning = (away: StoreUnavailable) => Effect.Effect<void>
+
+const outageInterval = 10_000
+
+/** Logs an outage once an interval for each SQLSTATE, with the number of requests that failed of it since. */
+const makeOutageWarning = (): OutageWarning => {
+  const told = new Map<string, { readonly at: number; readonly untold: number }>()
+  return Effect.fnUntraced(function* (away) {
+    const now = yield* Clock.currentTimeMillis
+    const { code, message } = rootCause(away)
+    const kind = code ?? "none"
+    const last = told.get(kind)
+    const untold = (last?.untold ?? 0) + 1
+    if (last !== undefined && now - last.at < outageInterval) {
+      told.set(kind, { at: last.at, untold })
+      return
+    }
+    told.set(kind, { at: now, untold: 0 })
+    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
+      Effect.annotateLogs({ code, reason: message, requests: untold })
+    )
+  })
+}
+
 /** What is answered where a request failed by no fault of its own; the log says why. */
-const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, warn: OutageWarning) {
   const [away] = storeUnavailableIn(cause)
   if (away !== undefined) {
-    // An outage is one story: its stack on every request would drown it.
-    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
-      Effect.annotateLogs({ reason: String(away.cause) })
-    )
+    yield* warn(away)
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   yield* Effect.logError("request failed", cause)
@@ -154,7 +176,11 @@ const notFound = (info: RequestInfo) => {
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
-const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, info: RequestInfo) {
+const responseToCause = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  info: RequestInfo,
+  warn: OutageWarning
+) {
   const failed = Cause.findErrorOption(cause)
   if (
     Option.isSome(failed) &&
@@ -163,7 +189,7 @@ const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>
   ) {
     return notFound(info)
   }
-  return info.reject(yield* rejectionOf(cause))
+  return info.reject(yield* rejectionOf(cause, warn))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -243,6 +269,7 @@ export const layer = HttpRouter.middleware(
     const { inStyle } = yield* Gateway
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
+    const warnOfOutage = makeOutageWarning()
     let hasWarned = false
     /** Logged once: whoever sends the header to an instance without proxies would fill the log. */
     const warnOfUntrustedProxy = (peer: string) => {
@@ -308,7 +335,7 @@ export const layer = HttpRouter.middleware(
         const responded = (path.startsWith("/health/") ? httpEffect : unlessStopping(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, info)
+            (cause) => responseToCause(cause, info, warnOfOutage)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>

@@ -2,7 +2,7 @@
  * Errors that several areas share. Every error carries its HTTP status beside its definition, a stable
  * machine-readable `code`, and a `detail` that says what is wrong and what would be right.
  */
-import { Cause, Data, Effect, Schema } from "effect"
+import { Cause, Data, Effect, Predicate, Schema } from "effect"
 
 /** The stable `code` of an error, filled in by the constructor. */
 export const errorCode = <const Code extends string>(code: Code) =>
@@ -61,6 +61,15 @@ export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
  * anything about it; the edge answers 503 and asks to try again.
  */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}
+
+/** The innermost cause of a failure: PostgreSQL's SQLSTATE and the first line of its message, or those of the socket. */
+export const rootCause = (error: unknown): { readonly code: string | null; readonly message: string } => {
+  if (Predicate.hasProperty(error, "reason")) return rootCause(error.reason)
+  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return rootCause(error.cause)
+  const text = Predicate.hasProperty(error, "message") ? String(error.message) : String(error)
+  const [message = ""] = text.split("\n", 1)
+  return { code: Predicate.hasProperty(error, "code") ? String(error.code) : null, message }
+}
 
 /** Those among the defects that something failed of. */
 export const storeUnavailableIn = (cause: Cause.Cause<unknown>): ReadonlyArray<StoreUnavailable> =>

@@ -1,17 +1,6 @@
-import {
-  Cause,
-  Clock,
-  DateTime,
-  Effect,
-  Layer,
-  Metric,
-  Option,
-  Predicate,
-  Ref,
-  Schema,
-  Semaphore
-} from "effect"
+import { Cause, Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
+import { rootCause } from "../../../services/domain/errors.ts"
 import { LogSequencer } from "../../../services/LogSequencer.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption } from "../sql.ts"
@@ -49,19 +38,8 @@ interface Failures {
   readonly reason: string
 }
 
-/** The innermost cause of a failure: PostgreSQL's message, or the socket's. */
-const innermost = (error: unknown): unknown => {
-  if (Predicate.hasProperty(error, "reason")) return innermost(error.reason)
-  return Predicate.hasProperty(error, "cause") && error.cause !== undefined ? innermost(error.cause) : error
-}
-
-const reasonOf = (cause: Cause.Cause<unknown>): string => {
-  const error = innermost(Cause.squash(cause))
-  const [line = ""] = (Predicate.hasProperty(error, "message") ? String(error.message) : String(error)).split(
-    "\n"
-  )
-  return line.slice(0, maxReason)
-}
+const reasonOf = (cause: Cause.Cause<unknown>): string =>
+  rootCause(Cause.squash(cause)).message.slice(0, maxReason)
 
 /** Repeated failures of passes, for the health check. */
 const jobFailures = Effect.gen(function* () {
