@@ -99,7 +99,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   })
 
   const send = (challengeId: string, payload: NewPrediction) =>
-    client.arena.predict({ params: { challenge_id: challengeId }, payload })
+    client.arena.predict({ params: { challenge_id: challengeId }, headers: {}, payload })
 
   /** Reads the challenge, remembers its open price, and predicts; undefined when too late. */
   const act = Effect.fnUntraced(function* (challengeId: string) {

@@ -91,6 +91,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
     for (const [index, { id }] of challenges.entries()) {
       yield* client.macro.forecast({
         params: { challenge_id: id },
+        headers: {},
         payload: forecastOf(forecaster, series, first + index)
       })
     }

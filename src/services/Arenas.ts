@@ -33,14 +33,13 @@ import type {
   PaperSignals,
   PredictionAnswer,
   OwnPredictions,
-  NewForecast,
-  ForecastAnswer,
   NewPriceEventPrediction,
   PriceEventAnswer,
   ScopeNotSubscribed,
   DuplicatePrediction,
   NewPrediction,
-  ProvisionalLimit
+  ProvisionalLimit,
+  RevisionConflict
 } from "./domain/Prediction.ts"
 import { Credit } from "./Credits.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
@@ -49,6 +48,7 @@ import type { EventId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { PoolResult } from "./Pools.ts"
+import type { StakeRefused, StakedForecast, StakedForecastAnswer } from "./Pools.ts"
 import { Timestamp } from "./domain/text.ts"
 
 export const Results = Schema.Struct({
@@ -147,7 +147,12 @@ export interface DirectionalArena {
     submission: Submission
   ) => Effect.Effect<
     { readonly answer: PredictionAnswer; readonly replaced: boolean },
-    NotFound | DuplicatePrediction | ChallengeCancelled | ProvisionalLimit | TooManyRequests
+    | NotFound
+    | DuplicatePrediction
+    | RevisionConflict
+    | ChallengeCancelled
+    | ProvisionalLimit
+    | TooManyRequests
   >
   readonly paperSignals: (
     agentId: AgentId,
@@ -168,7 +173,7 @@ export interface DirectionalArena {
 interface ForecastSubmission {
   readonly agentId: AgentId
   readonly challengeId: string
-  readonly forecast: NewForecast
+  readonly forecast: StakedForecast
   /** When the body had been read. */
   readonly receivedAt: DateTime.Utc
 }
@@ -180,12 +185,21 @@ export interface MacroArena {
     status: MacroStatus | undefined,
     page: Page
   ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
-  /** Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
+  /**
+   * Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201).
+   * One with an amount is recorded with its stake or not at all.
+   */
   readonly predict: (
     submission: ForecastSubmission
   ) => Effect.Effect<
-    { readonly answer: ForecastAnswer; readonly replaced: boolean },
-    NotFound | InvalidRequest | ChallengeClosed | ChallengeCancelled | ProvisionalLimit
+    { readonly answer: StakedForecastAnswer; readonly replaced: boolean },
+    | NotFound
+    | InvalidRequest
+    | RevisionConflict
+    | ChallengeClosed
+    | ChallengeCancelled
+    | ProvisionalLimit
+    | StakeRefused
   >
   /** Administration. */
   readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
@@ -215,6 +229,7 @@ export interface PriceEventArena {
     | InvalidRequest
     | ScopeNotSubscribed
     | DuplicatePrediction
+    | RevisionConflict
     | ChallengeClosed
     | ChallengeCancelled
     | ProvisionalLimit

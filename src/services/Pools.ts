@@ -7,6 +7,7 @@ import type { DateTime, Effect } from "effect"
 import { CountsAsOf, MacroBin, PoolOwnerRule, MacroValueField } from "./domain/Challenge.ts"
 import type { ChallengeCancelled, ChallengeClosed } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
+import { ForecastAnswer, NewForecast, oneReason } from "./domain/Prediction.ts"
 import { apiErrorWith } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { ChallengeId } from "./domain/ids.ts"
@@ -18,6 +19,18 @@ export const NewStake = Schema.Struct({
 }).annotate({ identifier: "NewStake" })
 export type NewStake = typeof NewStake.Type
 
+/** A forecast as an agent sends it, which may come with a stake. */
+export const StakedForecast = Schema.Struct({
+  ...NewForecast.fields,
+  amount: Schema.optionalKey(CreditAmount).annotate({
+    description:
+      "credits, staked on the bin of predicted_value; needs credits:stake. The forecast is recorded with its stake or not at all"
+  })
+})
+  .check(oneReason)
+  .annotate({ identifier: "NewForecast" })
+export type StakedForecast = typeof StakedForecast.Type
+
 export const StakeAnswer = Schema.Struct({
   stake_id: Schema.String,
   challenge_id: ChallengeId,
@@ -27,6 +40,12 @@ export const StakeAnswer = Schema.Struct({
   frozen: Credit.annotate({ description: "of the agent, with the stake" })
 }).annotate({ identifier: "StakeAnswer" })
 export type StakeAnswer = typeof StakeAnswer.Type
+
+export const StakedForecastAnswer = Schema.Struct({
+  ...ForecastAnswer.fields,
+  stake: Schema.NullOr(StakeAnswer).annotate({ description: "null without an amount" })
+}).annotate({ identifier: "ForecastAnswer" })
+export type StakedForecastAnswer = typeof StakedForecastAnswer.Type
 
 /** The share of a pool on each bin: a distribution of participation, not priced odds. */
 export const PoolOdds = Schema.Struct({
@@ -86,6 +105,17 @@ export class Pools extends Context.Service<
     readonly stake: (
       submission: StakeSubmission
     ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
+    /**
+     * The same in one transaction with what comes before it: neither is done without the other. `before` may be run again,
+     * and does nothing but what a rollback undoes.
+     */
+    readonly stakeAfter: <A, E>(
+      submission: StakeSubmission,
+      before: Effect.Effect<A, E>
+    ) => Effect.Effect<
+      { readonly before: A; readonly stake: StakeAnswer },
+      E | NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused
+    >
     /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>

@@ -1,7 +1,9 @@
 /** Whom a stake waits for, and who waits for it; and what the database itself rejects of stakes. */
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Predicate } from "effect"
+import { DateTime, Effect, Fiber, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
 import { anOperator, claimable, claimWithCode } from "../support/claims.ts"
@@ -129,6 +131,62 @@ layer(testServices())("Stakes of agents whose accounts a long transaction holds"
       yield* settling.commit
       for (const each of waiting) assert.strictEqual((yield* Fiber.join(each)).amount, credits(50))
       for (const pool of pools) assert.strictEqual((yield* oddsOf(pool)).stakers, 2)
+    })
+  )
+})
+
+const withStake = Effect.fnUntraced(function* (
+  agentId: AgentId,
+  challengeId: string,
+  receivedAt?: DateTime.Utc
+) {
+  const { macro } = yield* Arenas
+  return yield* macro.predict({
+    agentId,
+    challengeId,
+    forecast: { predicted_value: 3.1, predicted_std: 0.1, amount: credits(50) },
+    receivedAt: receivedAt ?? (yield* DateTime.now)
+  })
+})
+
+layer(testServices())("A forecast with a stake", (it) => {
+  it.effect("waits for the agent's account by itself: its pool does not wait with it", () =>
+    Effect.gen(function* () {
+      const pool = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
+      const [blocked, free] = [yield* staker(1000), yield* staker(1000)]
+      const settling = yield* held(fund(`agent:${blocked}`, 1))
+      const waiting = yield* meeting(withStake(blocked, pool.id))
+      yield* withStake(free, pool.id)
+      yield* settling.commit
+      assert.strictEqual((yield* Fiber.join(waiting)).answer.stake?.amount, credits(50))
+      assert.strictEqual((yield* oddsOf(pool)).stakers, 2)
+    })
+  )
+
+  it.effect("meets others and the resolver at the deadline without a deadlock, whole or not at all", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const pool = yield* newMacro({ deadline })
+      const agents = yield* Effect.replicateEffect(staker(100), 6)
+      yield* moveTo(plus(deadline, "1 minute"))
+      const deadlocks = Effect.map(
+        sql`select deadlocks::int as count from pg_stat_database where datname = current_database()`,
+        ([row]) => row?.["count"]
+      )
+      const before = yield* deadlocks
+      yield* Effect.all(
+        [
+          ...agents.map((agent) => Effect.result(withStake(agent, pool.id, millisBefore(deadline, 1)))),
+          Scoring.use((scoring) => scoring.resolveMacro(pool.id, 3.1))
+        ],
+        { concurrency: "unbounded" }
+      )
+      const [counts] = yield* sql`
+        select (select count(*) from predictions where challenge_id = ${pool.id}::uuid) =
+               (select count(*) from stakes where challenge_id = ${pool.id}::uuid) as same`
+      assert.isTrue(counts?.["same"])
+      assert.strictEqual(yield* deadlocks, before)
     })
   )
 })

@@ -55,25 +55,19 @@ const predictAll = Effect.fnUntraced(function* ({ client, done, memory, player }
   const { items } = yield* client.arena.active({ query: { limit: 200 } })
   for (const challenge of items.filter(isNew)) {
     const payload = predictionOf(player, memory, challenge)
-    yield* client.arena.predict({ params: { challenge_id: challenge.id }, payload })
+    yield* client.arena.predict({ params: { challenge_id: challenge.id }, headers: {}, payload })
     done.add(challenge.id)
   }
   const week = (yield* client.public.priceEvents({ query: { limit: 200 } })).items
   for (const event of week.filter(isNew)) {
     const payload = answerOf(player, memory, event, week)
-    yield* client.priceEvents.answer({ params: { challenge_id: event.id }, payload })
+    yield* client.priceEvents.answer({ params: { challenge_id: event.id }, headers: {}, payload })
     done.add(event.id)
   }
   const macro = (yield* client.public.macroChallenges({ query: { limit: 200 } })).challenges
   for (const challenge of macro.filter(isNew)) {
-    const payload = forecastOf(player, challenge)
-    const params = { challenge_id: challenge.id }
-    yield* client.macro.forecast({ params, payload })
-    yield* client.macro.stake({
-      params,
-      headers: {},
-      payload: { predicted_value: payload.predicted_value, amount: microCredits(stake) }
-    })
+    const payload = { ...forecastOf(player, challenge), amount: microCredits(stake) }
+    yield* client.macro.forecast({ params: { challenge_id: challenge.id }, headers: {}, payload })
     done.add(challenge.id)
   }
 })

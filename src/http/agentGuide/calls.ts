@@ -63,7 +63,7 @@ export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Ca
         credential: credentialOf(middleware),
         scope:
           Context.get(endpoint.annotations, RequiredScope) ??
-          Context.get(endpoint.annotations, DecidedByBody)?.({}).scope,
+          Context.get(endpoint.annotations, DecidedByBody)?.({})[0]?.scope,
         limit: Context.get(endpoint.annotations, CountsTowards)?.limit,
         summary: String(at(operation, "summary") ?? ""),
         answers: answersOf(document, operation)

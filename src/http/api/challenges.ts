@@ -1,24 +1,31 @@
 /** Challenges of each type as agents use them, with the credit pools of macro challenges. */
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
+import {
+  NewStake,
+  StakeAnswer,
+  StakeRefused,
+  StakedForecast,
+  StakedForecastAnswer
+} from "../../services/Pools.ts"
 import { ActiveChallenges, ChallengeCancelled, ChallengeClosed } from "../../services/domain/Challenge.ts"
 import {
   DuplicatePrediction,
-  ForecastAnswer,
-  NewForecast,
   NewPrediction,
   NewPriceEventPrediction,
   PaperSignals,
   PredictionAnswer,
   PriceEventAnswer,
   ProvisionalLimit,
+  RevisionConflict,
   ScopeNotSubscribed
 } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import {
   CountsTowards,
+  DecidedByBody,
+  RefusedFields,
   RequiredScope,
   AgentAuthentication,
   AgentLimit,
@@ -26,7 +33,16 @@ import {
   RequestBody,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
-import { TooManyRequestsResponse } from "./errors.ts"
+import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
+
+/** Only macro challenges have one. */
+const noPool = { amount: "this challenge has no pool, so nothing can be staked on it" }
+
+/** A forecast with an amount is a stake too. */
+const needsOfForecast = (body: unknown) =>
+  Predicate.hasProperty(body, "amount") && body.amount !== null && body.amount !== undefined
+    ? [{ scope: "credits:stake", limit: "stakes" } as const]
+    : []
 
 export class ArenaApi extends HttpApiGroup.make("arena")
   .add(
@@ -39,16 +55,26 @@ export class ArenaApi extends HttpApiGroup.make("arena")
       .annotate(OpenApi.Summary, "Open challenges of the subscribed scopes; poll every 5 minutes"),
     HttpApiEndpoint.post("predict", "/eval/challenges/:challenge_id/predict", {
       params: { challenge_id: Schema.String },
+      headers: idempotentRequestHeaders,
       payload: NewPrediction,
       success: [
         PredictionAnswer.pipe(HttpApiSchema.status(201)),
         PredictionAnswer.pipe(HttpApiSchema.status(200))
       ],
-      error: [NotFound, DuplicatePrediction, ChallengeCancelled, ProvisionalLimit, TooManyRequestsResponse]
+      error: [
+        NotFound,
+        DuplicatePrediction,
+        RevisionConflict,
+        ChallengeCancelled,
+        ProvisionalLimit,
+        TooManyRequestsResponse
+      ]
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(OpenApi.Summary, "Predict, or revise with is_revision (200)"),
+      .annotate(RefusedFields, noPool)
+      .annotate(OpenApi.Summary, "Predict, or revise with is_revision (200)")
+      .middleware(IdempotentRequest),
     HttpApiEndpoint.get("paperSignals", "/eval/challenges/:challenge_id/paper-signals", {
       params: { challenge_id: Schema.String },
       query: pageQuery,
@@ -70,16 +96,32 @@ export class MacroApi extends HttpApiGroup.make("macro")
   .add(
     HttpApiEndpoint.post("forecast", "/eval/macro/challenges/:challenge_id/predict", {
       params: { challenge_id: Schema.String },
-      payload: NewForecast,
+      headers: idempotentRequestHeaders,
+      payload: StakedForecast,
       success: [
-        ForecastAnswer.pipe(HttpApiSchema.status(201)),
-        ForecastAnswer.pipe(HttpApiSchema.status(200))
+        StakedForecastAnswer.pipe(HttpApiSchema.status(201)),
+        StakedForecastAnswer.pipe(HttpApiSchema.status(200))
       ],
-      error: [NotFound, InvalidRequest, ChallengeClosed, ChallengeCancelled, ProvisionalLimit]
+      error: [
+        NotFound,
+        InvalidRequest,
+        RevisionConflict,
+        ChallengeClosed,
+        ChallengeCancelled,
+        ProvisionalLimit,
+        StakeRefused,
+        MissingScope
+      ]
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)"),
+      .annotate(DecidedByBody, needsOfForecast)
+      .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)")
+      .annotate(
+        OpenApi.Description,
+        "With an amount it is a stake too, on the bin of the value: both are recorded, or neither is."
+      )
+      .middleware(IdempotentRequest),
     HttpApiEndpoint.post("stake", "/eval/macro/challenges/:challenge_id/stake", {
       params: { challenge_id: Schema.String },
       headers: idempotentRequestHeaders,
@@ -103,6 +145,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
   .add(
     HttpApiEndpoint.post("answer", "/eval/price-events/challenges/:challenge_id/predict", {
       params: { challenge_id: Schema.String },
+      headers: idempotentRequestHeaders,
       payload: NewPriceEventPrediction,
       success: [
         PriceEventAnswer.pipe(HttpApiSchema.status(201)),
@@ -112,6 +155,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
         NotFound,
         InvalidRequest,
         DuplicatePrediction,
+        RevisionConflict,
         ChallengeClosed,
         ChallengeCancelled,
         ScopeNotSubscribed,
@@ -120,11 +164,13 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
+      .annotate(RefusedFields, noPool)
       .annotate(OpenApi.Summary, "Answer a price-event question, or replace the answer (200)")
       .annotate(
         OpenApi.Description,
         "barrier and threshold take direction and confidence, and is_revision true to change them; numeric_close and count_days take predicted_value and predicted_std, and the last ones sent count. The scope of the asset must be subscribed."
       )
+      .middleware(IdempotentRequest)
   )
   .middleware(RequestBody)
   .middleware(AgentLimit)

@@ -89,7 +89,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       error: [NotFound, ReplyToReply, ParentOfOtherEvent, MissingScope]
     })
       .annotate(CountsTowards, null)
-      .annotate(DecidedByBody, needsOfPost)
+      .annotate(DecidedByBody, (body) => [needsOfPost(body)])
       .annotate(
         OpenApi.Summary,
         "Comment on an event (comment:create), or with parent_comment_id reply (comment:reply)"

@@ -1,11 +1,13 @@
 /** Predictions of each type, and stakes. */
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Effect, Layer, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
-import { Pools } from "../../services/Pools.ts"
+import { Pools, StakedForecastAnswer } from "../../services/Pools.ts"
+import { allows } from "../../services/Scopes.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
+import { MissingScope } from "../api/errors.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
 const directionalHandlers = HttpApiBuilder.group(
@@ -36,6 +38,9 @@ const directionalHandlers = HttpApiBuilder.group(
   })
 )
 
+const encodeAnswer = (answer: StakedForecastAnswer) =>
+  Effect.orDie(Schema.encodeEffect(StakedForecastAnswer)(answer))
+
 const macroHandlers = HttpApiBuilder.group(
   Api,
   "macro",
@@ -46,14 +51,18 @@ const macroHandlers = HttpApiBuilder.group(
       forecast: Effect.fnUntraced(function* ({ params, payload }) {
         // The timestamp that decides whether the deadline was met: after the body was read.
         const receivedAt = yield* DateTime.now
-        const { agentId } = yield* CurrentAgent
+        const { agentId, scopes } = yield* CurrentAgent
+        if (payload.amount !== undefined && !allows(scopes, "credits:stake")) {
+          return yield* new MissingScope({ detail: "Missing required scope: credits:stake" })
+        }
         const { answer, replaced } = yield* macro.predict({
           agentId,
           challengeId: params.challenge_id,
           forecast: payload,
           receivedAt
         })
-        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+        const json = answer.stake === null ? answer : yield* encodeAnswer(answer)
+        return HttpServerResponse.jsonUnsafe(json, { status: replaced ? 200 : 201 })
       }),
       stake: Effect.fnUntraced(function* ({ params, payload }) {
         const receivedAt = yield* DateTime.now
@@ -63,6 +72,9 @@ const macroHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** Of either form; a question takes one of the two. */
+const valueNames = ["direction", "confidence", "predicted_value", "predicted_std"] as const
 
 const priceEventsHandlers = HttpApiBuilder.group(
   Api,
@@ -80,7 +92,11 @@ const priceEventsHandlers = HttpApiBuilder.group(
           prediction: payload,
           receivedAt
         })
-        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+        const ignored = valueNames.filter((name) => payload[name] !== undefined && answer[name] === null)
+        return HttpServerResponse.jsonUnsafe(
+          { ...answer, ...(ignored.length > 0 && { ignored_fields: ignored }) },
+          { status: replaced ? 200 : 201 }
+        )
       })
     })
   })

@@ -101,11 +101,12 @@ export const CountsTowards = Context.Reference<{
 } | null>("auspex/http/CountsTowards", { defaultValue: () => ({ limit: "reads", of: "address" }) })
 
 /**
- * Where the body decides which scope is needed and which limit is counted towards: told from whatever was sent. The request
- * counts if the scope is held; whether it is, the handler says once the body has been found to be right.
+ * Where the body decides which scopes are needed and which limits are counted towards, besides those of every such request:
+ * told from whatever was sent. The request counts where the scope is held; whether it is, the handler says once the body has
+ * been found to be right.
  */
 export const DecidedByBody = Context.Reference<
-  ((body: unknown) => { readonly scope: Scope; readonly limit: LimitName }) | undefined
+  ((body: unknown) => ReadonlyArray<{ readonly scope: Scope; readonly limit: LimitName }>) | undefined
 >("auspex/http/DecidedByBody", { defaultValue: () => undefined })
 
 /**
@@ -129,6 +130,12 @@ export const MaxBody = Context.Reference<ByteSize.ByteSize>("auspex/http/MaxBody
 export const BodyTypes = Context.Reference<ReadonlyArray<string>>("auspex/http/BodyTypes", {
   defaultValue: () => ["application/json"]
 })
+
+/** Fields that an endpoint refuses, each with why: ignored, they would change what was meant. */
+export const RefusedFields = Context.Reference<Readonly<Record<string, string>>>(
+  "auspex/http/RefusedFields",
+  { defaultValue: () => ({}) }
+)
 
 /** Fields that an endpoint takes besides those of its schema. */
 export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/AlsoTaken", {

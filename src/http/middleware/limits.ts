@@ -5,6 +5,7 @@ import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import { RateLimiter as LocalRateLimiter } from "effect/persistence"
 import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
+import type { LimitName } from "../../services/Settings.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
@@ -56,17 +57,16 @@ export const byAgent = Layer.effect(
         const counts = Context.get(endpoint.annotations, CountsTowards)
         const { agentId, scopes } = yield* CurrentAgent
         const decide = Context.get(endpoint.annotations, DecidedByBody)
-        if (decide !== undefined) {
-          const { limit, scope } = decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
-          if (allows(scopes, scope)) {
-            yield* countedRequest
-            yield* limits.consume(limit, agentId)
-          }
-        }
-        if (counts !== null) {
-          const { address } = yield* countedRequest
-          yield* limits.consume(counts.limit, counts.of === "agent" ? agentId : address)
-        }
+        const needs =
+          decide === undefined ? [] : decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
+        const uses = needs
+          .filter(({ scope }) => allows(scopes, scope))
+          .map(({ limit }): readonly [LimitName, string] => [limit, agentId])
+        if (counts === null && uses.length === 0) return yield* httpEffect
+        const { address } = yield* countedRequest
+        yield* limits.consumeAll(
+          counts === null ? uses : [[counts.limit, counts.of === "agent" ? agentId : address], ...uses]
+        )
         return yield* httpEffect
       })
     )

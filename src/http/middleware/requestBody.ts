@@ -6,7 +6,7 @@ import type { FieldProblem } from "../../services/domain/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
 import { jsonFault } from "../../services/domain/strictJson.ts"
-import { unknownFields, unknownParameters, withIgnoredFields } from "./unknownFields.ts"
+import { refusedFields, unknownFields, unknownParameters, withIgnoredFields } from "./unknownFields.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const maxMessage = 300
@@ -111,7 +111,7 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
     const request = yield* HttpServerRequest.HttpServerRequest
     const unknown = isOfApi(endpoint.path) ? unknownParameters(endpoint, request.url) : undefined
     if (unknown !== undefined) return yield* unknown
-    const json =
+    const text =
       endpoint.payload.size > 0 && request.method !== "GET" && request.method !== "HEAD"
         ? yield* checkBody(
             request,
@@ -119,6 +119,9 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
             Context.get(endpoint.annotations, MaxBody)
           )
         : undefined
+    const body: unknown = text === undefined ? undefined : JSON.parse(text)
+    const refused = refusedFields(endpoint, body)
+    if (refused !== undefined) return yield* refused
     const response = yield* httpEffect.pipe(
       Effect.catchIf(
         (error) => HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind),
@@ -126,8 +129,6 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
           Effect.fail(HttpApiError.HttpApiSchemaError.is(error) ? invalidRequest(error.cause.issue) : error)
       )
     )
-    return json === undefined
-      ? response
-      : withIgnoredFields(response, unknownFields(endpoint, JSON.parse(json)))
+    return withIgnoredFields(response, unknownFields(endpoint, body))
   })
 )

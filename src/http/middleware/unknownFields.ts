@@ -7,8 +7,9 @@ import type { Schema } from "effect"
 import { HttpBody, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
+import type { FieldProblem } from "../../services/domain/errors.ts"
 import { nearest } from "../../services/domain/nearest.ts"
-import { AlsoTaken } from "./definitions.ts"
+import { AlsoTaken, RefusedFields } from "./definitions.ts"
 
 /** The members and elements that a value may have; neither: nothing in it is unknown. */
 interface Shape {
@@ -76,6 +77,20 @@ export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): Rea
   return told
 }
 
+const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined => {
+  if (errors.length === 0) return undefined
+  const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
+  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+}
+
+/** Why a body is refused for fields that its endpoint refuses by name; undefined where it is not. */
+export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): InvalidRequest | undefined =>
+  refusing(
+    Object.entries(Context.get(endpoint.annotations, RefusedFields))
+      .filter(([name]) => Predicate.hasProperty(body, name) && body[name] !== null)
+      .map(([path, message]) => ({ path, message }))
+  )
+
 /** A header holds visible ASCII only. */
 const inHeader = (names: ReadonlyArray<string>): string =>
   JSON.stringify(names).replaceAll(
@@ -83,7 +98,10 @@ const inHeader = (names: ReadonlyArray<string>): string =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
 
-/** The answer with `ignored_fields`; one without a JSON object to put them in has them in the header `Ignored-Fields`. */
+const toldIn = (json: object): ReadonlyArray<unknown> =>
+  "ignored_fields" in json && Array.isArray(json.ignored_fields) ? json.ignored_fields : []
+
+/** The answer with `ignored_fields`, after those that it has already; one without a JSON object to put them in has them in the header `Ignored-Fields`. */
 export const withIgnoredFields = (
   response: HttpServerResponse.HttpServerResponse,
   ignored: ReadonlyArray<string>
@@ -95,7 +113,10 @@ export const withIgnoredFields = (
       ? JSON.parse(new TextDecoder().decode(body.body))
       : undefined
   return Predicate.isObject(json) && !Array.isArray(json)
-    ? HttpServerResponse.setBody(response, HttpBody.jsonUnsafe({ ...json, ignored_fields: ignored }))
+    ? HttpServerResponse.setBody(
+        response,
+        HttpBody.jsonUnsafe({ ...json, ignored_fields: [...toldIn(json), ...ignored] })
+      )
     : HttpServerResponse.setHeader(response, "ignored-fields", inHeader(ignored))
 }
 
@@ -118,15 +139,14 @@ export const unknownParameters = (endpoint: HttpApiEndpoint.Top, url: string): I
   const known = parametersOf(endpoint.query)
   const expected =
     known.length === 0 ? "this endpoint takes no query parameters" : `this endpoint takes ${known.join(", ")}`
-  const errors = names
-    .filter((name) => !known.includes(name))
-    .slice(0, maxTold)
-    .map((name) => {
-      const meant = nearest(name, known)
-      const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
-      return { path: name.slice(0, maxPath), message: `Unknown query parameter${question}: ${expected}` }
-    })
-  if (errors.length === 0) return undefined
-  const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
-  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+  return refusing(
+    names
+      .filter((name) => !known.includes(name))
+      .slice(0, maxTold)
+      .map((name) => {
+        const meant = nearest(name, known)
+        const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+        return { path: name.slice(0, maxPath), message: `Unknown query parameter${question}: ${expected}` }
+      })
+  )
 }

@@ -1,6 +1,6 @@
 /** Predictions of each type: as agents send them, as they were recorded, and as they were scored. */
 import { Schema } from "effect"
-import { apiError } from "./errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./ids.ts"
 import { pageSchema } from "./paging.ts"
 import { text, Timestamp } from "./text.ts"
@@ -42,13 +42,45 @@ export const Receipt = Schema.Struct({
   leaf_index: LogPlace.fields.leaf_index
 }).annotate({ identifier: "Receipt" })
 
+const reason = Schema.optionalKey(text({ maximum: 4000 }))
+
+/** What a prediction of any type may say besides its values. */
+const besides = {
+  reasoning: reason,
+  rationale: reason.annotate({ description: "another name for reasoning" }),
+  expected_revision: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 }))
+  ).annotate({
+    description:
+      "the revision_count of the prediction that this one replaces: where another one stands, or none, it is 409 revision_conflict"
+  })
+}
+
+interface Reasons {
+  readonly reasoning?: string
+  readonly rationale?: string
+}
+
+/** Why the agent predicts so, under either name. */
+export const reasonOf = ({ rationale, reasoning }: Reasons): string | null => reasoning ?? rationale ?? null
+
+const twoReasons = "Expected reasoning and rationale to be the same: they are two names of one field"
+
+export const oneReason = Schema.makeFilter<Reasons>(({ rationale, reasoning }) =>
+  rationale === undefined || reasoning === undefined || rationale === reasoning
+    ? undefined
+    : ["reasoning", "rationale"].map((name) => ({ path: [name], issue: twoReasons }))
+)
+
 /** A prediction as an agent sends it. */
 export const NewPrediction = Schema.Struct({
   direction: Direction,
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
-  reasoning: Schema.optionalKey(text({ maximum: 4000 })),
+  ...besides,
   is_revision: Schema.optionalKey(Schema.Boolean)
-}).annotate({ identifier: "NewPrediction" })
+})
+  .check(oneReason)
+  .annotate({ identifier: "NewPrediction" })
 export type NewPrediction = typeof NewPrediction.Type
 
 export const PredictionAnswer = Schema.Struct({
@@ -81,8 +113,8 @@ export const NewForecast = Schema.Struct({
   predicted_std: StandardDeviation.annotate({
     description: "the uncertainty, in the unit of the value; at most 1e12 reference scales"
   }),
-  rationale: Schema.optionalKey(text({ maximum: 4000 }))
-}).annotate({ identifier: "NewForecast" })
+  ...besides
+})
 export type NewForecast = typeof NewForecast.Type
 
 export const ForecastAnswer = Schema.Struct({
@@ -93,7 +125,7 @@ export const ForecastAnswer = Schema.Struct({
   created_at: Timestamp,
   revision_count: Schema.Int.annotate({ description: "0 for the first" }),
   receipt: Receipt
-}).annotate({ identifier: "ForecastAnswer" })
+})
 export type ForecastAnswer = typeof ForecastAnswer.Type
 
 /** An answer as an agent sends it: a direction with its confidence, or a value with its standard deviation. */
@@ -113,8 +145,10 @@ export const NewPriceEventPrediction = Schema.Struct({
   predicted_std: Schema.optionalKey(StandardDeviation).annotate({
     description: "numeric_close and count_days; at most 1e12 reference scales"
   }),
-  reasoning: Schema.optionalKey(text({ maximum: 4000 }))
-}).annotate({ identifier: "NewPriceEventPrediction" })
+  ...besides
+})
+  .check(oneReason)
+  .annotate({ identifier: "NewPriceEventPrediction" })
 export type NewPriceEventPrediction = typeof NewPriceEventPrediction.Type
 
 export const PriceEventAnswer = Schema.Struct({
@@ -186,6 +220,14 @@ export const PaperSignals = pageSchema(PaperSignal)
 
 /** 400: an agent predicts an open challenge once; changing it takes `is_revision`. */
 export class DuplicatePrediction extends apiError("DuplicatePrediction", 400, "duplicate_prediction") {}
+
+/** 409: the prediction that stands is another one than was expected. */
+export class RevisionConflict extends apiErrorWith("RevisionConflict", 409, {
+  code: errorCode("revision_conflict"),
+  current_revision: Schema.NullOr(Schema.Int).annotate({
+    description: "the revision_count of the prediction that stands; null where there is none"
+  })
+}) {}
 
 /** 403: the provisional agent has used its predictions. */
 export class ProvisionalLimit extends apiError("ProvisionalLimit", 403, "provisional_limit") {}

@@ -328,6 +328,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       grants += 1
       return sample({ params, hints: { idempotency_key: `grant-${grants}` } })
     })
+  // Of these the document does not say when they are refused: beside another reason, revision or scope.
+  const without = ["rationale", "expected_revision", "amount"]
   const ways: Readonly<Record<string, readonly [Way, ...ReadonlyArray<Way>]>> = {
     "registration.submitChallenge": [
       Effect.map(register, ({ challenge_id }) => sample({ params: { challenge_id } })),
@@ -374,19 +376,21 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "agent.subscribe": [always({ params: { scope_key: "GC" } })],
     "agent.unsubscribe": [always({ params: { scope_key: "ZS" } })],
     "arena.predict": [
-      Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id } })),
-      always({ params: { challenge_id: open.id }, hints: { is_revision: true } })
+      Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id }, without })),
+      always({ params: { challenge_id: open.id }, hints: { is_revision: true }, without })
     ],
     "macro.forecast": [
-      Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } })),
-      always({ params: { challenge_id: forecastOnce } })
+      Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id }, without })),
+      always({ params: { challenge_id: forecastOnce }, without })
     ],
     "macro.stake": [
       Effect.map(forecastMacro, (id) => sample({ params: { challenge_id: id }, hints: { amount: 50 } }))
     ],
     "priceEvents.answer": [
-      Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id } })),
-      always({ params: { challenge_id: asked.id }, hints: { is_revision: true } })
+      Effect.map(priceEventOf(hoursFromNow(48)), ({ id }) =>
+        sample({ params: { challenge_id: id }, without })
+      ),
+      always({ params: { challenge_id: asked.id }, hints: { is_revision: true }, without })
     ],
     "admin.createPriceEvent": [
       always({

@@ -12,6 +12,7 @@ import {
 } from "../../../services/domain/Challenge.ts"
 import type { NewChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { reasonOf } from "../../../services/domain/Prediction.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -191,8 +192,9 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
       challengeId,
       agentId,
       form: { direction: prediction.direction, confidence: prediction.confidence },
-      reasoning: prediction.reasoning ?? null,
+      reasoning: reasonOf(prediction),
       mayRevise: prediction.is_revision === true,
+      expectedRevision: prediction.expected_revision ?? null,
       receivedAt
     }).pipe(
       Effect.map(({ receipt, revision }) => ({

@@ -6,6 +6,7 @@ import { unknownChallenge, MacroChallenge, scaleBounds } from "../../../services
 import type { NewMacroChallenge } from "../../../services/domain/Challenge.ts"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { reasonOf } from "../../../services/domain/Prediction.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
 import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -58,21 +59,30 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
 
   const predict: MacroArena["predict"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId, forecast, receivedAt } = submission
-    const { predicted_std, predicted_value, rationale = null } = forecast
+    const { amount, expected_revision = null, predicted_std, predicted_value } = forecast
     const id = PredictionId.make(yield* random.uuidV7())
-    const { receipt, revision } = yield* record({
+    const recorded = record({
       id,
       type: "macro",
       challengeId,
       agentId,
       form: { predicted_std, predicted_value },
-      reasoning: rationale,
+      reasoning: reasonOf(forecast),
       mayRevise: true,
+      expectedRevision: expected_revision,
       receivedAt
     }).pipe(
       // A forecast needs no subscription, and replaces the agent's earlier one.
       Effect.catchTags({ ScopeNotSubscribed: Effect.die, DuplicatePrediction: Effect.die })
     )
+    const { before, stake } =
+      amount === undefined
+        ? { before: yield* recorded, stake: null }
+        : yield* pools.stakeAfter(
+            { agentId, challengeId, stake: { predicted_value, amount }, receivedAt },
+            recorded
+          )
+    const { receipt, revision } = before
     return {
       answer: {
         prediction_id: id,
@@ -81,7 +91,8 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
         predicted_std,
         created_at: DateTime.formatIso(receivedAt),
         revision_count: revision,
-        receipt
+        receipt,
+        stake
       },
       replaced: revision > 0
     }

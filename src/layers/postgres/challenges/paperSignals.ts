@@ -7,7 +7,7 @@ import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../../scoring/paper.ts"
 import type { DirectionalArena, Submission } from "../../../services/Arenas.ts"
-import { PaperPosition, PaperSignal } from "../../../services/domain/Prediction.ts"
+import { PaperPosition, PaperSignal, reasonOf } from "../../../services/domain/Prediction.ts"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { PredictionId } from "../../../services/domain/ids.ts"
@@ -99,7 +99,7 @@ export const makePaperSignals = Effect.gen(function* () {
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
       select ${id}::uuid, challenge_id, agent_id, ${prediction.direction}, ${decimal(prediction.confidence)}::numeric,
-             ${prediction.reasoning ?? null}, ${timestamp(receivedAt)},
+             ${reasonOf(prediction)}, ${timestamp(receivedAt)},
              ${entry === undefined ? null : BigDecimal.format(entry.price)}::numeric, ${entry?.source ?? null},
              ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz

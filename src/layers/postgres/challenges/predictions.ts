@@ -12,7 +12,7 @@
  * grown since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
-import { DateTime, Effect, Predicate, Schema } from "effect"
+import { DateTime, Effect, Option, Predicate, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
 import { ChallengeCancelled, ChallengeClosed, unknownChallenge } from "../../../services/domain/Challenge.ts"
@@ -20,6 +20,7 @@ import type { ChallengeType, Direction } from "../../../services/domain/Challeng
 import {
   DuplicatePrediction,
   ProvisionalLimit,
+  RevisionConflict,
   ScopeNotSubscribed
 } from "../../../services/domain/Prediction.ts"
 import type { Receipt } from "../../../services/domain/Prediction.ts"
@@ -48,6 +49,8 @@ interface NewRecord {
   readonly reasoning: string | null
   /** Whether it may replace an earlier prediction of the agent. */
   readonly mayRevise: boolean
+  /** Of the prediction that it replaces. */
+  readonly expectedRevision: number | null
   readonly receivedAt: DateTime.Utc
 }
 
@@ -72,8 +75,10 @@ const Rejected = Schema.Struct({
     "closed",
     "too_wide",
     "duplicate",
+    "other_revision",
     "capped"
   ]),
+  current_revision: Schema.NullOr(Schema.Int),
   target: Schema.NullOr(Schema.String),
   prediction_limit: Schema.NullOr(Schema.Int),
   max_std: Schema.NullOr(Schema.Finite)
@@ -145,6 +150,7 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
         may_revise: ["bool", (row) => row.mayRevise],
+        expected_revision: ["int4", (row) => row.expectedRevision],
         received_at: ["timestamptz", (row) => timestamp(row.receivedAt)],
         salt: ["text", (row) => row.salt],
         head: ["text", (row) => row.head],
@@ -163,7 +169,7 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
     ),
     decided as (
       select i.*, c.target, c.deadline, c.max_std, a.prediction_limit, l.direction as replaces,
-             coalesce(l.revision + 1, 0) as revision,
+             l.revision as current_revision, coalesce(l.revision + 1, 0) as revision,
              case
                when c.id is null then 'unknown'
                when c.type = 'price_event' and not exists (
@@ -173,6 +179,7 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
                when i.received_at >= c.deadline or c.closed_at is not null then 'closed'
                when i.predicted_std > c.max_std then 'too_wide'
                when l.revision is not null and not i.may_revise then 'duplicate'
+               when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
                when l.revision is not null then 'revised'
                when a.predictions_used >= a.prediction_limit then 'capped'
                else 'recorded'
@@ -238,7 +245,7 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
         neutral = n.neutral + excluded.neutral,
         forecasts = n.forecasts + excluded.forecasts
     )
-    select d.target, d.prediction_limit, d.max_std::float8 as max_std,
+    select d.target, d.prediction_limit, d.current_revision, d.max_std::float8 as max_std,
            case when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'conflict' else d.outcome end
              as outcome,
            w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
@@ -291,6 +298,14 @@ const rejection = ({ challengeId, type }: NewRecord, { outcome, ...why }: typeof
         detail:
           "This agent has predicted this challenge: send is_revision true to change the prediction before the deadline."
       })
+    case "other_revision":
+      return new RevisionConflict({
+        detail:
+          why.current_revision === null
+            ? "This agent has no prediction on the challenge yet: leave expected_revision out."
+            : `The prediction that stands has revision_count ${why.current_revision}: read it at GET /api/v1/agent/predictions, and send that as expected_revision to replace it.`,
+        current_revision: why.current_revision
+      })
     case "capped":
       return new ProvisionalLimit({
         detail: `A provisional agent predicts at most ${why.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
@@ -305,6 +320,7 @@ type PredictionRejected =
   | ChallengeClosed
   | InvalidRequest
   | DuplicatePrediction
+  | RevisionConflict
   | ProvisionalLimit
 
 export type RecordPrediction = (item: NewRecord) => Effect.Effect<RecordedPrediction, PredictionRejected>
@@ -314,11 +330,19 @@ export const makeRecordPrediction = Effect.gen(function* () {
   const settings = yield* Settings
   const outcomesOf = Schema.decodeUnknownEffect(Schema.Array(Outcome))
 
+  /** Within a transaction, which would end with a statement that fails, it is a savepoint. */
+  const attempt = (items: ReadonlyArray<NewRecord>, client: SqlClient.SqlClient) =>
+    Effect.flatMap(Effect.serviceOption(client.transactionService), (transaction) =>
+      Option.isSome(transaction)
+        ? client.withTransaction(recordPredictions(client, items))
+        : recordPredictions(client, items)
+    )
+
   const recordAll = (
     items: Arr.NonEmptyReadonlyArray<NewRecord>,
     client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
-    recordPredictions(client, items).pipe(
+    attempt(items, client).pipe(
       Effect.flatMap(outcomesOf),
       // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
       Effect.catchReason("SqlError", "ConstraintError", (reason) =>

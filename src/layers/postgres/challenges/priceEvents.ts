@@ -18,6 +18,7 @@ import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { FieldProblem } from "../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
+import { reasonOf } from "../../../services/domain/Prediction.ts"
 import type { NewPriceEventPrediction } from "../../../services/domain/Prediction.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
 import { Targets } from "../../../services/Targets.ts"
@@ -140,7 +141,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
 
   const predict: PriceEventArena["predict"] = Effect.fnUntraced(function* (submission) {
     const { agentId, challengeId, prediction, receivedAt } = submission
-    const { is_revision = false, reasoning = null } = prediction
+    const { expected_revision = null, is_revision = false } = prediction
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
     const found = yield* asked(sql`
       select kind, reference_scale::float8 as reference_scale
@@ -154,9 +155,10 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
       challengeId,
       agentId,
       form,
-      reasoning,
+      reasoning: reasonOf(prediction),
       // "Binary price-event predictions can be revised like directional ones. Numeric ones are revised by resubmitting."
       mayRevise: is_revision || "predicted_value" in form,
+      expectedRevision: expected_revision,
       receivedAt
     })
     return {

@@ -6,7 +6,7 @@
  * locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared
  * plan serves any number of stakes.
  */
-import { DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
+import { Data, DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { binsOf, binOf } from "../../../scoring/macro.ts"
@@ -33,8 +33,12 @@ const OddsRow = Schema.Struct({
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
-/** Attempts for a stake whose account is locked. */
-const maxAttempts = 20
+/** Further attempts for a stake whose account is locked. */
+const maxRetries = 20
+
+/** Another transaction holds the agent's account. */
+class AccountBusy extends Data.TaggedError("AccountBusy") {}
+const isBusy = (error: unknown): error is AccountBusy => error instanceof AccountBusy
 
 /** Connections that may wait for accounts, so that the others go on serving. */
 const maxWaiting = 4
@@ -44,41 +48,75 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const oddsRow = findOption(OddsRow)
-  const takeOnce = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
+  const take = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
   const transfers = yield* makeTransfers
   const waiting = yield* Semaphore.make(maxWaiting)
 
-  /** A stake whose account is locked waits outside the batch, and holds no pool meanwhile. */
-  const take = Effect.fnUntraced(function* (item: StakeItem) {
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const outcome = yield* takeOnce(item)
-      if (outcome.outcome !== "busy") return outcome
-      yield* execute(awaitAccount(sql, item.agentId)).pipe(waiting.withPermits(1))
-    }
-    return yield* Effect.die(
-      new StoreUnavailable({ cause: new Error(`the account of agent ${item.agentId} stays busy`) })
+  /** An attempt whose account is locked waits when it is over, and holds no pool meanwhile. */
+  const whenFree = <A, E>(
+    agentId: string,
+    attempt: Effect.Effect<A, E | AccountBusy>,
+    retries = maxRetries
+  ): Effect.Effect<A, E> =>
+    Effect.catchIf(attempt, isBusy, () =>
+      retries === 0
+        ? Effect.die(new StoreUnavailable({ cause: new Error(`the account of agent ${agentId} stays busy`) }))
+        : execute(awaitAccount(sql, agentId)).pipe(
+            waiting.withPermits(1),
+            Effect.andThen(whenFree(agentId, attempt, retries - 1))
+          )
     )
-  })
 
-  const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
-    const { agentId, challengeId } = submission
-    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
-    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-    const id = yield* random.uuidV7()
-    const item = { ...submission, id, challengeId: challengeId.toLowerCase() }
+  const stakeOnce = Effect.fnUntraced(function* (item: StakeItem) {
     const outcome = yield* take(item)
     yield* Effect.annotateCurrentSpan({ "stake.outcome": outcome.outcome })
+    if (outcome.outcome === "busy") return yield* new AccountBusy()
     if (outcome.outcome !== "taken") return yield* rejection(outcome, item)
     const { available, bin, frozen } = outcome
     return {
-      stake_id: id,
+      stake_id: item.id,
       challenge_id: ChallengeId.make(item.challengeId),
       bin,
-      amount: submission.stake.amount,
+      amount: item.stake.amount,
       available,
       frozen
     }
+  })
+
+  const itemOf = Effect.fnUntraced(function* (submission: StakeSubmission) {
+    const { agentId, challengeId } = submission
+    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const item: StakeItem = {
+      ...submission,
+      id: yield* random.uuidV7(),
+      challengeId: challengeId.toLowerCase()
+    }
+    return item
+  })
+
+  const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
+    const item = yield* itemOf(submission)
+    return yield* whenFree(item.agentId, stakeOnce(item))
   }, cheapSpan("Pools.stake"))
+
+  const stakeAfter: Pools["Service"]["stakeAfter"] = <A, E>(
+    submission: StakeSubmission,
+    before: Effect.Effect<A, E>
+  ) =>
+    Effect.flatMap(itemOf(submission), (item) =>
+      whenFree(
+        item.agentId,
+        transaction(sql)(
+          Effect.gen(function* () {
+            // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
+            yield* execute(lockPools(sql, [item]))
+            const done = yield* before
+            return { before: done, stake: yield* stakeOnce(item) }
+          })
+        )
+      )
+    ).pipe(cheapSpan("Pools.stakeAfter"))
 
   const fund: Pools["Service"]["fund"] = (challengeId, reward) =>
     reward === 0n ? Effect.void : Effect.orDie(transfers.record([funding(challengeId, reward)]))
@@ -124,7 +162,7 @@ const make = Effect.gen(function* () {
     yield* execute(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
-  return Pools.of({ stake, fund, odds, publishDue })
+  return Pools.of({ stake, stakeAfter, fund, odds, publishDue })
 })
 
 export const layer = Layer.effect(Pools, make)
