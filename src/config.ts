@@ -3,29 +3,23 @@
  * with one line that names the setting. `docs/configuration.md` is made from this table (`npm run docs:configuration`).
  */
 import type { KeyObject } from "node:crypto"
-import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Result, Struct } from "effect"
+import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Struct } from "effect"
 import type { LogLevel } from "effect"
-import { IpNetwork } from "effect/net"
 import { parseLogKey } from "./layers/node/logKeys.ts"
 import { isKeyName } from "./layers/crypto/signedNote.ts"
 import type { ProviderSettings } from "./layers/openid/IdentityProvider.ts"
 import type { StripeSettings } from "./layers/stripe/PaymentProvider.ts"
-import { parseWitnessKey } from "./layers/witness/cosignature.ts"
+import { parseExchanges } from "./layers/prices/exchanges.ts"
+import { parseWitnesses } from "./layers/witness/cosignature.ts"
+import { parseAuthorityUrl } from "./layers/witness/timeStamp.ts"
+import { parseNetworks } from "./http/CurrentRequest.ts"
 import { domainsIn } from "./services/domain/emails.ts"
 import { nearest } from "./services/domain/nearest.ts"
 import { senderOf } from "./services/Mailer.ts"
 import { creditPackagesOf } from "./services/Payments.ts"
 import { scheduleNames } from "./services/Schedules.ts"
 import type { ScheduleName } from "./services/Schedules.ts"
-import type {
-  CountSteps,
-  ExchangeSetting,
-  LimitName,
-  RateLimit,
-  Settings,
-  Site,
-  WitnessSetting
-} from "./services/Settings.ts"
+import type { CountSteps, LimitName, RateLimit, Settings, Site } from "./services/Settings.ts"
 
 /** Domains, or the file that has them: a path has a slash. */
 type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
@@ -937,17 +931,6 @@ function parseLimits(text: string): Option.Option<ReadonlyArray<RateLimit>> {
   )
 }
 
-function parseNetworks(text: string): Option.Option<ReadonlyArray<string>> {
-  const networks = text
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "")
-    .map((word) => (word.includes("/") ? word : `${word}/${word.includes(":") ? 128 : 32}`))
-  return networks.every((network) => Result.isSuccess(IpNetwork.fromString(network)))
-    ? Option.some(networks)
-    : Option.none()
-}
-
 /** Whether only this machine can reach what listens there, or is reached by that name. */
 function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
@@ -986,53 +969,4 @@ function parseWebBase(text: string): Option.Option<string> {
   const isUsable =
     (url?.protocol === "http:" || url?.protocol === "https:") && url.search === "" && url.hash === ""
   return isUsable ? Option.some(text.replace(/\/+$/, "")) : Option.none()
-}
-
-/** What fetch refuses to send is refused here: user and password. */
-function parseWitnessUrl(text: string): Option.Option<string> {
-  return Option.filter(parseWebBase(text), (base) => {
-    const { password, username } = new URL(base)
-    return username === "" && password === ""
-  })
-}
-
-/** Authorities have paths, and some queries, that are taken as they are. */
-function parseAuthorityUrl(text: string): Option.Option<string> {
-  const url = parseUrl(text)
-  const isUsable =
-    (url?.protocol === "http:" || url?.protocol === "https:") &&
-    url.username === "" &&
-    url.password === "" &&
-    url.hash === ""
-  return isUsable ? Option.some(url.href) : Option.none()
-}
-
-function parseWitness(text: string): Option.Option<WitnessSetting> {
-  const [prefix = "", verifierKey = "", ...rest] = text.trim().split(/\s+/)
-  return rest.length === 0 && Option.isSome(parseWitnessKey(verifierKey))
-    ? Option.map(parseWitnessUrl(prefix), (url) => ({ url, verifierKey }))
-    : Option.none()
-}
-
-/** Witnesses, each with a key of another name. */
-function parseWitnesses(text: string): Option.Option<ReadonlyArray<WitnessSetting>> {
-  const parts = text.split(",").filter((part) => part.trim() !== "")
-  return Option.filter(Option.all(parts.map(parseWitness)), (witnesses) => {
-    const names = witnesses.map(({ verifierKey }) => verifierKey.split("+")[0])
-    return new Set(names).size === witnesses.length
-  })
-}
-
-function parseExchange(text: string): Option.Option<ExchangeSetting> {
-  const shape = /^\s*([a-z][a-z0-9]{1,30})(?::([A-Z0-9]{2,10}))?\s*$/.exec(text)
-  return shape?.[1] === undefined
-    ? Option.none()
-    : Option.some({ exchange: shape[1], quote: shape[2] ?? "USD" })
-}
-
-function parseExchanges(text: string): Option.Option<ReadonlyArray<ExchangeSetting>> {
-  return Option.filter(
-    Option.all(text.split(",").map(parseExchange)),
-    (all) => new Set(all.map(({ exchange }) => exchange)).size === all.length
-  )
 }

@@ -1,5 +1,5 @@
 /** The current request: its id, and the address that limits count it by. */
-import { Context, Effect, Result } from "effect"
+import { Context, Effect, Option, Result } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { countedAddress } from "../services/RateLimiter.ts"
 
@@ -53,4 +53,16 @@ export const trustedProxies = (networks: ReadonlyArray<string>) => {
     countedAddress: (peer: string | undefined, forwardedFor: string | undefined): string =>
       peer === undefined ? "unknown" : countedAddress(clientOf(peer, forwardedFor))
   }
+}
+
+/** Addresses and CIDR blocks as an operator lists them, with commas between. */
+export const parseNetworks = (text: string): Option.Option<ReadonlyArray<string>> => {
+  const networks = text
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "")
+    .map((word) => (word.includes("/") ? word : `${word}/${word.includes(":") ? 128 : 32}`))
+  return networks.every((network) => Result.isSuccess(IpNetwork.fromString(network)))
+    ? Option.some(networks)
+    : Option.none()
 }

@@ -1,5 +1,5 @@
 /** Spot exchanges by ccxt, which is imported lazily: it is slow to load and takes much memory. */
-import { DateTime, Effect, Predicate, Semaphore } from "effect"
+import { DateTime, Effect, Option, Predicate, Semaphore } from "effect"
 import { SourceFailed, PriceSourceUnusable } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
@@ -125,3 +125,17 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
 
   return yield* Effect.forEach(wanted, make)
 })
+
+const parseExchange = (text: string): Option.Option<ExchangeSetting> => {
+  const shape = /^\s*([a-z][a-z0-9]{1,30})(?::([A-Z0-9]{2,10}))?\s*$/.exec(text)
+  return shape?.[1] === undefined
+    ? Option.none()
+    : Option.some({ exchange: shape[1], quote: shape[2] ?? "USD" })
+}
+
+/** Exchanges as an operator lists them: names in ccxt with commas between, each with `:QUOTE` if it is not USD. */
+export const parseExchanges = (text: string): Option.Option<ReadonlyArray<ExchangeSetting>> =>
+  Option.filter(
+    Option.all(text.split(",").map(parseExchange)),
+    (all) => new Set(all.map(({ exchange }) => exchange)).size === all.length
+  )

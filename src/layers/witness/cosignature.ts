@@ -4,6 +4,7 @@
  */
 import { verify } from "node:crypto"
 import { Duration, Effect, Option, Result } from "effect"
+import type { WitnessSetting } from "../../services/Settings.ts"
 import { parseNote, parseVerifierKey, signatureLine } from "../crypto/signedNote.ts"
 import type { Verifier } from "../crypto/signedNote.ts"
 import { ExchangeFailed } from "./boundedPost.ts"
@@ -118,3 +119,29 @@ export const addCheckpoint = Effect.fnUntraced(function* (
   if (Result.isFailure(cosignature)) return yield* new ExchangeFailed({ reason: cosignature.failure })
   return { _tag: "Cosigned", cosignature: cosignature.success }
 })
+
+/** A submission prefix without its trailing slash. fetch refuses to send a user and a password. */
+const parsePrefix = (text: string): Option.Option<string> =>
+  Option.fromNullishOr(URL.parse(text)).pipe(
+    Option.filter(
+      ({ hash, password, protocol, search, username }) =>
+        ["http:", "https:"].includes(protocol) && `${search}${hash}${username}${password}` === ""
+    ),
+    Option.as(text.replace(/\/+$/, ""))
+  )
+
+const parseWitness = (text: string): Option.Option<WitnessSetting> => {
+  const [prefix = "", verifierKey = "", ...rest] = text.trim().split(/\s+/)
+  return rest.length === 0 && Option.isSome(parseWitnessKey(verifierKey))
+    ? Option.map(parsePrefix(prefix), (url) => ({ url, verifierKey }))
+    : Option.none()
+}
+
+/** Witnesses as an operator lists them: prefix and verifier key, with commas between; each key has another name. */
+export const parseWitnesses = (text: string): Option.Option<ReadonlyArray<WitnessSetting>> => {
+  const parts = text.split(",").filter((part) => part.trim() !== "")
+  return Option.filter(Option.all(parts.map(parseWitness)), (witnesses) => {
+    const names = witnesses.map(({ verifierKey }) => verifierKey.split("+")[0])
+    return new Set(names).size === witnesses.length
+  })
+}

@@ -114,3 +114,13 @@ export const askTimeStamp = Effect.fnUntraced(function* (
   if (Option.isSome(fault)) return yield* new ExchangeFailed({ reason: fault.value })
   return body
 })
+
+/** The URL of an authority, which may have a path and a query; fetch refuses to send a user and a password. */
+export const parseAuthorityUrl = (text: string): Option.Option<string> =>
+  Option.fromNullishOr(URL.parse(text)).pipe(
+    Option.filter(
+      ({ hash, password, protocol, username }) =>
+        ["http:", "https:"].includes(protocol) && `${hash}${username}${password}` === ""
+    ),
+    Option.map(({ href }) => href)
+  )
