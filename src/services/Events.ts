@@ -3,7 +3,7 @@ import { Context, Schema, SchemaTransformation, Data } from "effect"
 import type { Effect } from "effect"
 import { TopComment } from "./Discussion.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
-import { EventId } from "./domain/ids.ts"
+import { EventId, TargetKey } from "./domain/ids.ts"
 import { list, Instant, text, Timestamp } from "./domain/text.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
@@ -90,7 +90,7 @@ export const EventImport = Schema.Struct({
   source: Schema.optionalKey(text({ maximum: 200 })),
   published_at: Schema.optionalKey(Instant),
   spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
-  assets: Schema.optionalKey(list(text({ minimum: 1, maximum: 20 }), { maximum: 50 }))
+  assets: Schema.optionalKey(list(TargetKey, { maximum: 50 }))
 })
 export type EventImport = typeof EventImport.Type
 
@@ -124,7 +124,7 @@ export const FeedSource = Schema.Struct({
   source: text({ minimum: 1, maximum: 200 }),
   /** What its events are about. */
   spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
-  assets: Schema.optionalKey(list(text({ minimum: 1, maximum: 20 }), { maximum: 50 }))
+  assets: Schema.optionalKey(list(TargetKey, { maximum: 50 }))
 })
 export type FeedSource = typeof FeedSource.Type
 

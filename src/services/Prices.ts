@@ -5,8 +5,8 @@
 import { Context, Schema } from "effect"
 import type { BigDecimal, DateTime, Effect, Option } from "effect"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
-import { QuarantineId } from "./domain/ids.ts"
-import { list, Instant, text, Timestamp } from "./domain/text.ts"
+import { QuarantineId, TargetKey } from "./domain/ids.ts"
+import { list, Instant, Timestamp } from "./domain/text.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 
@@ -37,11 +37,11 @@ const points = { minimum: 1, maximum: 20_000 }
 /** What an admin imports: candles of one interval, or quotes. */
 export const PriceImport = Schema.Union([
   Schema.Struct({
-    asset: text({ minimum: 1, maximum: 20 }),
+    asset: TargetKey,
     interval: Schema.Literals(["1h", "1d"]),
     candles: list(Candle, points)
   }),
-  Schema.Struct({ asset: text({ minimum: 1, maximum: 20 }), quotes: list(Quote, points) })
+  Schema.Struct({ asset: TargetKey, quotes: list(Quote, points) })
 ])
 export type PriceImport = typeof PriceImport.Type
 

@@ -7,7 +7,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
-import { ChallengeId } from "./domain/ids.ts"
+import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
 import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
 
@@ -52,7 +52,7 @@ const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
 /** A release as an administrator plans it. */
 export const PlannedRelease = Schema.Struct({
-  asset: text({ minimum: 1, maximum: 20 }).annotate({ description: "a macro series, for example CPI" }),
+  asset: TargetKey.annotate({ description: "a macro series, for example CPI" }),
   period: text({ minimum: 1, maximum: 40 }).annotate({
     description: "the period of the value, for example 2026-03"
   }),

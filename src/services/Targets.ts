@@ -44,6 +44,11 @@ export class Targets extends Context.Service<
     /** The keys that can be subscribed to. */
     readonly scopes: Effect.Effect<ReadonlyArray<string>>
     readonly get: (key: string) => Effect.Effect<Target, NotFound>
+    /** Fails where a list is filtered by what is no target, or none of this kind: it names those that there are. */
+    readonly checkFilter: (
+      asset: string | undefined,
+      kind?: Target["kind"]
+    ) => Effect.Effect<void, InvalidRequest>
     readonly change: (key: string, change: TargetChange) => Effect.Effect<Target, NotFound | InvalidRequest>
     readonly subscriptions: (agentId: AgentId) => Effect.Effect<ReadonlyArray<string>>
     /** Idempotent. */

@@ -27,6 +27,7 @@ import {
   TargetPaused
 } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { TargetKeyInPath } from "../../services/domain/ids.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { list, text } from "../../services/domain/text.ts"
 import {
@@ -155,7 +156,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       "Run every settlement job once, now"
     ),
     HttpApiEndpoint.patch("changeTarget", "/admin/targets/:key", {
-      params: { key: Schema.String },
+      params: { key: TargetKeyInPath },
       payload: TargetChange,
       success: Target,
       error: [NotFound, InvalidRequest]

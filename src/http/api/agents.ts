@@ -25,6 +25,7 @@ import {
 } from "../../services/Tokens.ts"
 import { OwnPredictions } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { TargetKeyInPath } from "../../services/domain/ids.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
 import {
@@ -170,7 +171,7 @@ export const ScopeList = Schema.Struct({ scopes: Schema.Array(Schema.String) }).
   identifier: "ScopeList"
 })
 
-const scopeKey = { scope_key: Schema.String }
+const scopeKey = { scope_key: TargetKeyInPath }
 
 export class AgentApi extends HttpApiGroup.make("agent")
   .add(

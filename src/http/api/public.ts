@@ -17,14 +17,12 @@ import {
   PriceEventStatus
 } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
-import { EventId } from "../../services/domain/ids.ts"
+import { EventId, TargetKey } from "../../services/domain/ids.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
-import { text } from "../../services/domain/text.ts"
 import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
 
-const key = text({ minimum: 1, maximum: 20 })
-const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(key) }
+const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(TargetKey) }
 
 export class PublicApi extends HttpApiGroup.make("public")
   .add(
@@ -39,7 +37,7 @@ export class PublicApi extends HttpApiGroup.make("public")
         ...pageQuery,
         status: Schema.optional(ChallengeStatus),
         event_id: Schema.optional(EventId),
-        asset: Schema.optional(key)
+        asset: Schema.optional(TargetKey)
       },
       success: Challenges,
       error: InvalidRequest

@@ -6,6 +6,7 @@ import { Events } from "../../services/Events.ts"
 import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
+import type { Target } from "../../services/Targets.ts"
 import { longPageOf, pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 
@@ -21,14 +22,18 @@ export const layer = HttpApiBuilder.group(
     const { priceEvents } = yield* Arenas
     const scoring = yield* Scoring
     const targets = yield* Targets
+    /** What a list has anything of is known. */
+    const known =
+      (asset: string | undefined, kind?: Target["kind"]) =>
+      ({ items }: { readonly items: ReadonlyArray<unknown> }) =>
+        items.length === 0 ? targets.checkFilter(asset, kind) : Effect.void
     return handlers.handleAll({
       scopes: () => Effect.map(targets.scopes, (scopes) => ({ scopes })),
       targets: () => targets.catalog,
       challenges: ({ query }) =>
-        arenas.directional.list(
-          { status: query.status, eventId: query.event_id, asset: query.asset },
-          pageOf(query)
-        ),
+        arenas.directional
+          .list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query))
+          .pipe(Effect.tap(known(query.asset, "asset"))),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
         macro.list(status === "all" ? undefined : status, pageOf(query)),
       odds: ({ params }) => pools.odds(params.challenge_id),
@@ -45,8 +50,14 @@ export const layer = HttpApiBuilder.group(
           Effect.orDie,
           Effect.map(({ paused }) => ({ paused }))
         ),
-      events: ({ query }) => events.list({ space: query.space, asset: query.asset }, pageOf(query)),
-      eventsToday: ({ query }) => events.today({ space: query.space, asset: query.asset }, pageOf(query)),
+      events: ({ query }) =>
+        events
+          .list({ space: query.space, asset: query.asset }, pageOf(query))
+          .pipe(Effect.tap(known(query.asset))),
+      eventsToday: ({ query }) =>
+        events
+          .today({ space: query.space, asset: query.asset }, pageOf(query))
+          .pipe(Effect.tap(known(query.asset))),
       archive: ({ query }) => archive.list(pageOf(query)),
       archivedTournament: ({ params, query }) => archive.get(params.slug, pageOf(query))
     })

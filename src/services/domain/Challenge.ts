@@ -5,7 +5,7 @@
  */
 import { Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
-import { ChallengeId, EventId } from "./ids.ts"
+import { ChallengeId, EventId, TargetKey } from "./ids.ts"
 import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp, list } from "./text.ts"
 
@@ -70,7 +70,7 @@ export type ActiveChallenges = typeof ActiveChallenges.Type
 
 /** A directional challenge as an admin creates it. `dead_zone_pct: null` makes an older challenge, without frozen texts. */
 export const NewChallenge = Schema.Struct({
-  asset: text({ minimum: 1, maximum: 20 }),
+  asset: TargetKey,
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
   event_id: Schema.optionalKey(EventId),
   kind: Schema.optionalKey(DirectionalKind),
@@ -154,7 +154,7 @@ const wholeMicroCredits = Schema.makeFilter((credits: number) =>
 
 /** A macro challenge as an admin creates it. `reference_scale: null` makes an older challenge, without a frozen scale. */
 export const NewMacroChallenge = Schema.Struct({
-  asset: text({ minimum: 1, maximum: 20 }),
+  asset: TargetKey,
   period: text({ minimum: 1, maximum: 40 }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
   deadline: Term.annotate({
@@ -238,7 +238,7 @@ export const PriceEventList = pageSchema(PriceEvent)
 /** A question as an admin creates it. Its window may lie in the past: predictions are bound by the deadline alone. */
 export const NewPriceEvent = Schema.Struct({
   kind: PriceEventKind,
-  asset: text({ minimum: 1, maximum: 20 }).annotate({ description: "a crypto asset: BTC or ETH" }),
+  asset: TargetKey.annotate({ description: "a crypto asset: BTC or ETH" }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
   level: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxValue))

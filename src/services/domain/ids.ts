@@ -1,5 +1,6 @@
 /** Identifiers are UUIDv7 as plain strings, each kind with its own brand so that they cannot be mixed up. */
-import { Schema } from "effect"
+import { Schema, SchemaTransformation } from "effect"
+import { text } from "./text.ts"
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
@@ -34,6 +35,16 @@ export const QuarantineId = described("identifier of a price point kept aside").
   Schema.brand("QuarantineId")
 )
 export type QuarantineId = typeof QuarantineId.Type
+
+/** The key of a target in a path, in any case. */
+export const TargetKeyInPath = Schema.String.pipe(
+  Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())
+)
+
+/** The key of a target as it is sent, in any case. */
+export const TargetKey = text({ minimum: 1, maximum: 20 }).pipe(
+  Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())
+)
 
 // With the flag u, because the published document takes no other patterns.
 const eventIdShape = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/u

@@ -1,6 +1,7 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { nearest } from "../../../services/domain/nearest.ts"
 import { Category, Target, Targets } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
@@ -39,6 +40,22 @@ const make = Effect.gen(function* () {
     }
     return catalog
   }).pipe(Effect.withSpan("Targets.catalog"))
+
+  const checkFilter: Targets["Service"]["checkFilter"] = Effect.fn("Targets.checkFilter")(
+    function* (asset, kind) {
+      if (asset === undefined) return
+      const all = yield* targets(sql`select ${columns} from targets order by position`)
+      const taken = all.filter((each) => kind === undefined || each.kind === kind)
+      if (taken.some(({ key }) => key === asset)) return
+      const named = new Map(taken.flatMap(({ key, name }) => [key, name].map((word) => [word, key])))
+      const meant = named.get(nearest(asset, named.keys()) ?? "")
+      const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+      return yield* InvalidRequest.of(
+        "asset",
+        `Expected one of ${taken.map(({ key }) => key).join(", ")}${question}`
+      )
+    }
+  )
 
   const scopes = keys(sql`select key from targets where kind = 'asset' order by position`).pipe(
     Effect.map((rows) => rows.map((row) => row.key)),
@@ -91,7 +108,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  return Targets.of({ catalog, scopes, get, change, subscriptions, subscribe, unsubscribe })
+  return Targets.of({ catalog, scopes, get, checkFilter, change, subscriptions, subscribe, unsubscribe })
 })
 
 export const layer = Layer.effect(Targets, make)
