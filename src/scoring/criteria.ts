@@ -109,47 +109,55 @@ export const priceEventQuestion = (terms: PriceEventTerms): string => {
 const crps = ({ scale }: PriceEventTerms) =>
   `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${scale}.`
 
+const closeOfDay = ({ resolveAt }: PriceEventTerms) =>
+  `The close of the day, which ends at ${resolveAt}, is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`
+
 const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
-    `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}: that of its last 1-hour candle, which ends at ${terms.resolveAt}.`,
+    `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}.`,
+    closeOfDay(terms),
     crps(terms),
-    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+    `Without it by ${terms.voidAt} the question is void, scoring nobody, also if it is known later.`
   ],
   threshold: (terms) => [
     `Yes (bullish) if the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
-    `The close is that of the day's last 1-hour candle, which ends at ${terms.resolveAt}.`,
-    `Without that candle by ${terms.voidAt} the question is void, scoring nobody.`
+    closeOfDay(terms),
+    `Without it by ${terms.voidAt} the question is void, scoring nobody, also if it is known later.`
   ],
   barrier: (terms) => [
     `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${terms.windowFrom} until ${terms.resolveAt}, otherwise No (bearish).`,
-    `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch, or in a gap between two.`,
+    `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch; a gap between two candles is none.`,
     `One touch is enough for Yes; No takes every candle of the window.`,
-    `Undecided by ${terms.voidAt} the question is void, scoring nobody.`
+    `Undecided by the candles known by ${terms.voidAt} the question is void, scoring nobody.`
   ],
   count_days: (terms) => [
     `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} ${terms.targetName} (${terms.target}) closes up: above the close of the day before; an equal close is not up.`,
     `The close of a day is that of its last 1-hour candle.`,
     crps(terms),
-    `Without all 8 closes by ${terms.voidAt} the question is void, scoring nobody.`
+    `Without all 8 closes by ${terms.voidAt} the question is void, scoring nobody, also if they are known later.`
   ]
 }
+
+const closeOfDayChinese = ({ resolveAt }: PriceEventTerms) =>
+  `该日结束于 ${resolveAt}，其收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。`
 
 const crpsChinese = ({ scale }: PriceEventTerms) => chineseScoring(`参考尺度为 ${scale}`)
 
 const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
-    `以${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算，即当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
+    `以${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算。`,
+    closeOfDayChinese(terms),
     crpsChinese(terms),
-    chineseVoid(terms.voidAt, "仍未取得该 K 线")
+    chineseVoid(terms.voidAt, "仍未取得该收盘价")
   ],
   threshold: (terms) => [
     `若${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价大于或等于 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
-    `收盘价取当日最后一根 1 小时 K 线（结束于 ${terms.resolveAt}）的收盘价。`,
-    chineseVoid(terms.voidAt, "仍未取得该 K 线")
+    closeOfDayChinese(terms),
+    chineseVoid(terms.voidAt, "仍未取得该收盘价")
   ],
   barrier: (terms) => [
     `若${chineseName(terms.target)}在 ${terms.windowFrom} 至 ${terms.resolveAt} 期间触及 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
-    "判定依据为开盘时间不早于上述起始时刻、且早于上述结束时刻的 1 小时 K 线：若该价位落在某一根 K 线的最低价与最高价之间（恰好相等也视为触及），或落在前后两根 K 线之间的跳空缺口内，即为触及。",
+    "判定依据为开盘时间不早于上述起始时刻、且早于上述结束时刻的 1 小时 K 线：若该价位落在某一根 K 线的最低价与最高价之间（恰好相等也视为触及），即为触及；前后两根 K 线之间的跳空缺口不算触及。",
     "只要触及一次，即判为“是”；判为“否”则须具备该期间的全部 K 线。",
     chineseVoid(terms.voidAt, "仍无法判定")
   ],

@@ -1,7 +1,9 @@
 /**
- * How a price-event question is decided, by 1-hour candles. Of every question it is known beforehand which candles can
- * decide it; what is given are those of them that are known. The answer does not depend on when it is asked: more
- * candles can decide what was open, and never decide otherwise.
+ * How a price-event question is decided, by candles. Of every question it is known beforehand which candles can decide it;
+ * what is given are those of them that are known. More candles can decide what was open, and never decide otherwise.
+ *
+ * A question keeps the rules that it was made with, as its criteria say. By the first rules a gap between two candles
+ * touches the levels within it, and a day closes with its last 1-hour candle.
  */
 import { BigDecimal } from "effect"
 
@@ -21,11 +23,15 @@ export interface Candle {
   readonly close: BigDecimal.BigDecimal
 }
 
+/** The rules of new questions. */
+export const ruleVersion = 2
+
 export type PriceEventQuestion =
   | { readonly kind: "numeric_close" | "count_days"; readonly resolveAt: number }
   | { readonly kind: "threshold"; readonly resolveAt: number; readonly level: BigDecimal.BigDecimal }
   | {
       readonly kind: "barrier"
+      readonly ruleVersion: number
       readonly windowFrom: number
       readonly resolveAt: number
       readonly level: BigDecimal.BigDecimal
@@ -87,18 +93,68 @@ export const answerOf = (
   return isYes ? "bullish" : "bearish"
 }
 
+/** A candle that a UTC day ends with: its daily one, or its last 1-hour one. */
+export interface ClosingCandle extends Candle {
+  readonly interval: "1d" | "1h"
+  /** Milliseconds since 1970, UTC. */
+  readonly knownAt: number
+  /** Of a daily candle: an administrator decided that it counts against the 1-hour one. */
+  readonly isUpheld: boolean
+}
+
+/**
+ * Which of one source's candles closes a day: the one that was known first. "contested" where both are known and differ,
+ * until an administrator decides.
+ */
+export const closingCandle = <C extends ClosingCandle>(
+  candles: ReadonlyArray<C>
+): C | "contested" | undefined => {
+  const daily = candles.find(({ interval }) => interval === "1d")
+  const hourly = candles.find(({ interval }) => interval === "1h")
+  if (daily === undefined || hourly === undefined) return daily ?? hourly
+  if (daily.isUpheld) return daily
+  if (!BigDecimal.Equivalence(daily.close, hourly.close)) return "contested"
+  return daily.knownAt < hourly.knownAt ? daily : hourly
+}
+
 const closesUp = (candles: ReadonlyArray<Candle>): number =>
   candles.filter((candle, index) => {
     const before = candles[index - 1]
     return before !== undefined && BigDecimal.isGreaterThan(candle.close, before.close)
   }).length
 
+/** Of two prices the one nearer to the level. */
+const nearer = (
+  level: BigDecimal.BigDecimal,
+  one: BigDecimal.BigDecimal,
+  other: BigDecimal.BigDecimal
+): BigDecimal.BigDecimal => {
+  const distance = (price: BigDecimal.BigDecimal) => BigDecimal.abs(BigDecimal.subtract(price, level))
+  return BigDecimal.isLessThan(distance(other), distance(one)) ? other : one
+}
+
 /**
- * A level is touched when it lies within what the candles span: within one of them ("exactly equal to the level counts
- * as a touch"), or between two, a gap across it. So a touch needs the candles that show it and no others, and that
- * there was none needs every one.
+ * "Touch judged on 1-hour candle high/low", and "exactly equal to the level counts as a touch". So one candle is enough for a
+ * touch, and that there was none needs every one.
  */
 const barrier = <C extends Candle>(
+  { level }: { readonly level: BigDecimal.BigDecimal },
+  candles: readonly [C, ...ReadonlyArray<C>],
+  isComplete: boolean
+): Decision<C> | undefined => {
+  const touching = candles.find(({ high, low }) => BigDecimal.between(level, { minimum: low, maximum: high }))
+  if (touching !== undefined) return { result: "bullish", observation: level, evidence: [touching] }
+  if (!isComplete) return undefined
+  const nearest = ({ high, low }: Candle) => nearer(level, high, low)
+  return {
+    result: "bearish",
+    observation: candles.map(nearest).reduce((one, other) => nearer(level, one, other)),
+    evidence: candles
+  }
+}
+
+/** By the first rules: a level is touched when it lies within what the candles span. */
+const barrierWithGaps = <C extends Candle>(
   { level }: { readonly level: BigDecimal.BigDecimal },
   candles: readonly [C, ...ReadonlyArray<C>],
   isComplete: boolean
@@ -136,7 +192,11 @@ export const decide = <C extends Candle>(
 ): Decision<C> | undefined => {
   if (!isNonEmpty(candles)) return undefined
   const isComplete = candles.length === candlesOf(question).length
-  if (question.kind === "barrier") return barrier(question, candles, isComplete)
+  if (question.kind === "barrier") {
+    return question.ruleVersion === 1
+      ? barrierWithGaps(question, candles, isComplete)
+      : barrier(question, candles, isComplete)
+  }
   if (!isComplete) return undefined
   const [{ close }] = candles
   switch (question.kind) {

@@ -82,10 +82,11 @@ export interface ObservedPrice {
   readonly payloadHash: Uint8Array | null
 }
 
-/** One hour of an asset, as one source shows it. */
-export interface HourlyCandle {
+/** One candle of an asset, as one source shows it. */
+export interface KnownCandle {
   /** Milliseconds since 1970, UTC. */
   readonly openTime: number
+  readonly endTime: number
   readonly high: BigDecimal.BigDecimal
   readonly low: BigDecimal.BigDecimal
   readonly close: BigDecimal.BigDecimal
@@ -96,10 +97,19 @@ export interface HourlyCandle {
   readonly payloadHash: Uint8Array | null
 }
 
+/** A candle that a UTC day ends with: the daily one, or the last 1-hour one. */
+export interface KnownClose extends KnownCandle {
+  readonly interval: "1d" | "1h"
+  /** Of a daily candle: an administrator decided that it counts against the 1-hour one. */
+  readonly isUpheld: boolean
+}
+
 /** The range of several 1-hour candles, adjacent or not. */
 export interface HourlySpan {
   readonly low: BigDecimal.BigDecimal
   readonly high: BigDecimal.BigDecimal
+  /** Whether the level lies within one of them. */
+  readonly touched: boolean
   /** How many candles. */
   readonly count: number
   /** When the last of them ends, in milliseconds since 1970, UTC. */
@@ -124,20 +134,35 @@ export class Prices extends Context.Service<
     ) => Effect.Effect<Option.Option<ObservedPrice>>
     /**
      * The 1-hour candles that open at these times (milliseconds since 1970, UTC), of those known now and over, in the
-     * order of time. Where several sources have an hour, the first by name counts.
+     * order of time; of those known by a time, where it is given. Where several sources have an hour, the first by name
+     * counts.
      */
     readonly hourly: (
       asset: string,
-      openTimes: ReadonlyArray<number>
-    ) => Effect.Effect<ReadonlyArray<HourlyCandle>>
+      openTimes: ReadonlyArray<number>,
+      knownBy?: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<KnownCandle>>
     /**
-     * What the candles of `hourly` that open from one time until before another span, reckoned where they are; nothing
-     * while none is known.
+     * The candles known by a time that a UTC day ends with, of one source: the administrators' word where there is any, else
+     * the first by name.
+     */
+    readonly closes: (
+      asset: string,
+      endOfDay: DateTime.Utc,
+      knownBy: DateTime.Utc
+    ) => Effect.Effect<ReadonlyArray<KnownClose>>
+    /**
+     * Asks administrators which close of a day counts, as a case of the quarantine that offers the 1-hour candle's close for
+     * the daily candle. Asked again, it is the same case.
+     */
+    readonly contestClose: (asset: string, closes: ReadonlyArray<KnownClose>) => Effect.Effect<void>
+    /**
+     * What the candles of `hourly` that open from one time until before another span, beside a level, reckoned where they
+     * are; nothing while none is known.
      */
     readonly hourlySpan: (
       asset: string,
-      from: number,
-      until: number
+      hours: { readonly from: number; readonly until: number; readonly level: BigDecimal.BigDecimal }
     ) => Effect.Effect<Option.Option<HourlySpan>>
     /** What waits for an admin's decision, oldest first. */
     readonly quarantine: (page: Page) => Effect.Effect<PageOf<QuarantinedPrice>, InvalidRequest>

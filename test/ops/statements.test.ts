@@ -628,7 +628,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
 /** Of pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
   // Five where somebody has a rank: here nobody has, so the best are looked for among all.
-  "/": 7,
+  "/": 5,
   "/leaderboard": 2,
   "/leaderboard?category=commodities": 2,
   "/challenges": 2,

@@ -2,11 +2,13 @@ import {
   levelsAround,
   candlesOf,
   closeScale,
+  closingCandle,
   countScale,
   dailyCloses,
   day,
   decide,
   hour,
+  ruleVersion,
   wholeHour
 } from "../../src/scoring/priceEvents.ts"
 import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
@@ -30,8 +32,9 @@ const candle = (openTime: number, low: number, high: number, close = low): Candl
 
 const closing = (openTime: number, close: number) => candle(openTime, close, close)
 
-const barrier = (hours: number, level: number): PriceEventQuestion => ({
+const barrier = (hours: number, level: number, version: number = ruleVersion): PriceEventQuestion => ({
   kind: "barrier",
+  ruleVersion: version,
   windowFrom: monday,
   resolveAt: monday + hours * hour,
   level: cents(level)
@@ -50,7 +53,7 @@ describe("a barrier", () => {
     }
   })
 
-  it("is touched by a gap across the level between two candles, upwards and downwards", () => {
+  it("is not touched by a gap between two candles, and was in questions made by the first rules", () => {
     const below = [90, 99] as const
     const above = [101, 110] as const
     for (const [first, second] of [
@@ -58,8 +61,10 @@ describe("a barrier", () => {
       [above, below]
     ] as const) {
       const candles = [candle(monday, first[0], first[1]), candle(monday + hour, second[0], second[1])]
-      const decision = decide(barrier(9, 100), candles)
+      const decision = decide(barrier(9, 100, 1), candles)
       assert.deepStrictEqual([decision?.result, [...(decision?.evidence ?? [])]], ["bullish", candles])
+      assert.isUndefined(decide(barrier(9, 100), candles))
+      assert.strictEqual(resultOf(barrier(2, 100), candles), "bearish")
     }
   })
 
@@ -81,31 +86,34 @@ describe("a barrier", () => {
     assert.strictEqual(BigDecimal.format(nearest), "0.99")
     const above = decide(barrier(2, 70), below)?.observation ?? cents(0)
     assert.strictEqual(BigDecimal.format(above), "0.8")
+    const around = [candle(monday, 80, 90), candle(monday + hour, 104, 120)]
+    const acrossGap = decide(barrier(2, 100), around)?.observation ?? cents(0)
+    assert.strictEqual(BigDecimal.format(acrossGap), "1.04")
   })
 
   const Price = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 40 }))
   const Range = Schema.Struct({ one: Price, other: Price, known: Schema.Boolean })
 
   it.prop(
-    "agrees with a walk along every price, and what is decided early stays so",
-    [Schema.Array(Range).check(Schema.isBetweenLength(1, 12)), Price],
-    ([ranges, level]) => {
+    "agrees with a walk along every price of its candles, and what is decided early stays so",
+    [Schema.Array(Range).check(Schema.isBetweenLength(1, 12)), Price, Schema.Literals([1, 2])],
+    ([ranges, level, version]) => {
       const all = ranges.map(({ one, other }, index) =>
         candle(monday + index * hour, Math.min(one, other), Math.max(one, other))
       )
-      // The prices that were passed: within each candle, and on the way from one to the next.
+      // The prices that were passed: within each candle, and by the first rules on the way from one to the next.
       const passed = new Set<number>()
       for (const [index, { one, other }] of ranges.entries()) {
         const next = ranges[index + 1]
         const low = Math.min(one, other)
         const high = Math.max(one, other)
         for (let price = low; price <= high; price++) passed.add(price)
-        if (next === undefined) continue
+        if (next === undefined || version !== 1) continue
         const [nextLow, nextHigh] = [Math.min(next.one, next.other), Math.max(next.one, next.other)]
         for (let price = high; price <= nextLow; price++) passed.add(price)
         for (let price = nextHigh; price <= low; price++) passed.add(price)
       }
-      const question = barrier(ranges.length, level)
+      const question = barrier(ranges.length, level, version)
       const truth = passed.has(level) ? "bullish" : "bearish"
       assert.strictEqual(resultOf(question, all), truth)
       const known = all.filter((_, index) => ranges[index]?.known)
@@ -141,6 +149,35 @@ describe("a close", () => {
     assert.strictEqual(resultOf(threshold("123.44999999999999999999"), close), "bullish")
     assert.strictEqual(resultOf(threshold("123.45000000000000000001"), close), "bearish")
     assert.isUndefined(decide(threshold("1"), []))
+  })
+})
+
+describe("the candle that closes a day", () => {
+  const known = (interval: "1d" | "1h", close: string, knownAt: number, isUpheld = false) => ({
+    interval,
+    knownAt,
+    isUpheld,
+    openTime: monday,
+    low: decimal(close),
+    high: decimal(close),
+    close: decimal(close)
+  })
+
+  it("is the daily one or the last 1-hour one, whichever was known first", () => {
+    const [daily, hourly] = [known("1d", "100", 7), known("1h", "100.0", 8)]
+    assert.strictEqual(closingCandle([daily]), daily)
+    assert.strictEqual(closingCandle([hourly]), hourly)
+    assert.strictEqual(closingCandle([daily, hourly]), daily)
+    const earlier = known("1h", "100", 6)
+    assert.strictEqual(closingCandle([daily, earlier]), earlier)
+    assert.isUndefined(closingCandle([]))
+  })
+
+  it("is contested while both are known and differ, until an administrator upholds the daily one", () => {
+    const hourly = known("1h", "100.01", 6)
+    assert.strictEqual(closingCandle([known("1d", "100", 7), hourly]), "contested")
+    const upheld = known("1d", "100", 7, true)
+    assert.strictEqual(closingCandle([upheld, hourly]), upheld)
   })
 })
 

@@ -1,9 +1,12 @@
 /** How price events are settled by the candles that are known, and void without them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Health } from "../../src/services/Health.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
@@ -23,6 +26,7 @@ import {
 import { revealAll } from "../support/loggedFixture.ts"
 import { referenceSettlement, day, hour, numbers } from "../support/prices/referenceSettlement.ts"
 import { testServices } from "../support/services.ts"
+import { createdBefore } from "../support/tampering.ts"
 import type { Hour } from "../support/prices/referenceSettlement.ts"
 
 /** Whole prices about 100, from a day before `from` on. Some hours jump, and some, by their index, are missing. */
@@ -74,35 +78,163 @@ const importHours = (from: DateTime.Utc, prices: ReadonlyArray<number>) =>
   )
 
 layer(testServices())("The settlement of a price event", (it) => {
-  it.effect("of a close or a threshold is by the last 1-hour candle of the day, and no other price", () =>
+  it.effect(
+    "of a close or a threshold is by the last 1-hour candle of the day where that is known first",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const midnight = plus(monday, "1 day")
+        const [close, above, below] = [
+          yield* newPriceEvent({ kind: "numeric_close" }),
+          yield* newPriceEvent({ kind: "threshold", level: 120 }),
+          yield* newPriceEvent({ kind: "threshold", level: 120.01 })
+        ]
+        yield* moveTo(plus(midnight, "1 minute"))
+        yield* importHours(plus(midnight, "-2 hours"), [119])
+        // The hour after it, and the day before, are other prices.
+        yield* importHours(midnight, [130])
+        yield* importCandles("ETH", "1d", [[plus(monday, "-1 day"), 130]])
+        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 3, failed: [] })
+        yield* importHours(plus(midnight, "-1 hour"), [120])
+        assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id, below.id])
+        assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
+        assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
+        assert.deepInclude(yield* get(below), { result: "bearish" })
+        const shown = yield* results(above)
+        assert.deepInclude(shown, {
+          level: 120,
+          close_price: 120,
+          open_price: null,
+          dead_zone_pct: null,
+          resolution_source: "admin 1h candle",
+          reference_scale: null
+        })
+        assert.deepStrictEqual((yield* settleDue).resolved, [])
+        // Another close that is known later changes nothing.
+        yield* importCandles("ETH", "1d", [[monday, 130]])
+        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 0 })
+        assert.deepInclude(yield* get(close), { actual_value: 120, awaits_decision: false })
+        yield* audited
+      })
+  )
+
+  it.effect("of a close or a threshold is by the daily candle where that is known first", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = plus(monday, "1 day")
-      const [close, above, below] = [
+      const [close, above] = [
         yield* newPriceEvent({ kind: "numeric_close" }),
-        yield* newPriceEvent({ kind: "threshold", level: 120 }),
-        yield* newPriceEvent({ kind: "threshold", level: 120.01 })
+        yield* newPriceEvent({ kind: "threshold", level: 120 })
       ]
       yield* moveTo(plus(midnight, "1 minute"))
-      yield* importHours(plus(midnight, "-2 hours"), [119])
-      // A daily candle and the hour after it are other prices.
-      yield* importCandles("ETH", "1d", [[monday, 130]])
-      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 3, failed: [] })
-      yield* importHours(plus(midnight, "-1 hour"), [120])
-      assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id, below.id])
-      assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
-      assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
-      assert.deepInclude(yield* get(below), { result: "bearish" })
-      const shown = yield* results(above)
-      assert.deepInclude(shown, {
-        level: 120,
-        close_price: 120,
-        open_price: null,
-        dead_zone_pct: null,
-        resolution_source: "admin 1h candle",
-        reference_scale: null
+      yield* importCandles("ETH", "1d", [[monday, 121]])
+      assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id])
+      assert.deepInclude(yield* get(close), { actual_value: 121 })
+      const { resolution_source, settlement } = yield* results(above)
+      assert.strictEqual(resolution_source, "admin 1d candle")
+      assert.strictEqual(settlement?.source, "admin 1d candle")
+      yield* audited
+    })
+  )
+
+  it.effect(
+    "of a close or a threshold waits for an administrator where the daily and the last 1-hour candle differ",
+    () =>
+      Effect.gen(function* () {
+        const prices = yield* Prices
+        for (const [accept, decided] of [
+          [true, 120],
+          [false, 121]
+        ] as const) {
+          const monday = yield* freshWeek
+          const midnight = plus(monday, "1 day")
+          const close = yield* newPriceEvent({ kind: "numeric_close" })
+          yield* moveTo(plus(midnight, "1 minute"))
+          yield* importHours(plus(midnight, "-1 hour"), [120])
+          yield* importCandles("ETH", "1d", [[monday, 121]])
+          assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1, failed: [] })
+          yield* settleDue
+          assert.deepInclude(yield* get(close), { status: "closed", awaits_decision: true })
+          const ready = yield* Effect.andThen(
+            TestClock.adjust("2 seconds"),
+            Health.use((health) => health.readiness)
+          )
+          assert.include(
+            ready.checks.find(({ name }) => name === "prices")?.reason,
+            "candles of ETH wait for a decision (GET /api/v1/admin/prices/quarantine)"
+          )
+          const { items } = yield* prices.quarantine(firstPage)
+          assert.lengthOf(items, 1)
+          const [asked] = items
+          assert.deepInclude(asked, { interval: "1d", stored_close: 121, offered_close: 120, decision: null })
+          yield* prices.decide(asked?.id ?? "", { accept, reason: "the exchange said so" })
+          assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
+          assert.deepInclude(yield* get(close), { actual_value: decided, awaits_decision: false })
+        }
+        yield* audited
       })
+  )
+
+  it.effect("of a close or a threshold prefers the candle of an administrator to that of a source", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const monday = yield* freshWeek
+      const midnight = plus(monday, "1 day")
+      const close = yield* newPriceEvent({ kind: "numeric_close" })
+      yield* moveTo(plus(midnight, "1 minute"))
+      const at = DateTime.toDateUtc(midnight)
+      for (const [interval, price] of [
+        ["1h", 120],
+        ["1d", 121]
+      ] as const) {
+        yield* sql`
+          insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
+          select 'aaa', 'ETH', ${interval}, ${at}::timestamptz - case ${interval} when '1h' then interval '1 hour' else interval '1 day' end,
+                 ${price}::int, ${price}::int, ${price}::int, ${price}::int, ${at}, ${at}`
+      }
       assert.deepStrictEqual((yield* settleDue).resolved, [])
+      yield* importCandles("ETH", "1d", [[monday, 122]])
+      assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
+      assert.deepInclude(yield* get(close), { actual_value: 122 })
+      yield* audited
+    })
+  )
+
+  it.effect("that was asked before its rules were frozen with it keeps those that its criteria state", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const midnight = plus(monday, "1 day")
+      const [close, barrier] = [
+        yield* newPriceEvent({ kind: "numeric_close" }),
+        yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: midnight })
+      ]
+      for (const { id } of [close, barrier]) yield* createdBefore(id)
+      yield* moveTo(plus(midnight, "1 minute"))
+      yield* importCandles("ETH", "1d", [[monday, 130]])
+      yield* importHours(monday, [100, 110])
+      // By the gap from 100 to 110, and not by a daily candle.
+      assert.deepStrictEqual((yield* settleDue).resolved, [barrier.id])
+      assert.deepInclude(yield* get(barrier), { result: "bullish" })
+      yield* importHours(plus(midnight, "-1 hour"), [120])
+      assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
+      assert.deepInclude(yield* get(close), { actual_value: 120 })
+      yield* audited
+    })
+  )
+
+  it.effect("of a barrier is by candle high and low alone: a gap across the level is no touch", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const end = plus(monday, "2 hours")
+      const [across, touched] = [
+        yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: end }),
+        yield* newPriceEvent({ kind: "barrier", level: 110, resolve_at: end })
+      ]
+      yield* moveTo(plus(end, "1 minute"))
+      yield* importHours(monday, [100, 110])
+      assert.sameMembers([...(yield* settleDue).resolved], [across.id, touched.id])
+      assert.deepInclude(yield* get(across), { result: "bearish" })
+      assert.deepInclude(yield* get(touched), { result: "bullish" })
       yield* audited
     })
   )
@@ -119,7 +251,7 @@ layer(testServices())("The settlement of a price event", (it) => {
           yield* newPriceEvent({ kind: "barrier", level: 200, ...week })
         ]
         yield* moveTo(plus(monday, "2 hours"))
-        yield* importHours(monday, [100, 110])
+        yield* importHours(monday, [100, 105])
         assert.notInclude((yield* settleDue).resolved, touched.id)
         yield* moveTo(deadline)
         const report = yield* settleDue
@@ -415,6 +547,35 @@ layer(testServices())("A price event without its candles", (it) => {
     })
   )
 
+  it.effect("is void also when they come later and no job ran between", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const [close, barrier] = [
+        yield* newPriceEvent({ kind: "numeric_close" }),
+        yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: plus(monday, "2 hours") })
+      ]
+      yield* moveTo(plus(monday, { hours: 96, minutes: 1 }))
+      yield* importHours(plus(monday, "23 hours"), [100])
+      yield* importHours(monday, [105, 105])
+      const report = yield* settleDue
+      assert.deepStrictEqual(report.resolved, [])
+      assert.sameMembers([...report.cancelled], [close.id, barrier.id])
+      for (const each of [close, barrier]) assert.strictEqual((yield* get(each)).status, "void")
+      yield* audited
+    })
+  )
+
+  it.effect("is settled when they were known in time and no job ran before the wait had ended", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const close = yield* newPriceEvent({ kind: "numeric_close" })
+      yield* moveTo(plus(monday, "95 hours"))
+      yield* importHours(plus(monday, "23 hours"), [100])
+      yield* moveTo(plus(monday, "200 hours"))
+      assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
+    })
+  )
+
   it.effect("that come in its last moment is settled", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
@@ -484,7 +645,7 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
         const [first] = made
         if (agent !== undefined && first !== undefined) yield* answer(agent, first)
 
-        yield* moveTo(plus(monday, { days: days + 1 }))
+        // Before they are over, so that each is known in time.
         const known = walk.candles.filter((_, index) => !walk.missing.has(index))
         yield* Prices.use((prices) =>
           prices.import({
@@ -496,6 +657,7 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
             }))
           })
         )
+        yield* moveTo(plus(monday, { days: days + 1 }))
         const report = yield* settleDue
         assert.deepStrictEqual(report.failed, [])
         const hours = new Map(known.map((candle) => [candle.time, candle]))

@@ -229,7 +229,11 @@ export const PriceEvent = Schema.Struct({
     description: "bullish is Yes, bearish is No; null for numeric kinds, which have actual_value"
   }),
   actual_value: Schema.NullOr(Schema.Finite),
-  void_reason: Schema.NullOr(Schema.String)
+  void_reason: Schema.NullOr(Schema.String),
+  awaits_decision: Schema.Boolean.annotate({
+    description:
+      "the daily and the last 1-hour candle of its day differ: an administrator decides which counts"
+  })
 }).annotate({ identifier: "PriceEvent" })
 export type PriceEvent = typeof PriceEvent.Type
 

@@ -42,7 +42,6 @@ export const numbers = (seed: number) => {
 const barrier = (level: number, from: number, end: number, hours: Hours): Settled | undefined => {
   const touched: Settled = { outcome: "bullish", observed: level }
   let isComplete = true
-  let before: Hour | undefined
   let nearest: number | undefined
   for (let time = from; time < end; time += hour) {
     const candle = hours.get(time)
@@ -51,11 +50,8 @@ const barrier = (level: number, from: number, end: number, hours: Hours): Settle
       continue
     }
     if (candle.low <= level && level <= candle.high) return touched
-    if (before !== undefined && before.high < level && candle.low > level) return touched
-    if (before !== undefined && before.low > level && candle.high < level) return touched
     const edge = candle.high < level ? candle.high : candle.low
     if (nearest === undefined || Math.abs(edge - level) < Math.abs(nearest - level)) nearest = edge
-    before = candle
   }
   return isComplete && nearest !== undefined ? { outcome: "bearish", observed: nearest } : undefined
 }

@@ -146,8 +146,8 @@ const settlementJob = Effect.scoped(
 )
 
 /**
- * Asks everything a day before it begins, has one agent answer, moves the clock to when the last question would be
- * void, brings in the candles and lets the jobs run.
+ * Asks everything a day before it begins, has one agent answer, brings in the candles, which nothing sees before their time,
+ * moves the clock to when the last question would be void and lets the jobs run.
  */
 export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>, known: Year) {
   const begin = Math.min(...questions.map((question) => question.begin))
@@ -160,7 +160,6 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
     yield* answer(agent, event)
     events.push(event)
   }
-  yield* moveTo(DateTime.makeUnsafe(end + 3 * day))
   for (const asset of assets) {
     const candles = [...known[asset].values()].map((each) => ({
       ...each,
@@ -168,6 +167,7 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
     }))
     yield* Prices.use((prices) => prices.import({ asset, interval: "1h", candles }))
   }
+  yield* moveTo(DateTime.makeUnsafe(end + 3 * day))
   const run = yield* settlementJob
   const runs = yield* countOf(
     (sql) => sql`select count(*)::int as count from job_runs where job = 'settlement'`

@@ -9,6 +9,7 @@ import {
   dailyCloses,
   day,
   hour,
+  ruleVersion,
   scaleReturns,
   wholeHour
 } from "../../../scoring/priceEvents.ts"
@@ -44,7 +45,12 @@ const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          ${isoTimestamp(sql, "c.window_from")} as window_from, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
          c.reference_scale::float8 as reference_scale, n.bullish + n.bearish + n.forecasts as prediction_count,
          c.resolution_criteria, c.resolution_criteria_zh, s.result, s.actual_value::float8 as actual_value,
-         c.cancel_reason as void_reason
+         c.cancel_reason as void_reason,
+         c.resolved_at is null and c.cancelled_at is null and c.kind in ('numeric_close', 'threshold')
+           and c.rule_version >= 2 and exists (
+             select 1 from price_quarantine q
+              where q.asset = c.target and q.interval = '1d' and q.time = c.resolve_at - interval '1 day'
+                and q.decision is null) as awaits_decision
     from challenges c
     ${countsOfChallenge(sql)}
     left join lateral (
@@ -204,7 +210,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
       bin_edges: null,
       reward_pool: null,
       pool_owner_rule: null,
-      rule_version: null
+      rule_version: ruleVersion
     })
     return yield* Effect.orDie(get(id))
   })

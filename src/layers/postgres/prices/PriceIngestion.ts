@@ -1,5 +1,6 @@
 import { DateTime, Duration, Effect, Layer, Metric, Option, Schema, Array as Arr } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { PriceIngestion } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
@@ -356,18 +357,31 @@ export const LatePrices = Schema.Struct({
   contested: Schema.NullOr(Schema.Array(Schema.String))
 })
 
-/** Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision. */
+/**
+ * Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision, also by an
+ * import that a price event is to be settled by.
+ */
 export const latePrices = (
   sql: SqlClient.SqlClient,
   source: Settings["Service"]["priceSource"],
   now: DateTime.Utc
 ) => {
   const assets = (states: ReadonlyArray<string>) => sql`
-    (select array_agg(distinct asset order by asset) from expected_candles
-      where ${source}::text <> 'none' and state in ${sql.in(states)} and overdue_at <= ${timestamp(now)}
-        and ends_at > ${timestamp(DateTime.subtractDuration(now, recent))}
-        and state in ('awaited', 'read', 'contested'))`
-  return sql`${assets(["awaited", "read"])} as late, ${assets(["contested"])} as contested`
+    select asset from expected_candles
+     where ${source}::text <> 'none' and state in ${sql.in(states)} and overdue_at <= ${timestamp(now)}
+       and ends_at > ${timestamp(DateTime.subtractDuration(now, recent))}
+       and state in ('awaited', 'read', 'contested')`
+  const closes = sql`
+    select q.asset
+      from price_quarantine q
+      join challenges c on c.target = q.asset and c.resolve_at = q.time + interval '1 day'
+     where q.decision is null and q.interval = '1d' and c.type = 'price_event' and c.resolved_at is null
+       and c.cancelled_at is null and c.kind in ('numeric_close', 'threshold') and c.deadline <= ${timestamp(now)}`
+  const listed = (rows: Statement.Fragment) =>
+    sql`(select array_agg(distinct asset order by asset) from (${rows}) each)`
+  return sql`
+    ${listed(assets(["awaited", "read"]))} as late,
+    ${listed(sql`${assets(["contested"])} union all ${closes}`)} as contested`
 }
 
 export const whyPricesAreLate = ({ contested, late }: typeof LatePrices.Type): string | null => {

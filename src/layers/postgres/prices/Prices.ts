@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   const observed = findOption(PriceRow)
   const quarantined = findAll(QuarantinedPrice)
   const counted = findAll(Count)
-  const { hourly, hourlySpan } = yield* makeHourly
+  const candles = yield* makeCandles
 
   const quarantineColumns = sql`
     q.id::text, q.source, q.asset, q.interval, ${isoTimestamp(sql, "q.time")} as time,
@@ -246,13 +246,14 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return Prices.of({ import: importPrices, latest, firstBetween, hourly, hourlySpan, quarantine, decide })
+  return Prices.of({ import: importPrices, latest, firstBetween, quarantine, decide, ...candles })
 })
 
 export const layer = Layer.effect(Prices, make)
 
-const Row = Schema.Struct({
+const CandleRow = Schema.Struct({
   time: Schema.DateTimeUtcFromDate,
+  observed_at: Schema.DateTimeUtcFromDate,
   high: Schema.BigDecimalFromString,
   low: Schema.BigDecimalFromString,
   close: Schema.BigDecimalFromString,
@@ -261,63 +262,139 @@ const Row = Schema.Struct({
   payload_hash: Schema.NullOr(Schema.Uint8Array)
 })
 
+const CloseRow = Schema.Struct({
+  ...CandleRow.fields,
+  interval: Schema.Literals(["1d", "1h"]),
+  is_upheld: Schema.Boolean
+})
+
 const Span = Schema.Struct({
   count: Schema.Int,
   low: Schema.NullOr(Schema.BigDecimalFromString),
   high: Schema.NullOr(Schema.BigDecimalFromString),
+  touched: Schema.Boolean,
   until: Schema.NullOr(Schema.DateTimeUtcFromDate)
 })
 
-/** The 1-hour candles that price events are decided by. */
-const makeHourly = Effect.gen(function* () {
+const knownCandle = ({ fetched_at, observed_at, payload_hash, time, ...row }: typeof CandleRow.Type) => ({
+  ...row,
+  openTime: DateTime.toEpochMillis(time),
+  endTime: DateTime.toEpochMillis(observed_at),
+  fetchedAt: fetched_at,
+  payloadHash: payload_hash
+})
+
+/** The candles that price events are decided by. */
+const makeCandles = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const candles = findAll(Row)
+  const random = yield* SecureRandom.SecureRandom
+  const candles = findAll(CandleRow)
+  const closeRows = findAll(CloseRow)
   const span = findOne(Span)
 
-  const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(function* (asset, openTimes) {
-    const now = yield* DateTime.now
-    // The newest revision of each source: an accepted correction is a later revision.
-    const rows = yield* candles(sql`
-      select p.time, p.high::text, p.low::text, p.close::text, p.fetched_at, p.payload_hash,
-             p.source || ' 1h candle' as source
-        from unnest(${arrayParam(
-          "timestamptz",
-          openTimes.map((time) => timestamp(DateTime.makeUnsafe(time)))
-        )}) as wanted (time)
-       cross join lateral (
-         select * from price_points
-          where asset = ${asset} and interval = '1h' and observed_at = wanted.time + interval '1 hour'
-            and observed_at <= ${timestamp(now)}
-          order by source, revision desc
-          limit 1) p
-       order by p.time`)
-    return rows.map(({ fetched_at, payload_hash, time, ...row }) => ({
-      ...row,
-      openTime: DateTime.toEpochMillis(time),
-      fetchedAt: fetched_at,
-      payloadHash: payload_hash
-    }))
-  })
+  const candleColumns = sql.literal(`
+    p.time, p.observed_at, p.high::text, p.low::text, p.close::text, p.fetched_at, p.payload_hash,
+    p.source || ' ' || p.interval || ' candle' as source`)
 
-  const hourlySpan: Prices["Service"]["hourlySpan"] = Effect.fn("Prices.hourlySpan")(
-    function* (asset, from, until) {
-      const last = DateTime.min(DateTime.makeUnsafe(until), yield* DateTime.now)
-      const { count, ...known } = yield* span(sql`
-        select count(*)::int as count, min(low)::text as low, max(high)::text as high, max(observed_at) as until
+  const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(
+    function* (asset, openTimes, knownBy) {
+      const now = yield* DateTime.now
+      // The newest revision of each source: an accepted correction is a later revision.
+      const rows = yield* candles(sql`
+        select ${candleColumns}
+          from unnest(${arrayParam(
+            "timestamptz",
+            openTimes.map((time) => timestamp(DateTime.makeUnsafe(time)))
+          )}) as wanted (time)
+         cross join lateral (
+           select * from price_points
+            where asset = ${asset} and interval = '1h' and observed_at = wanted.time + interval '1 hour'
+              and observed_at <= ${timestamp(now)}
+              ${knownBy === undefined ? sql`` : sql`and fetched_at <= ${timestamp(knownBy)}`}
+            order by source, revision desc
+            limit 1) p
+         order by p.time`)
+      return rows.map(knownCandle)
+    }
+  )
+
+  const closes: Prices["Service"]["closes"] = Effect.fn("Prices.closes")(
+    function* (asset, endOfDay, knownBy) {
+      const now = yield* DateTime.now
+      const rows = yield* closeRows(sql`
+        with point as (
+          select distinct on (source, interval) *
+            from price_points
+           where asset = ${asset} and interval in ('1d', '1h') and observed_at = ${timestamp(endOfDay)}
+             and observed_at <= ${timestamp(now)} and fetched_at <= ${timestamp(knownBy)}
+           order by source, interval, revision desc
+        )
+        select ${candleColumns}, p.interval,
+               exists (
+                 select 1 from price_quarantine q join point h on h.source = p.source and h.interval = '1h'
+                  where q.source = p.source and q.asset = p.asset and q.interval = p.interval and q.time = p.time
+                    and q.close = h.close and q.decision = 'rejected' and q.decided_at <= ${timestamp(knownBy)}) as is_upheld
+          from point p
+         where p.source = (select source from point order by source <> ${source}, source limit 1)
+         order by p.interval`)
+      return rows.map(({ interval, is_upheld, ...row }) => ({
+        ...knownCandle(row),
+        interval,
+        isUpheld: is_upheld
+      }))
+    }
+  )
+
+  const contestClose: Prices["Service"]["contestClose"] = Effect.fn("Prices.contestClose")(
+    function* (asset, contested) {
+      const now = yield* DateTime.now
+      const id = yield* random.uuidV7()
+      const daily = contested.find(({ interval }) => interval === "1d")
+      const last = contested.find(({ interval }) => interval === "1h")
+      if (daily === undefined || last === undefined) return
+      const made = yield* sql`
+        insert into price_quarantine
+          (id, source, asset, interval, time, open, high, low, close, received_at, payload_hash)
+        select ${id}::uuid, p.source, p.asset, p.interval, p.time, p.open, p.high, p.low,
+               ${BigDecimal.format(last.close)}::numeric, ${timestamp(now)}, ${last.payloadHash}::bytea
+          from price_points p
+         where p.asset = ${asset} and p.interval = '1d' and p.observed_at = ${timestamp(DateTime.makeUnsafe(daily.endTime))}
+           and p.source || ' 1d candle' = ${daily.source}
+         order by p.revision desc
+         limit 1
+        on conflict do nothing
+        returning 1`.pipe(orDie)
+      if (made.length > 0) {
+        yield* Effect.logWarning(
+          "the candles that close a day differ; they settle nothing until decided"
+        ).pipe(Effect.annotateLogs({ asset, daily: daily.source, hourly: last.source }))
+      }
+    }
+  )
+
+  const hourlySpan: Prices["Service"]["hourlySpan"] = Effect.fn("Prices.hourlySpan")(function* (
+    asset,
+    { from, level, until }
+  ) {
+    const last = DateTime.min(DateTime.makeUnsafe(until), yield* DateTime.now)
+    const { count, touched, ...known } = yield* span(sql`
+        select count(*)::int as count, min(low)::text as low, max(high)::text as high,
+               coalesce(bool_or(${BigDecimal.format(level)}::numeric between low and high), false) as touched,
+               max(observed_at) as until
           from (
             select distinct on (observed_at) observed_at, low, high
               from price_points
              where asset = ${asset} and interval = '1h' and observed_at > ${timestamp(DateTime.makeUnsafe(from))}
                and observed_at <= ${timestamp(last)}
              order by observed_at, source, revision desc) as candle`)
-      if (known.low === null || known.high === null || known.until === null) return Option.none()
-      return Option.some({
-        low: known.low,
-        high: known.high,
-        count,
-        until: DateTime.toEpochMillis(known.until)
-      })
-    }
-  )
-  return { hourly, hourlySpan }
+    if (known.low === null || known.high === null || known.until === null) return Option.none()
+    return Option.some({
+      low: known.low,
+      high: known.high,
+      touched,
+      count,
+      until: DateTime.toEpochMillis(known.until)
+    })
+  })
+  return { hourly, hourlySpan, closes, contestClose }
 })

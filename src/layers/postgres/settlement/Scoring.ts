@@ -1,4 +1,4 @@
-import { Array as Arr, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { NotFound } from "../../../services/domain/errors.ts"
@@ -9,7 +9,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Timestamp } from "../../../services/domain/text.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
-import { findAll, findOption, isoTimestamp, rowsOf } from "../sql.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { differences } from "./statsCheck.ts"
 import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
 import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./calibration.ts"
@@ -25,12 +25,11 @@ const LeaderboardRow = Schema.Struct({
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
   established: Schema.Boolean,
+  rank: Schema.NullOr(Schema.Int),
   sort_score: Schema.Finite,
   board_agents: Schema.Int,
   board_updated_at: Timestamp
 })
-
-const BetterRow = Schema.Struct({ better: Schema.Int })
 
 /** Where a page of the leaderboard ended: its whole sort key. */
 const LeaderboardPlace = Schema.Struct({
@@ -53,7 +52,6 @@ const make = Effect.gen(function* () {
   const leaderboardPages = cursors.list("leaderboard", LeaderboardPlace)
   const settings = yield* Settings
   const leaderboardRows = findAll(LeaderboardRow)
-  const betterRows = findAll(BetterRow)
   const boardRow = findOption(Board)
   const named = findOption(Named)
   const boardStats = findAll(BoardStatsRow)
@@ -61,40 +59,6 @@ const make = Effect.gen(function* () {
   const calibrationRow = findOption(CalibrationStats)
   const { settleDue } = yield* makeSettleDue
   const ends = yield* makeManualSettlement
-
-  /**
-   * The ranks of these rows by agent: those of claimed agents, of which ties in average and count share one. Between one row
-   * and the next better one each agent is counted once, so a page costs what stands above its last row.
-   */
-  const ranksOf = Effect.fnUntraced(function* (
-    board: string,
-    rows: ReadonlyArray<typeof LeaderboardRow.Type>
-  ) {
-    const claimed = rows
-      .filter((row) => row.verified)
-      .toSorted((one, other) => other.sort_score - one.sort_score || other.scored - one.scored)
-    if (claimed.length === 0) return new Map<AgentId, number>()
-    const counts = yield* betterRows(sql`
-      select n.better
-        from (
-          select position, score::float8 as score, scored, lag(score::float8, 1, 'Infinity') over w as above,
-                 lag(scored, 1, 0) over w as above_scored
-            from ${rowsOf(sql, "r", claimed, {
-              score: ["numeric", (row) => String(row.sort_score)],
-              scored: ["int4", (row) => row.scored]
-            })}
-          window w as (order by position)) r
-       cross join lateral (
-         select count(*)::int as better from agent_stats f
-          where f.board = ${board} and f.verified and f.avg_score >= r.score and f.avg_score <= r.above
-            and (f.avg_score, f.scored) > (r.score, r.scored)
-            and (f.avg_score, f.scored) <= (r.above, r.above_scored)) n
-       order by r.position`)
-    let rank = 1
-    return new Map(
-      Arr.zip(claimed, counts).map(([row, { better }]) => [row.agent_id, (rank += better)] as const)
-    )
-  })
 
   /** Rows of a board in the order of the average, those after a place in it. */
   const byAverage = (options: {
@@ -132,12 +96,25 @@ const make = Effect.gen(function* () {
         ? part(sql`not ${isEstablished}`, after)
         : sql`(${part(isEstablished, after)}) union all (${part(sql`not ${isEstablished}`, undefined)})`
     const ordered = order === undefined ? part(sql`true`, after) : establishedFirst
+    // Claimed agents have a rank; ties in average and count share it. Between one row and the next better one each agent is
+    // counted once, so a page costs what stands above its last row, whatever the order of its rows.
     const rows = yield* leaderboardRows(sql`
       select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
              ${isEstablished} as established,
+             case when f.verified then 1 + sum(n.better) over (
+               partition by f.verified order by f.avg_score desc, f.scored desc) end::int as rank,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
-        from (${ordered}) f
+        from (
+          select p.*, lag(avg_score, 1, 'Infinity') over better as better_score, lag(scored, 1, 0) over better as better_scored
+            from (${ordered}) p
+          window better as (partition by verified order by avg_score desc, scored desc, agent_id)) f
+       cross join lateral (
+         select count(*) as better from agent_stats o
+          where f.verified and o.board = ${board} and o.verified
+            and o.avg_score >= f.avg_score and o.avg_score <= f.better_score
+            and (o.avg_score, o.scored) > (f.avg_score, f.scored)
+            and (o.avg_score, o.scored) <= (f.better_score, f.better_scored)) n
        cross join lateral (
          select name, model_provider, model_name from agents where id = f.agent_id limit 1) a
        order by ${order === undefined ? sql`` : sql`${isEstablished} desc,`} f.avg_score desc, f.scored desc, f.agent_id
@@ -153,10 +130,9 @@ const make = Effect.gen(function* () {
         ? yield* boardRow(sql`
               select agents::int as agents, ${isoTimestamp(sql, "updated_at")} as updated_at from boards where board = ${board}`)
         : Option.some({ agents: top.board_agents, updated_at: top.board_updated_at })
-    const ranks = yield* ranksOf(board, items)
     return {
       items: items.map((row) => ({
-        rank: ranks.get(row.agent_id) ?? null,
+        rank: row.rank,
         established: row.established,
         agent_id: row.agent_id,
         agent_name: row.agent_name,

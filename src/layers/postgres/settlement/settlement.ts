@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { ChallengeId } from "../../../services/domain/ids.ts"
 import { Prices } from "../../../services/Prices.ts"
-import type { ObservedPrice, HourlyCandle, HourlySpan } from "../../../services/Prices.ts"
+import type { ObservedPrice, KnownCandle, HourlySpan } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
@@ -17,7 +17,7 @@ import { execute, findAll, findOption, timestamp } from "../sql.ts"
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { addScores } from "./agentStats.ts"
 import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
-import { candlesOf, decide, hour } from "../../../scoring/priceEvents.ts"
+import { candlesOf, closingCandle, decide, hour } from "../../../scoring/priceEvents.ts"
 import type { Decision, PriceEventQuestion } from "../../../scoring/priceEvents.ts"
 import { PriceEventKind } from "../../../services/domain/Challenge.ts"
 import { payloadHashOf } from "../../crypto/payloadHash.ts"
@@ -196,6 +196,7 @@ const DuePriceEvent = Schema.Struct({
   category: Schema.String,
   level: Schema.NullOr(Schema.BigDecimalFromString),
   window_from: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  rule_version: Schema.Int,
   reference_scale: Schema.NullOr(Schema.String),
   decimal_step: Schema.NullOr(Schema.String),
   resolve_at: Schema.DateTimeUtcFromDate,
@@ -204,18 +205,25 @@ const DuePriceEvent = Schema.Struct({
 type DuePriceEvent = typeof DuePriceEvent.Type
 
 /** The constraints of the table allow no other row. */
-const questionOf = ({ id, kind, level, resolve_at, window_from }: DuePriceEvent): PriceEventQuestion => {
+const questionOf = ({
+  id,
+  kind,
+  level,
+  resolve_at,
+  rule_version: ruleVersion,
+  window_from
+}: DuePriceEvent): PriceEventQuestion => {
   const resolveAt = DateTime.toEpochMillis(resolve_at)
   if (kind === "numeric_close" || kind === "count_days") return { kind, resolveAt }
   if (kind === "threshold" && level !== null) return { kind, resolveAt, level }
   if (kind === "barrier" && level !== null && window_from !== null) {
-    return { kind, resolveAt, level, windowFrom: DateTime.toEpochMillis(window_from) }
+    return { kind, ruleVersion, resolveAt, level, windowFrom: DateTime.toEpochMillis(window_from) }
   }
   throw new Error(`the terms of question ${id} are not those of a ${kind}`)
 }
 
 /** The hash over the answers that the candles were read from, each once, in order; null if a candle was imported. */
-const payloadHashOfAll = (evidence: ReadonlyArray<HourlyCandle>): Uint8Array | null => {
+const payloadHashOfAll = (evidence: ReadonlyArray<KnownCandle>): Uint8Array | null => {
   const answers = new Map<string, Uint8Array>()
   for (const { payloadHash } of evidence) {
     if (payloadHash === null) return null
@@ -225,11 +233,11 @@ const payloadHashOfAll = (evidence: ReadonlyArray<HourlyCandle>): Uint8Array | n
 }
 
 /** The sources of the evidence, and when the last of it was observed and fetched. */
-const provenance = ({ evidence }: Decision<HourlyCandle>) => {
+const provenance = ({ evidence }: Decision<KnownCandle>) => {
   const [first] = evidence
   return {
     source: [...new Set(evidence.map(({ source }) => source))].join(", "),
-    observedAt: DateTime.makeUnsafe((evidence.at(-1) ?? first).openTime + hour),
+    observedAt: DateTime.makeUnsafe((evidence.at(-1) ?? first).endTime),
     fetchedAt: evidence.reduce((latest, { fetchedAt }) => DateTime.max(latest, fetchedAt), first.fetchedAt),
     payloadHash: payloadHashOfAll(evidence)
   }
@@ -250,7 +258,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
   const page = (now: DateTime.Utc, after: DuePriceEvent | undefined, limit: number) =>
     dueRows(sql`
       select c.id::text, c.kind, c.target, t.category, c.level::text, c.window_from, c.reference_scale::text,
-             c.decimal_step::text, c.resolve_at, c.cancel_at
+             coalesce(c.rule_version, 1)::int as rule_version, c.decimal_step::text, c.resolve_at, c.cancel_at
         from challenges c join targets t on t.key = c.target
        where c.type = 'price_event' and c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${timestamp(now)}
          and (c.resolve_at <= ${timestamp(now)} or c.kind = 'barrier')
@@ -261,7 +269,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
   /** The settlement with its scores, in the form that the kind has. */
   const score = Effect.fnUntraced(function* (
     { decimal_step, id, level, reference_scale }: DuePriceEvent,
-    decision: Decision<HourlyCandle>,
+    decision: Decision<KnownCandle>,
     now: DateTime.Utc
   ) {
     const { fetchedAt, observedAt, payloadHash, source } = provenance(decision)
@@ -289,7 +297,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
 
   const settle = Effect.fn("Scoring.settlePriceEvent")(function* (
     due: DuePriceEvent,
-    decision: Decision<HourlyCandle>
+    decision: Decision<KnownCandle>
   ) {
     const now = yield* DateTime.now
     yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
@@ -314,6 +322,24 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     return yield* inSettlement(settled)
   })
 
+  /** The candles that count, of those that were known in time: what comes after the wait has ended settles nothing. */
+  const knownCandles = Effect.fnUntraced(function* (
+    due: DuePriceEvent,
+    question: PriceEventQuestion,
+    now: DateTime.Utc
+  ): Effect.fn.Return<ReadonlyArray<KnownCandle>> {
+    if (due.rule_version === 1 || (due.kind !== "numeric_close" && due.kind !== "threshold")) {
+      const passed = candlesOf(question).filter((openTime) => openTime < DateTime.toEpochMillis(now))
+      return yield* prices.hourly(due.target, passed, due.cancel_at)
+    }
+    const closes = yield* prices.closes(due.target, due.resolve_at, due.cancel_at)
+    const counts = closingCandle(
+      closes.map((close) => ({ ...close, knownAt: DateTime.toEpochMillis(close.fetchedAt) }))
+    )
+    if (counts === "contested") yield* prices.contestClose(due.target, closes)
+    return counts === undefined || counts === "contested" ? [] : [counts]
+  })
+
   /** Settles the question if the known candles decide it, or voids it if it has waited for them too long. */
   const decideDue = Effect.fnUntraced(function* (
     due: DuePriceEvent,
@@ -326,8 +352,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     if (question.kind === "barrier" && !isOver) {
       if (!(yield* barrierScan.mayBeDecided(due.id, due.target, question, now))) return undecided
     }
-    const passed = candlesOf(question).filter((openTime) => openTime < DateTime.toEpochMillis(now))
-    const decision = decide(question, yield* prices.hourly(due.target, passed))
+    const decision = decide(question, yield* knownCandles(due, question, now))
     if (decision !== undefined) return yield* settle(due, decision)
     if (!isOver) return undecided
     return (yield* voidWithoutCandles(due)) ? "cancelled" : "done"
@@ -374,7 +399,7 @@ const makeBarrierScan = Effect.gen(function* () {
   const mayBeDecided = Effect.fnUntraced(function* (
     id: ChallengeId,
     asset: string,
-    { level, resolveAt, windowFrom }: Barrier,
+    { level, resolveAt, ruleVersion, windowFrom }: Barrier,
     now: DateTime.Utc
   ) {
     const remembered = scans.get(id)
@@ -383,7 +408,7 @@ const makeBarrierScan = Effect.gen(function* () {
     const before: ScanProgress = isFresh
       ? remembered
       : { begunAt: now, until: windowFrom, span: Option.none() }
-    const known = yield* prices.hourlySpan(asset, before.until, resolveAt)
+    const known = yield* prices.hourlySpan(asset, { from: before.until, until: resolveAt, level })
     const span = joined(before.span, known)
     const isGapless = ({ count, until }: HourlySpan) => count === (until - before.until) / hour
     const progress = Option.match(Option.filter(known, isGapless), {
@@ -391,9 +416,10 @@ const makeBarrierScan = Effect.gen(function* () {
       onSome: ({ until }): ScanProgress => ({ ...before, until, span })
     })
     scans.set(id, progress)
-    const isTouched = Option.exists(span, ({ high, low }) =>
-      BigDecimal.between(level, { minimum: low, maximum: high })
-    )
+    const isTouched =
+      ruleVersion === 1
+        ? Option.exists(span, ({ high, low }) => BigDecimal.between(level, { minimum: low, maximum: high }))
+        : Option.exists(known, ({ touched }) => touched)
     return isTouched || progress.until === resolveAt
   })
 

@@ -63,7 +63,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "price_event",
       challenge.id,
-      `The candles that decide it were not all known by ${DateTime.formatIso(challenge.cancel_at)}.`
+      `The candles that decide it were not all known and undisputed by ${DateTime.formatIso(challenge.cancel_at)}.`
     )
 
   return { voidChallenge, voidWithoutValue, voidWithoutCandles }

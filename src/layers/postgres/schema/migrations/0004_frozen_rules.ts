@@ -13,4 +13,6 @@ export const frozenRules = Effect.gen(function* () {
       add column rule_version smallint constraint challenges_rule_version check (rule_version >= 2),
       add constraint challenges_rules_of_type check (
         (pool_owner_rule is null or type = 'macro') and (rule_version is null or type = 'price_event'))`
+  yield* sql`
+    create index price_quarantine_undecided on price_quarantine (asset, interval, time) where decision is null`
 })
