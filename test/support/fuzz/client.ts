@@ -2,6 +2,7 @@
 import { Agent, request as send } from "node:http"
 import { Data, Effect } from "effect"
 import { HttpServer } from "effect/http"
+import { withoutCoding } from "../codings.ts"
 
 export type Header = readonly [name: string, value: string]
 
@@ -69,7 +70,9 @@ export const makeClient = Effect.gen(function* () {
             Effect.succeed({
               status: response.statusCode ?? 0,
               headers: Object.fromEntries(received),
-              text: Buffer.concat(chunks).toString("utf8"),
+              text: withoutCoding(Buffer.concat(chunks), response.headers["content-encoding"]).toString(
+                "utf8"
+              ),
               milliseconds: performance.now() - started
             })
           )
