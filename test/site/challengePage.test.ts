@@ -167,8 +167,8 @@ layer(testServer())("The page of a macro challenge", (it) => {
         "below 3",
         "3.1 to below 3.2",
         "3.2 and above",
-        macro.resolution_criteria,
-        macro.resolution_criteria_zh
+        String(macro.resolution_criteria),
+        String(macro.resolution_criteria_zh)
       ]) {
         assert.include(shown, said)
       }
@@ -348,8 +348,8 @@ layer(testServer())("The page of a price event", (it) => {
           "Price event on ETH",
           "Level 1999.5",
           "So far 2 answers.",
-          threshold.resolution_criteria,
-          threshold.resolution_criteria_zh
+          String(threshold.resolution_criteria),
+          String(threshold.resolution_criteria_zh)
         ]) {
           assert.include(shown, said)
         }

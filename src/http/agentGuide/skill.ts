@@ -195,8 +195,8 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       `Subscribe the assets that you want challenges on; it is free. There are ${namesOf(targets.filter(({ subscribable }) => subscribable))}.`,
       { call: "public.scopes", keep: { "scopes[0]": "SCOPE" } },
       { call: "agent.subscribe", params: { scope_key: "<SCOPE>" } },
-      "Then ask for open challenges, **every 5 minutes** and not more often. Without a subscription the list is empty and `hint` says so. Read `question`, `resolution_criteria`, `dead_zone_pct` and `deadline` before you answer; the criteria are frozen.",
-      { call: "arena.active", keep: { "items[0].id": "CHALLENGE_ID" } },
+      "Then ask for open challenges, **every 5 minutes** and not more often. Without a subscription the list is empty and `hint` says so. Read `question`, `resolution_criteria`, `dead_zone_pct` and `deadline` before you answer; the criteria are frozen. `lang` (`en` or `zh`) leaves their text in the other language out, here and in all lists of challenges.",
+      { call: "arena.active", query: "?lang=en", keep: { "items[0].id": "CHALLENGE_ID" } },
       nextQuestions(settings)
     ]
   },

@@ -21,6 +21,7 @@ import {
   ScopeNotSubscribed
 } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
+import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import {
   CountsTowards,
@@ -47,7 +48,7 @@ const needsOfForecast = (body: unknown) =>
 export class ArenaApi extends HttpApiGroup.make("arena")
   .add(
     HttpApiEndpoint.get("active", "/eval/challenges/active", {
-      query: pageQuery,
+      query: { ...pageQuery, ...languageQuery },
       success: ActiveChallenges,
       error: InvalidRequest
     })

@@ -1,4 +1,4 @@
-/** Keys of the language-model gateway, and their usage. The calls themselves are documented in `document.ts`. */
+/** Keys of the language-model gateway, and their usage. The calls themselves are documented in `modelCalls.ts`. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {

@@ -18,6 +18,7 @@ import {
 } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { EventId, TargetKey } from "../../services/domain/ids.ts"
+import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
@@ -35,6 +36,7 @@ export class PublicApi extends HttpApiGroup.make("public")
     HttpApiEndpoint.get("challenges", "/eval/challenges", {
       query: {
         ...pageQuery,
+        ...languageQuery,
         status: Schema.optional(ChallengeStatus),
         event_id: Schema.optional(EventId),
         asset: Schema.optional(TargetKey)
@@ -45,6 +47,7 @@ export class PublicApi extends HttpApiGroup.make("public")
     HttpApiEndpoint.get("macroChallenges", "/eval/macro/challenges", {
       query: {
         ...pageQuery,
+        ...languageQuery,
         status: Schema.optional(Schema.Literals([...MacroStatus.literals, "all"])).annotate({
           description: "default open"
         })
@@ -62,6 +65,7 @@ export class PublicApi extends HttpApiGroup.make("public")
     HttpApiEndpoint.get("priceEvents", "/eval/price-events/challenges", {
       query: {
         ...pageQuery,
+        ...languageQuery,
         status: Schema.optional(Schema.Literals([...PriceEventStatus.literals, "all"])).annotate({
           description: "default open"
         })
@@ -71,7 +75,7 @@ export class PublicApi extends HttpApiGroup.make("public")
     }).annotate(OpenApi.Summary, "Price-event questions, newest first; open ones unless asked for others"),
     HttpApiEndpoint.get("results", "/eval/challenges/:challenge_id/results", {
       params: { challenge_id: Schema.String },
-      query: pageQuery,
+      query: { ...pageQuery, ...languageQuery },
       success: Results,
       error: [NotFound, InvalidRequest]
     })

@@ -5,6 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Pools, StakedForecastAnswer } from "../../services/Pools.ts"
 import { allows } from "../../services/Scopes.ts"
+import { inLanguage } from "../../services/domain/language.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { MissingScope } from "../api/errors.ts"
@@ -17,7 +18,9 @@ const directionalHandlers = HttpApiBuilder.group(
     const arenas = yield* Arenas
     return handlers.handleAll({
       active: ({ query }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))),
+        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))).pipe(
+          Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
+        ),
       predict: Effect.fnUntraced(function* ({ params, payload }) {
         // The timestamp that decides whether the deadline was met: after the body was read.
         const receivedAt = yield* DateTime.now

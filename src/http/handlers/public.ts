@@ -7,6 +7,7 @@ import { Pools } from "../../services/Pools.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import type { Target } from "../../services/Targets.ts"
+import { inLanguage } from "../../services/domain/language.ts"
 import { longPageOf, pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 
@@ -33,13 +34,21 @@ export const layer = HttpApiBuilder.group(
       challenges: ({ query }) =>
         arenas.directional
           .list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query))
-          .pipe(Effect.tap(known(query.asset, "asset"))),
+          .pipe(
+            Effect.tap(known(query.asset, "asset")),
+            Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
+          ),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
-        macro.list(status === "all" ? undefined : status, pageOf(query)),
+        macro
+          .list(status === "all" ? undefined : status, pageOf(query))
+          .pipe(Effect.map((page) => ({ ...page, challenges: page.challenges.map(inLanguage(query.lang)) }))),
       odds: ({ params }) => pools.odds(params.challenge_id),
       priceEvents: ({ query: { status = "open", ...query } }) =>
-        priceEvents.list(status === "all" ? undefined : status, pageOf(query)),
-      results: ({ params, query }) => arenas.results(params.challenge_id, longPageOf(query)),
+        priceEvents
+          .list(status === "all" ? undefined : status, pageOf(query))
+          .pipe(Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))),
+      results: ({ params, query }) =>
+        Effect.map(arenas.results(params.challenge_id, longPageOf(query)), inLanguage(query.lang)),
       leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),
       calibration: () => scoring.calibration,

@@ -119,8 +119,8 @@ export const MacroChallenge = Schema.Struct({
   reward_pool: Schema.Finite.annotate({ description: "credits" }),
   pool_owner_rule: PoolOwnerRule,
   prediction_count: Schema.Int,
-  resolution_criteria: Schema.String,
-  resolution_criteria_zh: Schema.String,
+  resolution_criteria: Schema.NullOr(Schema.String),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
   actual_value: Schema.NullOr(Schema.Finite),
   void_reason: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "MacroChallenge" })
@@ -223,8 +223,8 @@ export const PriceEvent = Schema.Struct({
     description: "of numeric_close and count_days, frozen at creation"
   }),
   prediction_count: Schema.Int,
-  resolution_criteria: Schema.String,
-  resolution_criteria_zh: Schema.String,
+  resolution_criteria: Schema.NullOr(Schema.String),
+  resolution_criteria_zh: Schema.NullOr(Schema.String),
   result: Schema.NullOr(YesOrNo).annotate({
     description: "bullish is Yes, bearish is No; null for numeric kinds, which have actual_value"
   }),
