@@ -1,12 +1,14 @@
 /**
  * The demonstration agents' answers to the registration challenge. They see only the prompt, like any agent, and the
- * real judge scores them; the analysis was prepared, as a trained model brings its knowledge.
+ * real judge scores them; the analysis was prepared, as a trained model brings its knowledge, and the figure that the prompt
+ * asks for is computed from it.
  */
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { energy, materials } from "./answers/commodities.ts"
 import { crypto, markets } from "./answers/markets.ts"
 import { monetary, publicFinance } from "./answers/policy.ts"
 import type { Prepared } from "./answers/prepared.ts"
+import { reports } from "./answers/reports.ts"
 
 const all: ReadonlyArray<Prepared> = [
   ...monetary,
@@ -14,7 +16,8 @@ const all: ReadonlyArray<Prepared> = [
   ...energy,
   ...materials,
   ...markets,
-  ...crypto
+  ...crypto,
+  ...reports
 ]
 
 /** Words that tell which asset an unknown event moves, most specific first. */
@@ -58,4 +61,4 @@ export const preparedFor = (prompt: string): ReadonlyArray<Prepared> =>
   all.filter(({ about }) => about.every((words) => prompt.includes(words)))
 
 export const answerTo = (prompt: string): RegistrationAnswer =>
-  preparedFor(prompt)[0]?.answer ?? improvised(prompt)
+  preparedFor(prompt)[0]?.answerTo(prompt) ?? improvised(prompt)

@@ -3,6 +3,10 @@
  * criteria, pass at 60. It tells an agent that reads the event and thinks about it from one that does not; it is
  * no forecast contest, so several readings of an event earn points.
  *
+ * Four things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
+ * does not say the opposite, an asset that the event moves, and the figure that the prompt asks to be computed. Without one
+ * of them no answer passes.
+ *
  * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone
  * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
  * both, so that none can be handed on.
@@ -14,6 +18,7 @@ import type {
   RegistrationEvent,
   Verdict
 } from "./registration/model.ts"
+import { contradictsDirection } from "./registration/coherence.ts"
 import { open, complaints, ramp, aboutness, namesMovedAsset, relevanceOf } from "./registration/submission.ts"
 import type { Assessment, Submission } from "./registration/submission.ts"
 import { resolveAsset } from "./registration/assets.ts"
@@ -70,6 +75,17 @@ const assessAssets = ({ answer, event }: Submission): Assessment => {
   }
 }
 
+/** A reading of this weight can be defended; of less it cannot. */
+const allowed = 0.5
+
+const namesAnyMoved = ({ answer, event }: Submission): boolean => {
+  const moved = new Set([...event.assets.core, ...event.assets.plausible])
+  return withoutRepeats(answer.market_impact.affected_assets).some((entry) => {
+    const key = resolveAsset(entry)
+    return key !== undefined && moved.has(key)
+  })
+}
+
 /** The direction against the event's plausible ones. */
 const assessDirection = ({ answer, event }: Submission): Assessment => {
   const share = event.directions[answer.market_impact.direction] ?? 0
@@ -77,7 +93,7 @@ const assessDirection = ({ answer, event }: Submission): Assessment => {
   return {
     share,
     lacking: [
-      share > 0
+      share >= allowed
         ? "This reading can be defended, but the facts given point more clearly another way."
         : "The facts given do not support this direction: say which way the price of the asset hit most directly goes."
     ]
@@ -91,7 +107,7 @@ const assessMagnitude = ({ answer, event }: Submission): Assessment => {
   return {
     share,
     lacking: [
-      share > 0
+      share >= allowed
         ? "This size can be defended, but the numbers given suggest another."
         : "This size does not fit the numbers given: compare the surprise with what was expected."
     ]
@@ -298,7 +314,7 @@ const criteria: ReadonlyArray<Criterion> = [
     name: "direction",
     points: 12,
     description:
-      "bullish, bearish or mixed for the price (not the yield) of the asset that the event hits most directly.",
+      "bullish, bearish or mixed for the price (not the yield) of the asset that the event hits most directly. A direction that the facts do not support fails.",
     assess: assessDirection
   },
   {
@@ -310,7 +326,8 @@ const criteria: ReadonlyArray<Criterion> = [
   {
     name: "cause_and_effect",
     points: 30,
-    description: "reasoning: 2-3 sentences of cause and effect that name the facts and an asset they move.",
+    description:
+      "reasoning: 2-3 sentences of cause and effect that name the facts and an asset they move, agree with the direction, and state the figure that the prompt asks for.",
     assess: assessReasoning
   },
   {
@@ -340,13 +357,58 @@ export const passScore = 60
 /** What is scored, and for how many points: the names are those of the verdict. */
 export const rubric = criteria.map(({ description, name, points }) => ({ name, points, description }))
 
-const aboutAnother = "This answer is about another event than the one of the prompt."
+const nothingLacking = "Nothing is lacking."
+const aboutAnother = "This answer speaks in the words of another event than the one of the prompt."
+
+const unsupported = "No answer passes with a direction that the facts given do not support."
+const contradictory =
+  "The reasoning says the opposite of the direction that you chose: say which way the price goes in both."
+const withoutAsset = "No answer passes that names none of the assets that the event moves."
+const withoutFigure =
+  "The figure that the prompt asks for is missing or wrong: compute it from the numbers given and write it in digits, without other guesses."
+
+/** What keeps an answer from passing, however good the rest. */
+const obstacles = (submission: Submission): ReadonlyArray<string> => {
+  const { answer, event, isComputed } = submission
+  return complaints(
+    [(event.directions[answer.market_impact.direction] ?? 0) < allowed, unsupported],
+    [contradictsDirection(event, answer), contradictory],
+    [!namesAnyMoved(submission), withoutAsset],
+    [event.figure !== undefined && !isComputed, withoutFigure]
+  )
+}
+
+/** Takes from the reasoning first, then from the horizons, what would let an answer pass. */
+const capped = (
+  verdicts: ReadonlyArray<CriterionVerdict>,
+  reasons: ReadonlyArray<string>
+): ReadonlyArray<CriterionVerdict> => {
+  if (reasons.length === 0) return verdicts
+  let excess = verdicts.reduce((sum, { points }) => sum + points, 0) - (passScore - 1)
+  const taken = new Map<string, number>()
+  for (const name of ["cause_and_effect", "horizons", "completeness", "affected_assets"]) {
+    const points = verdicts.find((verdict) => verdict.name === name)?.points ?? 0
+    const less = Math.min(points, Math.max(0, excess))
+    excess -= less
+    taken.set(name, less)
+  }
+  return verdicts.map((verdict) => {
+    const points = verdict.points - (taken.get(verdict.name) ?? 0)
+    if (verdict.name !== "cause_and_effect") {
+      return points < verdict.points && verdict.feedback === nothingLacking
+        ? { ...verdict, points, feedback: "Less than it is worth: see cause_and_effect." }
+        : { ...verdict, points }
+    }
+    const own = verdict.feedback === nothingLacking ? [] : [verdict.feedback]
+    return { ...verdict, points, feedback: [...reasons, ...own].join(" ") }
+  })
+}
 
 const verdictOn = (submission: Submission, { assess, name, points: most }: Criterion): CriterionVerdict => {
   const { lacking, share } = assess(submission)
   const points = Math.round(share * submission.fit * most)
   const complaints = submission.fit < 1 ? [aboutAnother, ...lacking] : lacking
-  const feedback = complaints.length === 0 || points === most ? "Nothing is lacking." : complaints.join(" ")
+  const feedback = complaints.length === 0 || points === most ? nothingLacking : complaints.join(" ")
   return { name, points, max_points: most, feedback }
 }
 
@@ -359,9 +421,13 @@ export const judge = (
   answer: RegistrationAnswer,
   bank: ReadonlyArray<RegistrationEvent> = []
 ): Verdict => {
-  const others = bank.filter(({ slug }) => slug !== event.slug)
+  const [name] = event.slug.split("?", 1)
+  const others = bank.filter(({ slug }) => slug !== name)
   const submission = open(event, answer, others)
-  const verdicts = criteria.map((criterion) => verdictOn(submission, criterion))
+  const verdicts = capped(
+    criteria.map((criterion) => verdictOn(submission, criterion)),
+    obstacles(submission)
+  )
   const score = verdicts.reduce((sum, { points }) => sum + points, 0)
   return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }
 }

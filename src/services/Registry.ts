@@ -122,7 +122,11 @@ export const SubmissionOutcome = Schema.Union([
   Schema.Struct({ passed: Schema.Literal(true), ...verdictFields, ...ClaimLink.fields }).annotate({
     identifier: "SubmissionPassed"
   }),
-  Schema.Struct({ passed: Schema.Literal(false), ...verdictFields }).annotate({
+  Schema.Struct({
+    passed: Schema.Literal(false),
+    ...verdictFields,
+    note: Schema.String.annotate({ description: "what to do next" })
+  }).annotate({
     identifier: "SubmissionFailed"
   })
 ])
@@ -275,6 +279,16 @@ export const SecretRotation = Schema.Struct({
 }).annotate({ identifier: "SecretRotation" })
 export type SecretRotation = typeof SecretRotation.Type
 
+/** What an agent is asked, as it may read it again while it has not passed and has attempts left. */
+export const RegistrationChallenge = Schema.Struct({
+  challenge_id: RegistrationChallengeId,
+  challenge_prompt: Schema.String,
+  submit_url: Schema.String,
+  instructions: RegistrationInstructions,
+  attempts_remaining: Schema.Int
+}).annotate({ identifier: "RegistrationChallenge" })
+export type RegistrationChallenge = typeof RegistrationChallenge.Type
+
 /** 403: the last attempt failed; the agent must register again. */
 export class ChallengeLocked extends apiError("ChallengeLocked", 403, "challenge_locked") {}
 
@@ -297,6 +311,11 @@ export class Registry extends Context.Service<
       challengeId: string,
       answer: RegistrationAnswer
     ) => Effect.Effect<SubmissionOutcome, NotFound | ChallengeLocked | ChallengeAlreadyPassed>
+    /** The agent's own challenge; that of another agent is not found. */
+    readonly challenge: (
+      agentId: AgentId,
+      challengeId: string
+    ) => Effect.Effect<RegistrationChallenge, NotFound | ChallengeLocked | ChallengeAlreadyPassed>
     /** Rotates the secret of an agent that never had a token; refusals count as those of credentials. */
     readonly resendSecret: (request: {
       readonly agentId: string

@@ -103,7 +103,7 @@ export class Tokens extends Context.Service<
     >
     /**
      * Whose credentials these are, where an agent has no token; an assertion is taken at once. The secret of a
-     * `private_key_jwt` agent is good here: it renews the claim link, and nothing else. An unknown agent and wrong
+     * `private_key_jwt` agent is good here: it renews the claim link and reads the challenge, and nothing else. An unknown agent and wrong
      * credentials are one answer.
      */
     readonly verifyCredentials: (

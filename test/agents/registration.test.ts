@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Option, Schema } from "effect"
-import { bank } from "../../src/layers/registration/bank.ts"
+import { bank, templates } from "../../src/layers/registration/bank.ts"
 import { layer } from "../../src/layers/registration/RubricJudge.ts"
 import { judge, rubric } from "../../src/scoring/registration.ts"
+import { statesFigure } from "../../src/scoring/registration/figure.ts"
+import { eventOfSlug } from "../../src/scoring/registration/template.ts"
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer, RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
@@ -16,11 +18,12 @@ import {
   lazyAnswers,
   ownWords
 } from "../support/registrationAnswers.ts"
+import { drawn, inUse } from "../support/registrationEvents.ts"
 
 const clearly = 75
 
 const explain = (event: RegistrationEvent, answer: RegistrationAnswer): string => {
-  const { criteria, score } = judge(event, answer)
+  const { criteria, score } = judge(event, answer, bank)
   const lost = criteria.filter(({ max_points, points }) => points < max_points)
   return `${event.slug} ${score}: ${lost.map(({ feedback, name, points }) => `${name} ${points}: ${feedback}`).join(" | ")}`
 }
@@ -79,9 +82,57 @@ describe("the bank", () => {
   })
 
   it("is spread over directions: no guess is right for most events", () => {
+    const asked = inUse.flatMap((template) => Array.from({ length: 8 }, (_, seed) => drawn(template, seed)))
     for (const direction of allDirections) {
-      const right = bank.filter(({ directions }) => directions[direction] === 1)
-      assert.isBelow(right.length, bank.length * 0.55, direction)
+      const right = asked.filter(({ directions }) => directions[direction] === 1)
+      assert.isBelow(right.length, asked.length * 0.55, direction)
+    }
+  })
+})
+
+describe("a drawn event", () => {
+  const draws = inUse.flatMap((template) => Array.from({ length: 20 }, (_, seed) => drawn(template, seed)))
+
+  it("is one of at least 25 of its kind, and of no two draws is the figure always the same", () => {
+    for (const { numbers = {}, slug } of inUse) {
+      const possible = Object.values(numbers).reduce(
+        (product, [, min, max, step]) => product * (Math.round((max - min) / step) + 1),
+        1
+      )
+      assert.isAtLeast(possible, 25, slug)
+      const figures = new Set(
+        draws.filter((event) => event.slug.startsWith(`${slug}?`)).map((each) => each.figure?.value)
+      )
+      assert.isAtLeast(figures.size, 8, slug)
+    }
+  })
+
+  it("asks for a figure that its prompt does not have, with every number filled in", () => {
+    for (const { figure, prompt, slug } of draws) {
+      assert(figure !== undefined, slug)
+      assert.isFalse(statesFigure(figure, "", [prompt.split("\n\n")[0] ?? ""]), slug)
+      assert.match(prompt, / State in digits [^{}]+\.$/, slug)
+      assert.notMatch(prompt, /[{}]|NaN|undefined/, slug)
+    }
+  })
+
+  it("is the same for whoever has its slug, and none where the slug has not all of its numbers", () => {
+    const bySlug = new Map(templates.map((template) => [template.slug, template]))
+    for (const event of draws) {
+      assert.deepStrictEqual(eventOfSlug(bySlug, event.slug), event)
+      assert.isUndefined(eventOfSlug(bySlug, event.slug.replace(/\w+=/, "x=")))
+    }
+  })
+
+  it("of a report that may come out on either side expects the direction that its numbers tell", () => {
+    const reports = draws.filter(({ slug }) => slug.includes("-report?"))
+    const above = reports.filter(({ figure }) => (figure?.value ?? 0) > 0)
+    assert.isAbove(above.length, reports.length * 0.3)
+    assert.isBelow(above.length, reports.length * 0.7)
+    for (const { directions, figure, slug } of reports) {
+      const isGood = slug.startsWith("gold-") === (figure?.value ?? 0) > 0
+      assert.strictEqual(isGood ? directions.bullish : directions.bearish, 1, slug)
+      assert.isUndefined(isGood ? directions.bearish : directions.bullish, slug)
     }
   })
 })
@@ -96,12 +147,14 @@ describe("competent answers", () => {
     }
   )
 
-  it("pass with every reading that the event allows, and even with one that it does not", () => {
-    for (const event of bank) {
+  it("pass with every direction that the event allows, and have at most 59 points with any other", () => {
+    for (const event of [...bank, ...inUse.map((template) => drawn(template))]) {
       for (const direction of allDirections) {
         const answer = englishAnswer(event, direction)
-        const expected = (event.directions[direction] ?? 0) > 0 ? clearly : 60
-        assert.isAtLeast(judge(event, answer).score, expected, explain(event, answer))
+        const { score } = judge(event, answer)
+        if ((event.directions[direction] ?? 0) >= 0.5)
+          assert.isAtLeast(score, clearly, explain(event, answer))
+        else assert.isAtMost(score, 59, explain(event, answer))
       }
     }
   })
@@ -115,6 +168,7 @@ describe("competent answers", () => {
   it("to an event of another matter fail", () => {
     const strangers = bank.flatMap((event) =>
       bank
+        .filter(({ slug }) => !slug.endsWith("-report"))
         .filter((other) => !other.kinds.some((kind) => event.kinds.includes(kind)))
         .filter(
           ({ assets }) =>
@@ -203,9 +257,12 @@ it.layer(layer)("the rubric judge", (it) => {
       const chosen = yield* Effect.forEach(seeds, choose)
       assert.deepStrictEqual(yield* Effect.forEach(seeds, choose), chosen)
       const counts = new Map<string, number>()
-      for (const { slug } of chosen) counts.set(slug, (counts.get(slug) ?? 0) + 1)
-      const expected = seeds.length / bank.length
-      assert.strictEqual(counts.size, bank.length)
+      for (const { slug } of chosen) {
+        const [name = ""] = slug.split("?")
+        counts.set(name, (counts.get(name) ?? 0) + 1)
+      }
+      const expected = seeds.length / inUse.length
+      assert.strictEqual(counts.size, inUse.length)
       for (const [slug, count] of counts) {
         assert.isAbove(count, expected * 0.7, slug)
         assert.isBelow(count, expected * 1.3, slug)
@@ -223,14 +280,23 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("judges an answer to the event of a slug", () =>
+  it.effect("judges an answer to the event of a slug, with the numbers that the slug has", () =>
+    Effect.gen(function* () {
+      const service = yield* RegistrationJudge
+      for (const event of inUse.map((template) => drawn(template))) {
+        const verdict = yield* service.judge(event.slug, englishAnswer(event))
+        assert.deepStrictEqual(verdict, judge(event, englishAnswer(event), bank))
+        assert.isTrue(verdict.passed)
+      }
+    })
+  )
+
+  it.effect("still judges an answer to a challenge that was made before numbers were drawn", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       for (const event of bank) {
-        assert.deepStrictEqual(
-          yield* service.judge(event.slug, englishAnswer(event)),
-          judge(event, englishAnswer(event))
-        )
+        const verdict = yield* service.judge(event.slug, englishAnswer(event))
+        assert.deepStrictEqual(verdict, judge(event, englishAnswer(event), bank))
       }
     })
   )

@@ -4,7 +4,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { SubmissionOutcome } from "../../src/services/Registry.ts"
-import { onboard, pass, register, submit, submitPath } from "../support/agents.ts"
+import { askForToken, onboard, pass, register, submit, submitPath } from "../support/agents.ts"
 import { failingAnswer, passingAnswer } from "../support/responses.ts"
 import { member, post, testServer, wrongFields } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -12,6 +12,11 @@ import type { Answer } from "../support/server.ts"
 const twenty = Array.from({ length: 20 }, (_, index) => index)
 const withStatus = (answers: ReadonlyArray<Answer>, status: number) =>
   answers.filter((answer) => answer.status === status)
+
+const readAgain = (challengeId: string, agentId: string, secret: string) =>
+  post(`/api/v1/agent/challenge/${challengeId}/prompt`, {
+    json: { agent_id: agentId, client_secret: secret }
+  })
 
 const failTimes = Effect.fnUntraced(function* (challengeId: string, times: number) {
   for (let attempt = 0; attempt < times; attempt++) {
@@ -104,6 +109,85 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
         assert.strictEqual(answer.status, 403)
         assert.strictEqual(answer.json["code"], "challenge_locked")
         assert.include(answer.json["detail"], "register again")
+      })
+    )
+
+    it.effect("from the last failed attempt on, every message says to register again", () =>
+      Effect.gen(function* () {
+        const { agent_id, challenge_id, client_secret } = yield* register()
+        const before = yield* askForToken(agent_id, client_secret)
+        assert.strictEqual(before.json["code"], "challenge_pending")
+        assert.include(before.json["detail"], `https://arena.example${submitPath(challenge_id)}`)
+        yield* failTimes(challenge_id, 4)
+        const last = yield* submit(challenge_id, failingAnswer)
+        assert.include(last.json["note"], "register again")
+        const token = yield* askForToken(agent_id, client_secret)
+        assert.strictEqual(token.status, 403)
+        const answers = [
+          token,
+          yield* submit(challenge_id, failingAnswer),
+          yield* readAgain(challenge_id, agent_id, client_secret)
+        ]
+        for (const { json } of answers) assert.include(json["detail"], "register again")
+      })
+    )
+
+    it.effect("the third failed attempt and later ones tell points, and no more what was lacking", () =>
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register()
+        const comments: Array<string> = []
+        for (let attempt = 1; attempt <= 5; attempt++) {
+          const answer = yield* submit(challenge_id, failingAnswer)
+          const outcome = yield* Schema.decodeUnknownEffect(SubmissionOutcome)(answer.json)
+          const lost = outcome.feedback.filter(({ max_points, points }) => points < max_points)
+          comments.push([...new Set(lost.map(({ comment }) => comment))].join(" "))
+        }
+        const [first = "", second, ...later] = comments
+        assert.include(first, "No asset is named")
+        assert.strictEqual(second, first)
+        for (const comment of later) {
+          assert.strictEqual(
+            comment,
+            "Points were lost here: read what instructions.criteria says of this criterion."
+          )
+        }
+      })
+    )
+
+    it.effect("while it is unfinished, its agent can read the prompt again with its secret", () =>
+      Effect.gen(function* () {
+        const registered = yield* register()
+        const { agent_id, challenge_id, client_secret } = registered
+        yield* failTimes(challenge_id, 2)
+        const again = yield* readAgain(challenge_id, agent_id, client_secret)
+        assert.strictEqual(again.status, 200)
+        assert.strictEqual(again.headers.get("cache-control"), "no-store")
+        assert.deepStrictEqual(again.json, {
+          challenge_id,
+          challenge_prompt: registered.challenge_prompt,
+          submit_url: registered.submit_url,
+          instructions: registered.instructions,
+          attempts_remaining: 3
+        })
+        yield* pass(registered)
+        const passed = yield* readAgain(challenge_id, agent_id, client_secret)
+        assert.strictEqual(passed.status, 400)
+        assert.strictEqual(passed.json["code"], "challenge_already_passed")
+      })
+    )
+
+    it.effect("nobody reads a prompt with a wrong secret, or that of another agent", () =>
+      Effect.gen(function* () {
+        const one = yield* register()
+        const other = yield* register()
+        const wrong = yield* readAgain(one.challenge_id, one.agent_id, other.client_secret)
+        assert.strictEqual(wrong.status, 401)
+        assert.strictEqual(wrong.json["code"], "invalid_client")
+        for (const id of [other.challenge_id, "nonsense"]) {
+          const answer = yield* readAgain(id, one.agent_id, one.client_secret)
+          assert.strictEqual(answer.status, 404, id)
+          assert.notInclude(JSON.stringify(answer.json), other.challenge_prompt)
+        }
       })
     )
 

@@ -4,13 +4,13 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { bank } from "../../src/layers/registration/bank.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { failingAnswer, passingAnswer } from "../support/responses.ts"
 import { claim } from "../support/agents.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
+import { eventOfPrompt } from "../support/registrationEvents.ts"
 import { asOwner } from "../support/database.ts"
 
 const register = Registry.use((registry) => registry.register({ name: "Ada" }))
@@ -149,16 +149,19 @@ layer(
 })
 
 layer(testServices())("Registration", (it) => {
-  it.effect("asks about an event of the bank, the same at every attempt", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { challenge_id, challenge_prompt } = yield* register
-      const [stored] = yield* sql`
+  it.effect(
+    "asks about an event of the bank, with the numbers that were drawn, the same at every attempt",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { challenge_id, challenge_prompt } = yield* register
+        const [stored] = yield* sql`
         select event_slug, prompt from registration_challenges where id = ${challenge_id}::uuid`
-      const event = bank.find(({ slug }) => slug === member(stored, "event_slug"))
-      assert.strictEqual(event?.prompt, challenge_prompt)
-      assert.strictEqual(member(stored, "prompt"), challenge_prompt)
-    })
+        const event = eventOfPrompt(challenge_prompt)
+        assert.strictEqual(event.slug, member(stored, "event_slug"))
+        assert.isDefined(event.figure)
+        assert.strictEqual(member(stored, "prompt"), challenge_prompt)
+      })
   )
 
   it.effect("asks different agents about different events", () =>

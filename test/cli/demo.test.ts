@@ -20,6 +20,7 @@ import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { NodeServices } from "@effect/platform-node"
 import { runCommand } from "../support/commands.ts"
 import { testServer, TestServer } from "../support/server.ts"
+import { drawn, inUse } from "../support/registrationEvents.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 // PostgreSQL of a demonstration's own server may run as another account, which has to get in.
@@ -42,10 +43,26 @@ writeFileSync(
 )
 
 describe("the agents' answers to the registration challenge", () => {
-  plainIt.each(bank)("$slug is recognised by its prompt alone, and passes", (event) => {
-    assert.strictEqual(preparedFor(event.prompt).length, 1)
-    const verdict = judge(event, answerTo(event.prompt))
-    assert.isAtLeast(verdict.score, passScore + 20, JSON.stringify(verdict.criteria))
+  plainIt.each(inUse)(
+    "$slug is recognised by its prompt alone, and passes whatever was drawn",
+    (template) => {
+      for (let seed = 0; seed < 10; seed++) {
+        const event = drawn(template, seed)
+        assert.strictEqual(preparedFor(event.prompt).length, 1)
+        const verdict = judge(event, answerTo(event.prompt), bank)
+        assert.isAtLeast(verdict.score, passScore + 20, `${event.slug} ${JSON.stringify(verdict.criteria)}`)
+      }
+    }
+  )
+
+  plainIt("prepared for one draw of an event, an answer fails on other draws", () => {
+    const failed = inUse.flatMap((template) =>
+      [1, 2, 3, 4].map((seed) => {
+        const answer = answerTo(drawn(template, seed + 10).prompt)
+        return judge(drawn(template, seed), answer, bank).passed ? 0 : 1
+      })
+    )
+    assert.isAtLeast(failed.filter((each) => each === 1).length, failed.length * 0.9)
   })
 
   plainIt("an event that nobody prepared for gets an answer that the API takes", () => {

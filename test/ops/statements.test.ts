@@ -425,6 +425,13 @@ const pinned: Readonly<Record<string, Pinned>> = {
     3,
     Effect.map(register(), ({ agent_id, challenge_id }) => ({ asked: { json: { agent_id, challenge_id } } }))
   ),
+  "POST /agent/challenge/:challenge_id/prompt": made(
+    4,
+    Effect.map(register(), ({ agent_id, challenge_id, client_secret }) => ({
+      parameters: { challenge_id },
+      asked: { json: { agent_id, client_secret } }
+    }))
+  ),
   "POST /agent/auth/token": made(
     4,
     Effect.map(onboard(), ({ agentId, secret }) => ({

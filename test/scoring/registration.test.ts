@@ -4,9 +4,11 @@ import { Schema } from "effect"
 import { bank } from "../../src/layers/registration/bank.ts"
 import { judge, passScore, rubric } from "../../src/scoring/registration.ts"
 import type { RegistrationEvent, Verdict } from "../../src/scoring/registration.ts"
+import { eventOfSlug } from "../../src/scoring/registration/template.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { handwritten } from "../support/handwrittenAnswers.ts"
+import { drawn, inUse } from "../support/registrationEvents.ts"
 import { bestDirection, bestMagnitude, englishAnswer, lazyAnswers } from "../support/registrationAnswers.ts"
 
 const strike: RegistrationEvent = {
@@ -111,7 +113,7 @@ describe("the rubric", () => {
 })
 
 describe("an answer to another event", () => {
-  it("passes for none of the bank: neither one written by hand, nor that of the README", () => {
+  it("passes for none that is asked about: neither one written by hand, nor that of the README", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
     const shown = /'\{"answer": (\{.*?\})\}'$/ms.exec(readme)?.[1] ?? "{}"
     const ofReadme = Schema.decodeSync(Schema.fromJsonString(RegistrationAnswer))(shown)
@@ -119,20 +121,52 @@ describe("an answer to another event", () => {
       ...handwritten.map(([slug, , answer]) => ({ slug, answer })),
       { slug: "strait-tanker-attacks", answer: ofReadme }
     ]
+    const shownEvent = eventOfSlug(
+      new Map(inUse.map((template) => [template.slug, template])),
+      "strait-tanker-attacks?before=2.05&after=6.2"
+    )
+    assert(shownEvent !== undefined)
+    assert.strictEqual(judge(shownEvent, ofReadme, bank).score, 100)
+    const asked = inUse.map((template) => drawn(template))
     for (const { answer, slug } of answers) {
-      for (const event of bank) {
-        const { passed } = judge(event, answer, bank)
-        assert.strictEqual(passed, event.slug === slug, `${slug} for ${event.slug}`)
+      for (const event of asked.filter((each) => !each.slug.startsWith(`${slug}?`))) {
+        assert.isFalse(judge(event, answer, bank).passed, `${slug} for ${event.slug}`)
       }
     }
   })
 
-  it("is told so", () => {
-    const [about, another] = bank
+  const told = "speaks in the words of another event"
+
+  it("is told so, and keeps at least 0.3 of its points", () => {
+    const about = handwritten.find(([slug]) => slug === "cpi-hot-services")
+    const another = bank.find(({ slug }) => slug === "soy-drought")
     assert(about !== undefined && another !== undefined)
-    const { criteria } = judge(another, englishAnswer(about), bank)
-    assert.include(criteria[0]?.feedback ?? "", "about another event")
-    assert.notInclude(JSON.stringify(judge(about, englishAnswer(about), bank)), "about another event")
+    const [, , answer] = about
+    const alone = judge(another, answer)
+    const among = judge(another, answer, bank)
+    assert.include(among.criteria[0]?.feedback ?? "", told)
+    assert.notInclude(JSON.stringify(alone), told)
+    for (const [index, { points }] of among.criteria.entries()) {
+      assert.isAtLeast(points, Math.floor((alone.criteria[index]?.points ?? 0) * 0.3))
+    }
+  })
+
+  it("is not what a merely short answer is called", () => {
+    const event = bank.find(({ slug }) => slug === "gas-storage-glut")
+    assert(event !== undefined)
+    const short: RegistrationAnswer = {
+      event_summary: "Gas builds beat; LNG export plant talk aside.",
+      market_impact: {
+        affected_assets: ["NG"],
+        direction: "bearish",
+        magnitude: "medium",
+        reasoning: "Too much gas at home. So gas falls."
+      },
+      trading_implications: { short_term: "Gas falls.", medium_term: "Winter may turn it." },
+      confidence: 0.6,
+      related_events: ["weather", "gas production"]
+    }
+    assert.notInclude(JSON.stringify(judge(event, short, bank)), told)
   })
 })
 

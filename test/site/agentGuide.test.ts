@@ -5,7 +5,6 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Data, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { bank } from "../../src/layers/registration/bank.ts"
 import packageJson from "../../package.json" with { type: "json" }
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { judge } from "../../src/scoring/registration.ts"
@@ -21,6 +20,7 @@ import { gatewayServer } from "../support/gateway.ts"
 import { fund } from "../support/ledger.ts"
 import { completeLog } from "../support/logbook.ts"
 import { freePort } from "../support/process.ts"
+import { drawn, inUse } from "../support/registrationEvents.ts"
 import { get, member, post, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
 
@@ -302,7 +302,9 @@ layer(server)("The guide for agents", (it) => {
         confidence: 0.7,
         related_events: ["<YOUR_LIST_OF_RELATED_EVENTS>"]
       } as const
-      for (const event of bank) assert.isFalse(judge(event, asTheyStand).passed, event.slug)
+      for (const event of inUse.map((template) => drawn(template))) {
+        assert.isFalse(judge(event, asTheyStand).passed, event.slug)
+      }
     })
   )
 

@@ -99,6 +99,13 @@ export const ownWords = ({ prompt, terms }: RegistrationEvent): ReadonlyArray<st
 const ownChineseWords = ({ terms }: RegistrationEvent): ReadonlyArray<string> =>
   terms.filter((term) => /\p{Script=Han}/u.test(term))
 
+/** The figure that the prompt asks for, as one writes it down. */
+const figureOf = ({ figure }: RegistrationEvent): string | undefined =>
+  figure === undefined ? undefined : String(Number(Math.abs(figure.value).toPrecision(4)))
+
+const withFigure = (text: string, figure: string | undefined, sentence: (figure: string) => string): string =>
+  figure === undefined ? text : `${text}${sentence(figure)}`
+
 /** A competent answer in English. */
 export const englishAnswer = (
   event: RegistrationEvent,
@@ -111,7 +118,11 @@ export const englishAnswer = (
   const next = kindNames[at(event.related, 1, "growth")][0]
   const [first, then, last] = ownWords(event)
   return {
-    event_summary: `News about ${topic} came out far from what most people had expected: it is about ${first} and ${then}, and traders in ${asset} reacted within minutes.`,
+    event_summary: withFigure(
+      `News about ${topic} came out far from what most people had expected: it is about ${first} and ${then}, and traders in ${asset} reacted within minutes.`,
+      figureOf(event),
+      (figure) => ` The figure is ${figure}.`
+    ),
     market_impact: {
       affected_assets: [...event.assets.core, ...event.assets.plausible.slice(0, 1)],
       direction,
@@ -137,7 +148,11 @@ export const chineseAnswer = (event: RegistrationEvent): RegistrationAnswer => {
   const next = kindNames[at(event.related, 1, "growth")][1]
   const [first, then, last] = ownChineseWords(event)
   return {
-    event_summary: `有关${topic}的最新消息与此前大多数人的判断相差很大，涉及${first}和${then}，${asset}的交易者在几分钟内就作出了反应。`,
+    event_summary: withFigure(
+      `有关${topic}的最新消息与此前大多数人的判断相差很大，涉及${first}和${then}，${asset}的交易者在几分钟内就作出了反应。`,
+      figureOf(event),
+      (figure) => `算下来是${figure}。`
+    ),
     market_impact: {
       affected_assets: event.assets.core.map((key) => assetNames[key][1]),
       direction,

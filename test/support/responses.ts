@@ -1,14 +1,10 @@
 /** Answers to the registration challenge, whichever event is asked about. */
-import { bank } from "../../src/layers/registration/bank.ts"
 import { englishAnswer } from "./registrationAnswers.ts"
+import { eventOfPrompt } from "./registrationEvents.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 
 /** A competent answer to the event that this prompt tells. */
-export const passingAnswer = (prompt: string): RegistrationAnswer => {
-  const event = bank.find((candidate) => candidate.prompt === prompt)
-  if (event === undefined) throw new Error(`no event of the bank has this prompt: ${prompt.slice(0, 80)}`)
-  return englishAnswer(event)
-}
+export const passingAnswer = (prompt: string): RegistrationAnswer => englishAnswer(eventOfPrompt(prompt))
 
 /** Well-formed, and worth next to nothing for any event. */
 export const failingAnswer: RegistrationAnswer = {

@@ -9,6 +9,7 @@ import {
   ChallengeLocked,
   Registered,
   Registration,
+  RegistrationChallenge,
   RotatedSecret,
   ScopeChange,
   ScopeSummary,
@@ -96,6 +97,15 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
     })
       .annotate(MaxBody, maxAnswer)
       .annotate(OpenApi.Summary, "Answer the registration challenge"),
+    HttpApiEndpoint.post("readChallenge", "/agent/challenge/:challenge_id/prompt", {
+      params: { challenge_id: Schema.String },
+      payload: Schema.Struct(bySecret),
+      success: HttpApiSchema.WithHeaders(RegistrationChallenge, noStore),
+      error: [InvalidClient, NotFound, ChallengeLocked, ChallengeAlreadyPassed, TooManyRequestsResponse]
+    })
+      .annotate(MaxBody, smallBody)
+      .annotate(BadBodiesCountTowards, "token_failures")
+      .annotate(OpenApi.Summary, "The prompt of an unfinished registration challenge again"),
     HttpApiEndpoint.post("resendSecret", "/agent/registry/resend-secret", {
       payload: Schema.Struct({ agent_id: id, challenge_id: id }),
       success: HttpApiSchema.WithHeaders(RotatedSecret, noStore),

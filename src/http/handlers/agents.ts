@@ -33,6 +33,17 @@ const registrationHandlers = HttpApiBuilder.group(
         register: ({ payload }) => Effect.map(registry.register(payload), unstored),
         submitChallenge: ({ params, payload }) =>
           Effect.map(registry.submit(params.challenge_id, payload.answer), unstored),
+        readChallenge: ({ params, payload }) =>
+          Effect.flatMap(CurrentRequest, ({ address }) =>
+            tokens.verifyCredentials({
+              agentId: payload.agent_id,
+              clientSecret: payload.client_secret,
+              address
+            })
+          ).pipe(
+            Effect.flatMap((agentId) => registry.challenge(agentId, params.challenge_id)),
+            Effect.map(unstored)
+          ),
         resendSecret: ({ payload }) =>
           Effect.flatMap(CurrentRequest, ({ address }) =>
             registry.resendSecret({ agentId: payload.agent_id, challengeId: payload.challenge_id, address })

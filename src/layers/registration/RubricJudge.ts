@@ -1,38 +1,51 @@
-/** The registration judge that goes by rules: a bank of events and a rubric of 100 points. */
+/** The registration judge that goes by rules: a bank of events, whose numbers are drawn, and a rubric of 100 points. */
 import { createHash } from "node:crypto"
 import { Effect, Layer, Option } from "effect"
 import { judge, passScore, rubric } from "../../scoring/registration.ts"
 import type { RegistrationEvent } from "../../scoring/registration.ts"
+import { drawEvent, eventOfSlug, usualEvent } from "../../scoring/registration/template.ts"
+import type { EventTemplate } from "../../scoring/registration/template.ts"
 import { NotFound } from "../../services/domain/errors.ts"
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import type { RegistrationPrompt } from "../../services/RegistrationJudge.ts"
-import { bank } from "./bank.ts"
+import { templates as publicBank } from "./bank.ts"
 
-const bySlug = new Map(bank.map((event) => [event.slug, event]))
-
-/** A digest, because agents' ids begin with the time and so are all but alike. */
-const chosen = (seed: string): RegistrationEvent | undefined =>
-  bank[createHash("sha256").update(seed).digest().readUInt32BE() % bank.length]
+/** Whole numbers that the seed determines: digests, because agents' ids begin with the time and so are all but alike. */
+const numbersOf = (seed: string) => {
+  let count = 0
+  return (below: number): number =>
+    createHash("sha256").update(`${seed}/${count++}`).digest().readUInt32BE() % below
+}
 
 /** What an agent may see of an event: not what is expected of the answer. */
 const promptOf = ({ prompt, slug }: RegistrationEvent): RegistrationPrompt => ({ slug, prompt })
 
-export const layer = Layer.succeed(
-  RegistrationJudge,
-  RegistrationJudge.of({
+const noLongerInUse = new NotFound({
+  detail: "The event of this registration challenge is no longer in use: register again for another one"
+})
+
+/** The judge of a bank of events. */
+export const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge["Service"] => {
+  const bySlug = new Map(templates.map((template) => [template.slug, template]))
+  const inUse = templates.filter(({ retired }) => retired !== true)
+  const all = templates.map(usualEvent)
+  const eventOf = (slug: string) => Option.fromNullishOr(eventOfSlug(bySlug, slug))
+  const chosen = (seed: string): RegistrationEvent | undefined => {
+    const random = numbersOf(seed)
+    const template = inUse[random(inUse.length)]
+    return template === undefined ? undefined : drawEvent(template, random)
+  }
+  return {
     criteria: rubric,
     passScore,
     choose: (seed) => Effect.fromNullishOr(chosen(seed)).pipe(Effect.map(promptOf), Effect.orDie),
-    event: (slug) => Effect.succeed(Option.map(Option.fromNullishOr(bySlug.get(slug)), promptOf)),
+    event: (slug) => Effect.succeed(Option.map(eventOf(slug), promptOf)),
     judge: Effect.fn("RegistrationJudge.judge")(function* (slug, answer) {
-      const event = bySlug.get(slug)
-      if (event === undefined) {
-        return yield* new NotFound({
-          detail:
-            "The event of this registration challenge is no longer in use: register again for another one"
-        })
-      }
-      return judge(event, answer, bank)
+      const event = eventOf(slug)
+      if (Option.isNone(event)) return yield* noLongerInUse
+      return judge(event.value, answer, all)
     })
-  })
-)
+  }
+}
+
+export const layer = Layer.succeed(RegistrationJudge, RegistrationJudge.of(make(publicBank)))

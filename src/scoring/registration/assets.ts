@@ -26,12 +26,15 @@ const namesOf: { readonly [Key in AssetKey]: string } = {
   FOMC: "fed,fed funds,federal reserve,fed funds rate,policy rate,美联储,联邦基金利率"
 }
 
-const spoken = (key: AssetKey): ReadonlyArray<string> => [
+/** Everything that people call an asset, its key first. */
+export const namesOfAsset = (key: AssetKey): ReadonlyArray<string> => [
   read(key).words.join(" "),
   ...namesOf[key].split(",")
 ]
 
-const termsOf = new Map(assetKeys.map((key) => [key, spoken(key).map((name) => term(`${name}$`))] as const))
+const termsOf = new Map(
+  assetKeys.map((key) => [key, namesOfAsset(key).map((name) => term(`${name}$`))] as const)
+)
 
 /** What follows a name without making it another asset. */
 const suffixes: ReadonlySet<string> = new Set(
@@ -40,7 +43,7 @@ const suffixes: ReadonlySet<string> = new Set(
 const chineseSuffixes = ["期货", "价格", "指数", "现货"]
 
 const spellings = new Map<string, AssetKey>(
-  assetKeys.flatMap((key) => spoken(key).map((name) => [read(name).joined, key] as const))
+  assetKeys.flatMap((key) => namesOfAsset(key).map((name) => [read(name).joined, key] as const))
 )
 
 /** A longer entry is prose, not a name. */

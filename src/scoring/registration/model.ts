@@ -1,4 +1,5 @@
 /** What the registration challenge's rubric is about: an event, an answer, and the verdict on it. */
+import type { Figure } from "./figure.ts"
 
 /** The ten assets of the global leaderboard, then the macro series. */
 export const assetKeys = [
@@ -70,6 +71,8 @@ export interface RegistrationEvent {
   readonly terms: ReadonlyArray<string>
   /** Kinds of events that bear on this one. */
   readonly related: ReadonlyArray<EventKind>
+  /** What the prompt asks to be computed; events of challenges from before numbers were drawn have none. */
+  readonly figure?: Figure
 }
 
 /** The answer as the interface has it. Every text is arbitrary text from outside. */

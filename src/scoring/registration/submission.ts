@@ -1,5 +1,6 @@
 /** An answer beside its event, its texts taken apart once for all criteria. */
 import { namesAsset } from "./assets.ts"
+import { statesFigure } from "./figure.ts"
 import { termsOfKind } from "./lexicon.ts"
 import type { RegistrationAnswer, RegistrationEvent } from "./model.ts"
 import { countMentions, mentions, read, term } from "./text.ts"
@@ -20,8 +21,10 @@ export interface Submission {
   readonly mediumTerm: Passage
   /** How far the whole answer is about this very event, 0 to 1: one to another event of the kind is not. */
   readonly specificity: number
-  /** 1, or less where the answer speaks in the words of another event that might have been asked about. */
+  /** 1, or down to `minFit` where the answer speaks in the words of another event that might have been asked about. */
   readonly fit: number
+  /** Whether the texts have the figure that the prompt asks for. */
+  readonly isComputed: boolean
 }
 
 /** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
@@ -34,18 +37,23 @@ const distinctTerms = (terms: ReadonlyArray<Term>): ReadonlyArray<Term> => [
   ...new Map(terms.map((each) => [each.needle, each])).values()
 ]
 
-/** So many words of another event are no accident. */
+/** So many more words of another event than of one's own are no accident. */
 const wordsOfAnother = 3
+/** A shorter answer, in words over all its texts, has too few of any event to tell them apart. */
+const minCompared = 35
 /** Honest answers have a third more words of their own event than of any other; a copied one has hardly any. */
 const fits = { never: 0.5, wholly: 0.9 }
+/** Words alone prove nothing: what an answer says for itself still counts. */
+const minFit = 0.3
 
 const wordsOf = (event: RegistrationEvent, texts: ReadonlyArray<Passage>): number =>
   event.terms.map(term).filter((wanted) => texts.some((text) => mentions(text, wanted))).length
 
 /** Whether it is this event that the texts are about, and none of the others. */
 const fitOf = (own: number, texts: ReadonlyArray<Passage>, others: ReadonlyArray<RegistrationEvent>) => {
-  const most = Math.max(0, ...others.map((other) => wordsOf(other, texts)))
-  return most < wordsOfAnother ? 1 : ramp(own / most, fits.never, fits.wholly)
+  if (texts.reduce((sum, { size }) => sum + size, 0) < minCompared) return 1
+  const max = Math.max(0, ...others.map((other) => wordsOf(other, texts)))
+  return max - own < wordsOfAnother ? 1 : Math.max(minFit, ramp(own / max, fits.never, fits.wholly))
 }
 
 /** Takes an answer apart. `others` are events that were not asked about. */
@@ -60,6 +68,14 @@ export const open = (
   const mediumTerm = read(answer.trading_implications.medium_term)
   const texts = [summary, reasoning, shortTerm, mediumTerm]
   const own = wordsOf(event, texts)
+  const isComputed =
+    event.figure !== undefined &&
+    statesFigure(event.figure, event.prompt, [
+      answer.event_summary,
+      answer.market_impact.reasoning,
+      answer.trading_implications.short_term,
+      answer.trading_implications.medium_term
+    ])
   return {
     event,
     answer,
@@ -73,7 +89,9 @@ export const open = (
     shortTerm,
     mediumTerm,
     specificity: ramp(own, 0, wordsOfEvent),
-    fit: fitOf(own, texts, others)
+    isComputed,
+    // Who has computed the figure and speaks of the event has read it.
+    fit: isComputed && own >= wordsOfEvent ? 1 : fitOf(own, texts, others)
   }
 }
 

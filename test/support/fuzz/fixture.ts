@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { bank } from "../../../src/layers/registration/bank.ts"
 import { Arenas } from "../../../src/services/Arenas.ts"
 import { Discussion } from "../../../src/services/Discussion.ts"
 import { Social } from "../../../src/services/Social.ts"
@@ -13,7 +12,7 @@ import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { completeLog } from "../logbook.ts"
 import { anotherOperator, someOperator } from "../operators.ts"
-import { englishAnswer } from "../registrationAnswers.ts"
+import { passingAnswer } from "../responses.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import { match, tournament } from "../tournaments.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
@@ -93,18 +92,16 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const register = registerWith({})
 
   /** The answer that passes an agent's registration challenge. */
-  const passingAnswer = Effect.fnUntraced(function* (challengeId: string) {
+  const answerTo = Effect.fnUntraced(function* (challengeId: string) {
     const rows = yield* Effect.orDie(
-      sql`select event_slug from registration_challenges where id = ${challengeId}::uuid`.values
+      sql`select prompt from registration_challenges where id = ${challengeId}::uuid`.values
     )
-    const event = bank.find(({ slug }) => slug === rows[0]?.[0])
-    if (event === undefined) return yield* Effect.die(new Error("the challenge's event is not in the bank"))
-    return englishAnswer(event)
+    return passingAnswer(String(rows[0]?.[0]))
   })
   const passedBy = Effect.fnUntraced(function* (fields: Readonly<Record<string, string>>) {
     const registered = yield* registerWith(fields)
     const path = `/api/v1/agent/challenge/${registered.challenge_id}/submit`
-    const answer = yield* passingAnswer(registered.challenge_id)
+    const answer = yield* answerTo(registered.challenge_id)
     yield* post(Schema.Struct({ passed: Schema.Literal(true) }), path, { answer })
     return registered
   })
@@ -337,9 +334,14 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
         const { challenge_id } = yield* register
         return sample({
           params: { challenge_id },
-          hints: { answer: { ...(yield* passingAnswer(challenge_id)) } }
+          hints: { answer: { ...(yield* answerTo(challenge_id)) } }
         })
       })
+    ],
+    "registration.readChallenge": [
+      Effect.map(register, ({ agent_id, challenge_id, client_secret }) =>
+        sample({ params: { challenge_id }, hints: { agent_id, client_secret } })
+      )
     ],
     "registration.resendSecret": [
       Effect.map(register, ({ agent_id, challenge_id }) => sample({ hints: { agent_id, challenge_id } }))

@@ -72,6 +72,17 @@ const Attempt = Schema.Struct({
   operator_contact: Schema.NullOr(Schema.String)
 })
 
+const AskedChallenge = Schema.Struct({
+  prompt: Schema.String,
+  attempts: Schema.Int,
+  max_attempts: Schema.Int,
+  passed: Schema.Boolean
+})
+
+/** After so many attempts feedback tells points only: what is expected is not to be found by trying. */
+const explainedAttempts = 2
+const unexplained = "Points were lost here: read what instructions.criteria says of this criterion."
+
 const ScopeRow = Schema.Struct({ requested_scopes: Schema.Array(Scope), claimed: Schema.Boolean })
 
 const scopeNote = (withheld: ReadonlyArray<Scope>): string =>
@@ -103,11 +114,20 @@ const make = Effect.gen(function* () {
   const attemptRow = findOption(Attempt)
   const triedRow = findOption(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
   const challengeSlug = findOption(Schema.Struct({ event_slug: Schema.String }))
+  const askedRow = findOption(AskedChallenge)
   const scopeRow = findOption(ScopeRow)
   const publicProfileRow = findOption(PublicProfile)
   const actionRows = findAll(Schema.Struct({ action: Action }))
   const pages = (yield* Cursors).listById("actions")
   const challengeState = findOption(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
+
+  const submitUrl = (id: RegistrationChallengeId) => `${settings.baseUrl}/api/v1/agent/challenge/${id}/submit`
+
+  const instructions = (maxAttempts: number) => ({
+    max_attempts: maxAttempts,
+    pass_score: judge.passScore,
+    criteria: judge.criteria
+  })
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
     const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineKeySets }))
@@ -160,12 +180,8 @@ const make = Effect.gen(function* () {
       client_secret: secret,
       challenge_id: challengeId,
       challenge_prompt: event.prompt,
-      submit_url: `${settings.baseUrl}/api/v1/agent/challenge/${challengeId}/submit`,
-      instructions: {
-        max_attempts: settings.registrationAttempts,
-        pass_score: judge.passScore,
-        criteria: judge.criteria
-      },
+      submit_url: submitUrl(challengeId),
+      instructions: instructions(settings.registrationAttempts),
       max_attempts: settings.registrationAttempts,
       ignored_scopes: ignored
     }
@@ -173,6 +189,9 @@ const make = Effect.gen(function* () {
 
   const noChallenge = (id: string) =>
     new NotFound({ detail: `There is no registration challenge ${id.slice(0, 64)}.` })
+
+  const locked = (maxAttempts: number) =>
+    new ChallengeLocked({ detail: `All ${maxAttempts} attempts are used: register again.` })
 
   const alreadyPassed = () =>
     new ChallengeAlreadyPassed({
@@ -194,10 +213,30 @@ const make = Effect.gen(function* () {
        where id = ${challengeId}::uuid`)
     if (Option.isNone(state)) return yield* noChallenge(challengeId)
     if (state.value.passed) return yield* alreadyPassed()
-    return yield* new ChallengeLocked({
-      detail: `All ${state.value.max_attempts} attempts are used: register again.`
-    })
+    return yield* locked(state.value.max_attempts)
   })
+
+  const challenge: Registry["Service"]["challenge"] = Effect.fn("Registry.challenge")(
+    function* (agentId, challengeId) {
+      const found = isUuid(challengeId)
+        ? yield* askedRow(sql`
+            select prompt, attempts, max_attempts, passed_at is not null as passed from registration_challenges
+             where id = ${challengeId}::uuid and agent_id = ${agentId}::uuid`)
+        : Option.none()
+      if (Option.isNone(found)) return yield* noChallenge(challengeId)
+      const { attempts, max_attempts, passed, prompt } = found.value
+      if (passed) return yield* alreadyPassed()
+      if (attempts >= max_attempts) return yield* locked(max_attempts)
+      const id = RegistrationChallengeId.make(challengeId)
+      return {
+        challenge_id: id,
+        challenge_prompt: prompt,
+        submit_url: submitUrl(id),
+        instructions: instructions(max_attempts),
+        attempts_remaining: max_attempts - attempts
+      }
+    }
+  )
 
   const submit: Registry["Service"]["submit"] = Effect.fn("Registry.submit")(function* (challengeId, answer) {
     if (!isUuid(challengeId)) return yield* noChallenge(challengeId)
@@ -213,24 +252,30 @@ const make = Effect.gen(function* () {
     }
     const attempt = yield* takeAttempt(challengeId)
     const verdict = yield* judge.judge(attempt.event_slug, answer)
+    const remaining = attempt.max_attempts - attempt.attempts
     const outcome = {
       score: verdict.score,
       threshold: verdict.threshold,
-      attempts_remaining: attempt.max_attempts - attempt.attempts,
+      attempts_remaining: remaining,
       feedback: verdict.criteria.map((each) => ({
         criterion: each.name,
         points: each.points,
         max_points: each.max_points,
-        comment: each.feedback
+        comment:
+          attempt.attempts > explainedAttempts && each.points < each.max_points ? unexplained : each.feedback
       }))
     }
+    const note =
+      remaining === 0
+        ? "This was the last attempt: register again for another event."
+        : `Answer again, with what the feedback says: ${remaining} of ${attempt.max_attempts} attempts remain.`
     const recorded = Effect.gen(function* () {
       const now = yield* DateTime.now
       yield* sql`
         insert into registration_attempts (challenge_id, attempt, answer, verdict, passed, at)
         values (${challengeId}::uuid, ${attempt.attempts}, ${JSON.stringify(answer)}::jsonb,
                 ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${timestamp(now)})`
-      if (!verdict.passed) return { passed: false as const, ...outcome }
+      if (!verdict.passed) return { passed: false as const, ...outcome, note }
       // Of two concurrent attempts that pass, one makes the claim link.
       const first = yield* sql`
         update registration_challenges set passed_at = ${timestamp(now)}
@@ -475,6 +520,7 @@ const make = Effect.gen(function* () {
   return Registry.of({
     register,
     submit,
+    challenge,
     resendSecret,
     profile,
     publicProfile,

@@ -75,6 +75,9 @@ const make = Effect.gen(function* () {
   const limits = yield* RateLimiter
   const credentials = yield* makeCredentials
   const random = yield* SecureRandom.SecureRandom
+  const challengeRow = findOption(
+    Schema.Struct({ id: Schema.String, attempts: Schema.Int, max_attempts: Schema.Int })
+  )
   const agentRow = findOption(Agent)
   const epochRows = findAll(EpochRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
@@ -137,8 +140,15 @@ const make = Effect.gen(function* () {
         return yield* new AgentSuspended({ detail, error_description: detail })
       }
       case "challenge_pending": {
-        const detail =
-          "The registration challenge has not been passed yet: submit an answer to its submit_url first."
+        const challenge = yield* challengeRow(sql`
+          select id::text, attempts, max_attempts from registration_challenges where agent_id = ${agent.id}::uuid`)
+        const detail = Option.match(challenge, {
+          onNone: () => "The registration challenge has not been passed yet.",
+          onSome: (it) =>
+            it.attempts < it.max_attempts
+              ? `The registration challenge has not been passed yet: submit an answer to ${settings.baseUrl}/api/v1/agent/challenge/${it.id}/submit first.`
+              : `All ${it.max_attempts} attempts at the registration challenge are used: register again.`
+        })
         return yield* new ChallengePending({ detail, error_description: detail })
       }
       case "issuance_paused": {

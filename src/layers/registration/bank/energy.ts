@@ -1,12 +1,19 @@
 /** Crude oil, natural gas, and the ways by sea that carry them. */
-import type { RegistrationEvent } from "../../../scoring/registration.ts"
+import type { EventTemplate } from "../../../scoring/registration/template.ts"
 import { words } from "./words.ts"
 
-export const energy: ReadonlyArray<RegistrationEvent> = [
+export const energy: ReadonlyArray<EventTemplate> = [
   {
     slug: "opec-surprise-cut",
     prompt:
-      "At an unscheduled meeting OPEC and its partners agreed to cut output by 1.4 million barrels a day from next month, on top of the 1.0 million already in force. None of 24 analysts polled that morning had expected more than an extension. Two thirds of the new cut falls to members that have kept to their quotas. Spare capacity elsewhere is put at 0.3 million barrels a day, and inventories in the industrial countries are 4 % below their five-year average.",
+      "At an unscheduled meeting OPEC and its partners agreed to cut output by {cut} million barrels a day from next month, on top of the {before} million already in force. None of 24 analysts polled that morning had expected more than an extension. Two thirds of the new cut falls to members that have kept to their quotas. Spare capacity elsewhere is put at 0.3 million barrels a day, and inventories in the industrial countries are 4 % below their five-year average.",
+    numbers: { cut: [1.4, 0.8, 1.9, 0.05], before: [1, 0.6, 1.35, 0.05] },
+    figure: {
+      by: "sum",
+      of: ["cut", "before"],
+      ask: "by how many million barrels a day all cuts together lower output",
+      unit: "million"
+    },
     assets: { core: ["CL"], plausible: ["CPI", "PPI", "PCE", "ES", "NG", "ZN", "DXY", "GC"] },
     directions: { bullish: 1, mixed: 0.3 },
     magnitudes: { high: 1, medium: 0.6 },
@@ -20,7 +27,14 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "opec-output-war",
     prompt:
-      "The largest exporter in OPEC left the group's quota agreement and told buyers that it will raise output by 1.8 million barrels a day over three months. It lowered its official prices for Asian refiners by 6 dollars a barrel, the largest cut in a generation. Two other members announced increases of 0.4 million barrels a day within hours. Refinery demand in Asia has been flat for two quarters.",
+      "The largest exporter in OPEC left the group's quota agreement and told buyers that it will raise output by {first} million barrels a day over three months. It lowered its official prices for Asian refiners by 6 dollars a barrel, the largest cut in a generation. Two other members announced increases of {others} million barrels a day within hours. Refinery demand in Asia has been flat for two quarters.",
+    numbers: { first: [1.8, 1.2, 2.2, 0.05], others: [0.4, 0.25, 0.75, 0.05] },
+    figure: {
+      by: "sum",
+      of: ["first", "others"],
+      ask: "by how many million barrels a day output rises in all",
+      unit: "million"
+    },
     assets: { core: ["CL"], plausible: ["CPI", "PPI", "PCE", "ES", "ZN", "NG", "DXY"] },
     directions: { bearish: 1, mixed: 0.2 },
     magnitudes: { high: 1, medium: 0.4 },
@@ -34,7 +48,14 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "crude-inventory-build",
     prompt:
-      "US commercial crude inventories rose by 9.8 million barrels in the week, while a fall of 1.5 million had been expected. Refineries ran at 83 % of capacity, seven points below the season's norm, because two large plants on the Gulf coast are shut for unplanned repairs. Gasoline stocks fell by 3.9 million barrels. The plants are expected back in two to three weeks.",
+      "US commercial crude inventories rose by {build} million barrels in the week, while a fall of {expected} million had been expected. Refineries ran at 83 % of capacity, seven points below the season's norm, because two large plants on the Gulf coast are shut for unplanned repairs. Gasoline stocks fell by 3.9 million barrels. The plants are expected back in two to three weeks.",
+    numbers: { build: [9.8, 6.2, 11.8, 0.1], expected: [1.5, 0.8, 2.9, 0.1] },
+    figure: {
+      by: "sum",
+      of: ["build", "expected"],
+      ask: "by how many million barrels the change differs from what had been expected",
+      unit: "million"
+    },
     assets: { core: ["CL"], plausible: ["CPI", "PPI", "NG", "ES"] },
     directions: { bearish: 1, mixed: 0.7 },
     magnitudes: { medium: 1, low: 0.8, high: 0.3 },
@@ -48,7 +69,13 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "strait-tanker-attacks",
     prompt:
-      "Two tankers were hit by drones in a strait through which 17 million barrels of crude oil and a fifth of the world's liquefied natural gas pass every day. Three insurers withdrew war cover for the passage, and 40 ships have dropped anchor outside. A naval escort has been announced but will take nine days to assemble. The cost of shipping a barrel to Asia has tripled to 6.20 dollars.",
+      "Two tankers were hit by drones in a strait through which 17 million barrels of crude oil and a fifth of the world's liquefied natural gas pass every day. Three insurers withdrew war cover for the passage, and 40 ships have dropped anchor outside. A naval escort has been announced but will take nine days to assemble. The cost of shipping a barrel to Asia rose from {before} to {after} dollars.",
+    numbers: { before: [2.05, 1.8, 2.6, 0.05], after: [6.2, 5.2, 8.4, 0.1] },
+    figure: {
+      by: "quotient",
+      of: ["after", "before"],
+      ask: "how many times as much as before the shipping of a barrel costs"
+    },
     assets: { core: ["CL"], plausible: ["NG", "GC", "ES", "CPI", "PPI", "DXY", "ZN", "BTC"] },
     directions: { bullish: 1, mixed: 0.3 },
     magnitudes: { high: 1, medium: 0.6 },
@@ -62,7 +89,13 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "ceasefire-oil-region",
     prompt:
-      "After five months of fighting, the two sides of a war in an oil-producing region signed a ceasefire and agreed to reopen a pipeline that carried 0.9 million barrels a day. Monitors are to be in place within a week. Traders had put the risk premium in crude oil at 8 to 10 dollars a barrel. Two earlier ceasefires broke down within twenty days. Gold, which had risen by 11 % since the fighting began, fell by 1.8 % on the news.",
+      "After five months of fighting, the two sides of a war in an oil-producing region signed a ceasefire and agreed to reopen a pipeline that carried 0.9 million barrels a day. Monitors are to be in place within a week. Of a price of crude oil of {price} dollars a barrel traders had put down {premium} dollars to the risk. Two earlier ceasefires broke down within twenty days. Gold, which had risen by 11 % since the fighting began, fell by 1.8 % on the news.",
+    numbers: { price: [84, 71, 97, 1], premium: [9, 6, 11.5, 0.5] },
+    figure: {
+      by: "percent",
+      of: ["premium", "price"],
+      ask: "how many percent of the price the risk premium was"
+    },
     assets: { core: ["CL", "GC"], plausible: ["ES", "NG", "CPI", "PPI", "DXY", "ZN"] },
     directions: { bearish: 1, mixed: 0.6 },
     magnitudes: { medium: 1, high: 0.8, low: 0.2 },
@@ -76,7 +109,14 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "arctic-blast-gas",
     prompt:
-      "Forecasts for the next two weeks turned sharply colder: heating demand in the eastern half of the United States is now expected to be 31 % above the norm, where yesterday's models had 4 %. Wells in two producing basins are freezing, and output has fallen by 9 billion cubic feet a day, about 8 %. Gas in storage is 12 % below its five-year average. The grid operator of the largest state has asked power plants to secure fuel.",
+      "Forecasts for the next two weeks turned sharply colder: heating demand in the eastern half of the United States is now expected to be {now} % above the norm, where yesterday's models had {before} %. Wells in two producing basins are freezing, and output has fallen by 9 billion cubic feet a day, about 8 %. Gas in storage is 12 % below its five-year average. The grid operator of the largest state has asked power plants to secure fuel.",
+    numbers: { now: [31, 22, 46, 1], before: [4, 2, 9, 1] },
+    figure: {
+      by: "difference",
+      of: ["now", "before"],
+      ask: "by how many percentage points the forecast of heating demand rose",
+      unit: "points"
+    },
     assets: { core: ["NG"], plausible: ["CL", "CPI", "PPI", "ZS"] },
     directions: { bullish: 1, mixed: 0.2 },
     magnitudes: { high: 1, medium: 0.6 },
@@ -90,7 +130,14 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "gas-storage-glut",
     prompt:
-      "US natural gas in storage rose by 112 billion cubic feet in the week, against 88 billion expected, and stands 19 % above its five-year average with eight weeks left before the heating season. Output is at a record 107 billion cubic feet a day. Forecasters see a mild autumn, and storage operators in two regions say that they may be full within five weeks. The contract for the next month trades 1.10 dollars below that for January.",
+      "US natural gas in storage rose by {build} billion cubic feet in the week, against {expected} billion expected, and stands 19 % above its five-year average with eight weeks left before the heating season. Output is at a record 107 billion cubic feet a day. Forecasters see a mild autumn, and storage operators in two regions say that they may be full within five weeks. The contract for the next month trades 1.10 dollars below that for January.",
+    numbers: { build: [112, 98, 126, 1], expected: [88, 70, 90, 1] },
+    figure: {
+      by: "difference",
+      of: ["build", "expected"],
+      ask: "by how many billion cubic feet the rise exceeded what was expected",
+      unit: "billion"
+    },
     assets: { core: ["NG"], plausible: ["CPI", "PPI", "CL"] },
     directions: { bearish: 1, mixed: 0.3 },
     magnitudes: { medium: 1, high: 0.8, low: 0.3 },
@@ -104,7 +151,14 @@ export const energy: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "lng-plant-outage",
     prompt:
-      "A fire closed the largest liquefied natural gas export plant on the US Gulf coast, which takes 2.3 billion cubic feet of gas a day, some 2 % of US output. The operator expects it to be shut for at least 90 days. Gas that cannot be exported stays in the domestic market, where storage is already 6 % above the norm. European gas prices rose by 14 % within the hour.",
+      "A fire closed the largest liquefied natural gas export plant on the US Gulf coast, which takes {intake} billion cubic feet of gas a day, some 2 % of US output. The operator expects it to be shut for at least {days} days. Gas that cannot be exported stays in the domestic market, where storage is already 6 % above the norm. European gas prices rose by 14 % within the hour.",
+    numbers: { intake: [2.3, 1.6, 2.6, 0.1], days: [90, 45, 110, 1] },
+    figure: {
+      by: "product",
+      of: ["intake", "days"],
+      ask: "how many billion cubic feet the plant will not take over that time",
+      unit: "billion"
+    },
     assets: { core: ["NG"], plausible: ["CL", "CPI", "PPI", "DXY"] },
     directions: { bearish: 1, mixed: 0.6, bullish: 0.1 },
     magnitudes: { high: 1, medium: 1, low: 0.1 },

@@ -1,12 +1,19 @@
 /** Central banks, inflation and jobs. */
-import type { RegistrationEvent } from "../../../scoring/registration.ts"
+import type { EventTemplate } from "../../../scoring/registration/template.ts"
 import { words } from "./words.ts"
 
-export const monetary: ReadonlyArray<RegistrationEvent> = [
+export const monetary: ReadonlyArray<EventTemplate> = [
   {
     slug: "fed-surprise-hike",
     prompt:
-      'The Federal Reserve raised its policy rate by 50 basis points, to a range of 4.50-4.75 %. Of 62 economists polled, 55 had expected 25 basis points and none had expected more. The statement drops the phrase "ongoing assessment" and says that the committee is "prepared to act further". Futures now price a peak of 5.4 %, up from 4.9 % an hour before, and the two-year yield has risen by 21 basis points.',
+      'The Federal Reserve raised its policy rate by 50 basis points, to a range of 4.50-4.75 %. Of 62 economists polled, 55 had expected 25 basis points and none had expected more. The statement drops the phrase "ongoing assessment" and says that the committee is "prepared to act further". Futures now price a peak of {peak} %, up from {before} % an hour before, and the two-year yield has risen by 21 basis points.',
+    numbers: { peak: [5.4, 5.2, 5.8, 0.02], before: [4.9, 4.6, 5, 0.02] },
+    figure: {
+      by: "difference",
+      of: ["peak", "before"],
+      ask: "by how many percentage points the expected peak has moved",
+      unit: "points"
+    },
     assets: { core: ["ZN", "DXY"], plausible: ["GC", "ES", "FOMC", "BTC", "ETH", "HG", "UNRATE"] },
     directions: { bearish: 1, mixed: 0.7, bullish: 0.3 },
     magnitudes: { high: 1, medium: 0.6 },
@@ -20,7 +27,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "fed-emergency-cut",
     prompt:
-      'Between two scheduled meetings the Federal Reserve cut its policy rate by 75 basis points, from 3.75 % to 3.00 %, and restarted purchases of Treasuries at 60 billion dollars a month. It gave as its reason "a rapid tightening of funding conditions" after three money-market funds suspended redemptions. Before the announcement, markets had priced 25 basis points for the next regular meeting. Overnight funding rates fell by 90 basis points within the hour.',
+      'Between two scheduled meetings the Federal Reserve cut its policy rate by 75 basis points, from 3.75 % to 3.00 %, and restarted purchases of Treasuries at {buys} billion dollars a month for {months} months. It gave as its reason "a rapid tightening of funding conditions" after three money-market funds suspended redemptions. Before the announcement, markets had priced 25 basis points for the next regular meeting. Overnight funding rates fell by 90 basis points within the hour.',
+    numbers: { buys: [60, 40, 80, 5], months: [6, 4, 11, 1] },
+    figure: {
+      by: "product",
+      of: ["buys", "months"],
+      ask: "how many billion dollars of Treasuries it means to buy in all",
+      unit: "billion"
+    },
     assets: { core: ["ZN", "GC"], plausible: ["DXY", "ES", "BTC", "ETH", "FOMC", "GDP", "CL"] },
     directions: { bullish: 1, mixed: 0.7, bearish: 0.2 },
     magnitudes: { high: 1, medium: 0.4 },
@@ -44,7 +58,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "fed-hold-dovish-shift",
     prompt:
-      'The Federal Reserve left its policy rate unchanged at 5.25 %, as all 70 polled economists had expected. Its new projections, however, show three cuts over the next twelve months where the last ones had shown one. At the press conference the chair called policy "well into restrictive territory" and said that waiting for inflation of 2 % before the first cut would be "waiting too long". The ten-year yield fell by 14 basis points during the press conference.',
+      'The Federal Reserve left its policy rate unchanged at {rate} %, as all 70 polled economists had expected. Its new projections, however, show three cuts over the next twelve months where the last ones had shown one. At the press conference the chair called policy "well into restrictive territory" and said that waiting for inflation of 2 % before the first cut would be "waiting too long". Inflation is {inflation} % now. The ten-year yield fell by 14 basis points during the press conference.',
+    numbers: { rate: [5.25, 4.25, 5.75, 0.25], inflation: [2.8, 2.2, 3.4, 0.1] },
+    figure: {
+      by: "difference",
+      of: ["rate", "inflation"],
+      ask: "the real policy rate that follows from these numbers, in percent",
+      unit: "points"
+    },
     assets: { core: ["ZN"], plausible: ["GC", "ES", "DXY", "BTC", "ETH", "FOMC", "CPI", "PCE"] },
     directions: { bullish: 1, mixed: 0.5 },
     magnitudes: { medium: 1, high: 0.7, low: 0.3 },
@@ -58,7 +79,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "cpi-hot-services",
     prompt:
-      "US consumer prices rose by 0.6 % in the month, twice the consensus of 0.3 %. The core index, without food and energy, rose by 0.5 % against 0.3 % expected, and by 4.1 % over twelve months. Services excluding housing rose at an annualised 6.8 %. Before the release, futures priced two rate cuts within the year; within thirty minutes they priced none.",
+      "US consumer prices rose by 0.6 % in the month, twice the consensus of 0.3 %. The core index, without food and energy, rose by 0.5 % against 0.3 % expected, and by {core} % over twelve months. Services excluding housing rose at an annualised {services} %. Before the release, futures priced two rate cuts within the year; within thirty minutes they priced none.",
+    numbers: { core: [4.1, 3.6, 4.4, 0.1], services: [6.8, 5.9, 7.8, 0.1] },
+    figure: {
+      by: "difference",
+      of: ["services", "core"],
+      ask: "by how many percentage points such services outpace the core index over twelve months",
+      unit: "points"
+    },
     assets: {
       core: ["ZN"],
       plausible: ["DXY", "GC", "ES", "CPI", "CORE_CPI", "FOMC", "PCE", "BTC"]
@@ -75,7 +103,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "core-cpi-soft",
     prompt:
-      "US core consumer prices rose by 0.1 % in the month against a consensus of 0.3 %, the smallest rise in more than three years. Rents, which had kept the index up, slowed from 0.5 % to 0.2 %. Over twelve months core inflation fell from 3.4 % to 3.0 %. The probability of a rate cut at the next meeting, as futures have it, went from 28 % to 71 %.",
+      "US core consumer prices rose by 0.1 % in the month against a consensus of 0.3 %, the smallest rise in more than three years. Rents, which had kept the index up, slowed from 0.5 % to 0.2 %. Over twelve months core inflation fell from 3.4 % to 3.0 %. The probability of a rate cut at the next meeting, as futures have it, went from {before} % to {after} %.",
+    numbers: { before: [28, 17, 34, 1], after: [71, 62, 84, 1] },
+    figure: {
+      by: "difference",
+      of: ["after", "before"],
+      ask: "by how many percentage points the probability of a cut rose",
+      unit: "points"
+    },
     assets: {
       core: ["ZN"],
       plausible: ["GC", "ES", "DXY", "CORE_CPI", "CPI", "PCE", "FOMC", "BTC"]
@@ -92,7 +127,9 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "producer-prices-margins",
     prompt:
-      "US producer prices for final demand rose by 0.8 % in the month, four times the consensus of 0.2 %. Two thirds of the rise came from energy and freight; prices without food, energy and trade services rose by 0.3 %, as expected. Several retailers told investors the same morning that they would not pass the cost on to customers before the next season. The ten-year yield rose by 5 basis points and equity futures lost 0.4 %.",
+      "US producer prices for final demand rose by {actual} % in the month, against a consensus of {consensus} %. Two thirds of the rise came from energy and freight; prices without food, energy and trade services rose by 0.3 %, as expected. Several retailers told investors the same morning that they would not pass the cost on to customers before the next season. The ten-year yield rose by 5 basis points and equity futures lost 0.4 %.",
+    numbers: { actual: [0.8, 0.62, 1.1, 0.02], consensus: [0.2, 0.16, 0.26, 0.02] },
+    figure: { by: "quotient", of: ["actual", "consensus"], ask: "how many times the consensus the rise was" },
     assets: { core: ["ZN", "ES"], plausible: ["PPI", "CPI", "PCE", "CL", "DXY", "GC", "FOMC"] },
     directions: { bearish: 1, mixed: 0.9 },
     magnitudes: { low: 1, medium: 1 },
@@ -106,7 +143,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "payrolls-blowout",
     prompt:
-      "US employers added 385 000 jobs in the month, against a consensus of 160 000, and the two months before were revised up by 72 000 together. The unemployment rate fell from 4.1 % to 3.8 %. Average hourly earnings rose by 0.5 %, against 0.3 % expected. Futures moved the first full rate cut back from the spring to the autumn.",
+      "US employers added {jobs} 000 jobs in the month, against a consensus of {consensus} 000, and the two months before were revised up by {revised} 000 together. The unemployment rate fell from 4.1 % to 3.8 %. Average hourly earnings rose by 0.5 %, against 0.3 % expected. Futures moved the first full rate cut back from the spring to the autumn.",
+    numbers: { jobs: [385, 331, 431, 2], consensus: [160, 140, 190, 5], revised: [72, 44, 92, 2] },
+    figure: {
+      by: "difference",
+      of: ["jobs", "consensus"],
+      ask: "by how many thousand jobs the month beat the consensus",
+      unit: "thousand"
+    },
     assets: {
       core: ["ZN"],
       plausible: ["DXY", "ES", "GC", "NFP", "UNRATE", "FOMC", "PCE", "GDP"]
@@ -122,6 +166,7 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   },
   {
     slug: "payrolls-contraction",
+    retired: true,
     prompt:
       "US payrolls fell by 48 000 in the month; the consensus had been a gain of 110 000. The unemployment rate rose from 4.3 % to 4.7 %, its third rise in a row, and temporary jobs, which often lead, fell for the eighth month. Wages rose by 0.1 %. Markets now price a cut of 50 basis points at the next meeting with a probability of 64 %, and small-company shares are down by 2.3 %.",
     assets: {
@@ -140,7 +185,14 @@ export const monetary: ReadonlyArray<RegistrationEvent> = [
   {
     slug: "pce-in-line-spending-weak",
     prompt:
-      "The Federal Reserve's preferred price index rose by 0.2 % in the month, exactly as expected, and by 2.6 % over twelve months. Real consumer spending, however, fell by 0.3 %, its first fall in ten months, and the saving rate went up from 3.9 % to 4.6 %. A regional Fed bank lowered its running estimate of growth for the quarter from 1.9 % to 1.1 %. Yields slipped by 3 basis points; equity futures hardly moved.",
+      "The Federal Reserve's preferred price index rose by 0.2 % in the month, exactly as expected, and by 2.6 % over twelve months. Real consumer spending, however, fell by 0.3 %, its first fall in ten months, and the saving rate went up from 3.9 % to 4.6 %. A regional Fed bank lowered its running estimate of growth for the quarter from {before} % to {after} %. Yields slipped by 3 basis points; equity futures hardly moved.",
+    numbers: { before: [1.9, 1.6, 2.4, 0.05], after: [1.1, 0.7, 1.3, 0.05] },
+    figure: {
+      by: "difference",
+      of: ["before", "after"],
+      ask: "by how many percentage points the estimate of growth was lowered",
+      unit: "points"
+    },
     assets: { core: ["ZN"], plausible: ["PCE", "GDP", "ES", "DXY", "GC", "FOMC", "UNRATE", "CL"] },
     directions: { bullish: 1, mixed: 1, bearish: 0.3 },
     magnitudes: { low: 1, medium: 0.6 },
