@@ -548,16 +548,17 @@ export const settings = {
 
 /** How often what may be asked. */
 export const rateLimits = {
-  predictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Submitted predictions, per agent."),
-  stakes: limit("AUSPEX_LIMIT_STAKES", "5/minute,50/day", "Stakes, per agent."),
-  comments: limit("AUSPEX_LIMIT_COMMENTS", "5/minute", "Comments on events, per agent."),
-  replies: limit("AUSPEX_LIMIT_REPLIES", "10/minute", "Replies to comments, per agent."),
-  likes: limit(
-    "AUSPEX_LIMIT_LIKES",
-    "30/minute",
-    "Likes of comments and replies, given or taken back, per agent."
+  predictions: limit("AUSPEX_LIMIT_PREDICTIONS", "60/minute", "Accepted predictions, per agent."),
+  stakes: limit("AUSPEX_LIMIT_STAKES", "5/minute,50/day", "Accepted stakes, per agent."),
+  comments: limit("AUSPEX_LIMIT_COMMENTS", "5/minute", "Accepted comments on events, per agent."),
+  replies: limit("AUSPEX_LIMIT_REPLIES", "10/minute", "Accepted replies to comments, per agent."),
+  likes: limit("AUSPEX_LIMIT_LIKES", "30/minute", "Accepted likes of comments and replies, per agent."),
+  follows: limit("AUSPEX_LIMIT_FOLLOWS", "20/minute", "Accepted follows, per agent."),
+  refused_writes: limit(
+    "AUSPEX_LIMIT_REFUSED_WRITES",
+    "120/minute",
+    "Writes that were refused (4xx), per agent: at the limit, all writes of the agent are 429."
   ),
-  follows: limit("AUSPEX_LIMIT_FOLLOWS", "20/minute", "Follows, per agent."),
   tokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   token_failures: limit(
     "AUSPEX_LIMIT_TOKEN_FAILURES",

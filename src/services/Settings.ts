@@ -21,6 +21,8 @@ export interface RateLimits {
   readonly replies: ReadonlyArray<RateLimit>
   readonly likes: ReadonlyArray<RateLimit>
   readonly follows: ReadonlyArray<RateLimit>
+  /** Of an agent: whatever it was refused. */
+  readonly refused_writes: ReadonlyArray<RateLimit>
   readonly tokens: ReadonlyArray<RateLimit>
   /**
    * Refused credentials at the token endpoint, at claim-link/refresh and at resend-secret: of one agent at an address

@@ -112,7 +112,7 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { agentId } = yield* onboard()
-        yield* sql`delete from rate_limits`
+        yield* sql`delete from limit_windows`
         const ids = [
           "nobody",
           "\u0000",
@@ -121,7 +121,9 @@ layer(testServer({ environment: { ...defaults, AUSPEX_TRUSTED_PROXIES: "127.0.0.
           agentId
         ]
         yield* Effect.forEach(ids, (id) => askForToken(id, "guess", from("192.0.2.10")))
-        const kept = yield* sql<{ key: string }>`select key from rate_limits where key like 'token_failures%'`
+        const kept = yield* sql<{
+          key: string
+        }>`select key from limit_windows where key like 'token_failures%'`
         assert.deepStrictEqual(kept.map(({ key }) => key.includes(agentId)).sort(), [false, true])
       })
     )

@@ -6,17 +6,19 @@ import { SqlClient } from "effect/sql"
 import { Registry } from "../../src/services/Registry.ts"
 import { allScopes } from "../../src/services/Scopes.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
+import { AgentId } from "../../src/services/domain/ids.ts"
+import { claimedAgent, forecast, newChallenge, newMacro, predict } from "../support/builders.ts"
 import { isFull } from "../support/breadth.ts"
 import { times } from "../support/concurrently.ts"
 import { freshDatabase } from "../support/database.ts"
-import { newEvent } from "../support/discussion.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { fund } from "../support/ledger.ts"
 import { someOperator } from "../support/operators.ts"
 import { readyAuspex, replicaEnvironment } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
 import { servicesOn } from "../support/services.ts"
 
 const Refusal = Schema.Struct({ retry_after: Schema.Int })
-const unknown = "0190f000-0000-7000-8000-000000000000"
 
 /** An agent that may do everything, with a token that every replica takes. */
 const poster = Effect.gen(function* () {
@@ -32,7 +34,7 @@ const poster = Effect.gen(function* () {
   const { access_token } = yield* Tokens.use((tokens) =>
     tokens.issue({ agentId: agent_id, clientSecret: client_secret, address: "192.0.2.1" })
   )
-  return access_token
+  return { agentId: AgentId.make(agent_id), token: access_token }
 })
 
 interface Sent {
@@ -57,16 +59,37 @@ const sent = (auspex: Auspex, token: string, path: string, body?: unknown) =>
     }
   })
 
-/** What is limited: how many a minute, and a request of it. */
-const kinds = (newsId: string) =>
-  [
-    ["comments", 5, "agent/comments", { news_id: newsId, content: "What I think." }],
-    ["replies", 10, `agent/comments/${unknown}/replies`, { content: "I disagree." }],
-    ["likes", 30, `agent/comments/${unknown}/like`, undefined],
-    ["follows", 20, "agent/follows", { target_agent_id: unknown }],
-    ["stakes", 5, `eval/macro/challenges/${unknown}/stake`, { predicted_value: 1, amount: 50 }],
-    ["predictions", 60, `eval/challenges/${unknown}/predict`, { direction: "neutral", confidence: 0.5 }]
+/** What there is to write about, and that the agent has already done which its requests presuppose. */
+const scene = Effect.gen(function* () {
+  const event = yield* newEvent()
+  const author = yield* claimedAgent("Bob")
+  const { comment_id } = yield* comment(author, event)
+  const challenge = yield* newChallenge()
+  const pools = yield* Effect.forEach(times(14, String), (period) => newMacro({ period }))
+  const prepare = Effect.fnUntraced(function* (agentId: AgentId) {
+    yield* predict(agentId, challenge)
+    yield* Effect.forEach(pools, (pool) => forecast(agentId, pool))
+    yield* fund(`agent:${agentId}`, 1000)
+  })
+  const stakedOn = (index: number) => `eval/macro/challenges/${pools[index % pools.length]?.id}/stake`
+  const always = (path: string) => () => path
+  /** What is limited: how many a minute, what is answered, and the requests, each of which is right. */
+  const kinds = [
+    ["comments", 5, 201, always("agent/comments"), { news_id: event.news_id, content: "What I think." }],
+    ["replies", 10, 201, always(`agent/comments/${comment_id}/replies`), { content: "I disagree." }],
+    ["likes", 30, 204, always(`agent/comments/${comment_id}/like`), undefined],
+    ["follows", 20, 204, always("agent/follows"), { target_agent_id: author }],
+    ["stakes", 5, 201, stakedOn, { predicted_value: 3.1, amount: 50 }],
+    [
+      "predictions",
+      60,
+      200,
+      always(`eval/challenges/${challenge.id}/predict`),
+      { direction: "neutral", confidence: 0.5, is_revision: true }
+    ]
   ] as const
+  return { kinds, prepare }
+})
 
 /** A refused request is refused until its Retry-After is over, and is then let through. */
 const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>, seconds: number) {
@@ -82,26 +105,27 @@ const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>,
 const burstOnTwo = Effect.gen(function* () {
   const url = yield* freshDatabase
   yield* Effect.gen(function* () {
-    const { news_id } = yield* newEvent()
+    const { kinds, prepare } = yield* scene
     const replicas = yield* Effect.all(
       times(2, () => readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })),
       { concurrency: 2 }
     )
     yield* Effect.forEach(
-      kinds(news_id),
-      Effect.fnUntraced(function* ([what, most, path, body]) {
-        const token = yield* poster
+      kinds,
+      Effect.fnUntraced(function* ([what, most, status, pathOf, body]) {
+        const { agentId, token } = yield* poster
+        yield* prepare(agentId)
         const requests = times(most + 9, (index) => {
           const auspex = replicas[index % 2]
           return auspex === undefined
             ? Effect.die(new Error("there is no replica"))
-            : sent(auspex, token, path, body)
+            : sent(auspex, token, pathOf(index), body)
         })
         const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
         const refused = answers.filter(({ status }) => status === 429)
         assert.lengthOf(refused, 9, what)
         assert.lengthOf(
-          answers.filter(({ status }) => status === (what === "comments" ? 201 : 404)),
+          answers.filter((answer) => answer.status === status),
           most,
           what
         )

@@ -1,23 +1,63 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Clock, Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { RateLimiter } from "../../src/services/RateLimiter.ts"
+import { MetQuotas, RateLimiter } from "../../src/services/RateLimiter.ts"
+import type { Quota } from "../../src/services/RateLimiter.ts"
+import { times } from "../support/concurrently.ts"
 import { testServices } from "../support/services.ts"
 
-const fiveAMinute = testServices({ AUSPEX_LIMIT_PREDICTIONS: "5/minute,8/hour" })
+const limits = testServices({
+  AUSPEX_LIMIT_PREDICTIONS: "5/minute,8/hour",
+  AUSPEX_LIMIT_COMMENTS: "5/minute",
+  AUSPEX_LIMIT_REPLIES: "3000/minute",
+  AUSPEX_LIMIT_REFUSED_WRITES: "4/minute",
+  AUSPEX_LIMIT_GATEWAY_CALLS: "4/minute",
+  AUSPEX_LIMIT_GATEWAY_AGENT_CALLS: "6/minute"
+})
 
-layer(fiveAMinute)("Limits", (it) => {
-  const take = (subject: string) =>
-    RateLimiter.use((limits) => limits.consume("predictions", subject)).pipe(Effect.result)
+layer(limits)("Limits", (it) => {
+  const take = (subject: string, limit: "predictions" | "comments" | "replies" = "predictions") =>
+    RateLimiter.use((limiter) => limiter.consume(limit, subject)).pipe(Effect.result)
+
+  const passes = (subject: string, limit: "predictions" | "comments" | "replies" = "predictions") =>
+    Effect.map(take(subject, limit), Result.isSuccess)
+
+  const write = (agentId: string) =>
+    RateLimiter.use((limiter) => limiter.admitWrite(agentId, [["comments", agentId]]))
 
   it.effect("lets through exactly the limit of a burst of 40", () =>
     Effect.gen(function* () {
       const results = yield* Effect.all(
-        Array.from({ length: 40 }, () => take("burst")),
+        times(40, () => take("burst")),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(results.filter(Result.isSuccess).length, 5)
     })
+  )
+
+  it.effect(
+    "a use leaves its window after exactly 60 s: at 59.999 s there is no room, at 60 s there is",
+    () =>
+      Effect.gen(function* () {
+        const started = yield* Clock.currentTimeMillis
+        const at = (millis: number) => TestClock.setTime(started + millis)
+        for (const second of [0, 1, 30, 59, 59.5]) {
+          yield* at(second * 1000)
+          assert.isTrue(yield* passes("exact", "comments"))
+        }
+        yield* at(59_999)
+        const refused = yield* Effect.flip(RateLimiter.use((limiter) => limiter.consume("comments", "exact")))
+        assert.strictEqual(refused.retry_after, 1)
+        yield* at(60_000)
+        assert.isTrue(yield* passes("exact", "comments"))
+        // The second of the five leaves at 61 s.
+        const next = yield* Effect.flip(RateLimiter.use((limiter) => limiter.consume("comments", "exact")))
+        assert.strictEqual(next.retry_after, 1)
+        yield* at(60_999)
+        assert.isFalse(yield* passes("exact", "comments"))
+        yield* at(61_000)
+        assert.isTrue(yield* passes("exact", "comments"))
+      })
   )
 
   it.effect("waiting retry_after seconds is enough, one second less is not", () =>
@@ -26,7 +66,7 @@ layer(fiveAMinute)("Limits", (it) => {
       yield* TestClock.adjust("7 seconds")
       for (let used = 0; used < 5; used++) assert.isTrue(Result.isSuccess(yield* take("patient")))
       const refused = yield* Effect.flip(
-        RateLimiter.use((limits) => limits.consume("predictions", "patient"))
+        RateLimiter.use((limiter) => limiter.consume("predictions", "patient"))
       )
       yield* TestClock.adjust(`${refused.retry_after - 1} seconds`)
       assert.isTrue(Result.isFailure(yield* take("patient")))
@@ -35,14 +75,121 @@ layer(fiveAMinute)("Limits", (it) => {
     })
   )
 
-  it.effect("every window of a limit must have room", () =>
+  it.effect("every window of a limit must have room, and retry_after is when all have", () =>
     Effect.gen(function* () {
-      let passed = 0
-      for (let minute = 0; minute < 10; minute++) {
-        yield* TestClock.adjust("2 minutes")
-        for (let again = 0; again < 3; again++) if (Result.isSuccess(yield* take("steady"))) passed++
+      for (const wait of [0, 0, 0, 0, 120, 0, 0, 0]) {
+        yield* TestClock.adjust(`${wait} seconds`)
+        assert.isTrue(yield* passes("steady"))
       }
-      assert.strictEqual(passed, 8)
+      const refused = yield* Effect.flip(
+        RateLimiter.use((limiter) => limiter.consume("predictions", "steady"))
+      )
+      assert.strictEqual(refused.retry_after, 3480)
+      yield* TestClock.adjust("3480 seconds")
+      assert.isTrue(yield* passes("steady"))
+    })
+  )
+
+  it.effect("a caller that one of its windows refuses counts in none of them", () =>
+    Effect.gen(function* () {
+      const call = (key: string) =>
+        RateLimiter.use((limiter) =>
+          limiter.consumeAll([
+            ["gateway_calls", key],
+            ["gateway_agent_calls", "caller"]
+          ])
+        ).pipe(Effect.result, Effect.map(Result.isSuccess))
+      const mixed = yield* Effect.all(
+        times(20, (index) => call(index % 2 === 0 ? "one" : "other")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(mixed.filter(Boolean).length, 6)
+      yield* TestClock.adjust("1 minute")
+      for (let used = 0; used < 4; used++) assert.isTrue(yield* call("one"))
+      for (let again = 0; again < 9; again++) assert.isFalse(yield* call("one"))
+      // The agent has used 4 of its 6.
+      for (let used = 0; used < 2; used++) assert.isTrue(yield* call("other"))
+      assert.isFalse(yield* call("other"))
+      // The other key has used 2 of its 4.
+      const otherAgent = RateLimiter.use((limiter) => limiter.consume("gateway_calls", "other"))
+      yield* otherAgent
+      yield* otherAgent
+      assert.strictEqual((yield* Effect.flip(otherAgent)).retry_after, 60)
+    })
+  )
+
+  it.effect("in a window of more than 1 000 uses a use leaves up to a hundredth of it later", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(3_600_000 + 1)
+      const results = yield* Effect.all(
+        times(3010, () => take("many", "replies")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 3000)
+      yield* TestClock.setTime(3_660_000 + 599)
+      assert.isFalse(yield* passes("many", "replies"))
+      yield* TestClock.setTime(3_660_000 + 600)
+      assert.isTrue(yield* passes("many", "replies"))
+    })
+  )
+
+  it.effect("a write that was refused gives its use back, and counts as a refused one", () =>
+    Effect.gen(function* () {
+      yield* Effect.all(
+        times(4, () => Effect.flatMap(write("clumsy"), ({ refused }) => refused)),
+        { concurrency: "unbounded" }
+      )
+      const refused = yield* Effect.flip(write("clumsy"))
+      assert.include(refused.detail, "refused writes")
+      assert.strictEqual(refused.retry_after, 60)
+      yield* TestClock.adjust("59999 millis")
+      yield* Effect.flip(write("clumsy"))
+      yield* TestClock.adjust("1 millis")
+      for (let used = 0; used < 5; used++) yield* write("clumsy")
+      assert.include((yield* Effect.flip(write("clumsy"))).detail, "comments")
+    })
+  )
+
+  it.effect("writes that are refused at once are told 429 once there were too many refused ones", () =>
+    Effect.gen(function* () {
+      const admitted = yield* Effect.all(times(5, () => write("hasty")))
+      const told = yield* Effect.all(
+        admitted.map(({ refused }) => Effect.result(refused)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(told.filter(Result.isFailure).length, 1)
+    })
+  )
+
+  it.effect("a write that was undone by no fault of the agent uses nothing", () =>
+    Effect.gen(function* () {
+      for (let again = 0; again < 20; again++) yield* Effect.flatMap(write("unlucky"), ({ undone }) => undone)
+      for (let used = 0; used < 5; used++) yield* write("unlucky")
+      yield* Effect.flip(write("unlucky"))
+    })
+  )
+
+  it.effect("a use that is given back after it has left its window changes nothing", () =>
+    Effect.gen(function* () {
+      const { undone } = yield* write("late")
+      yield* TestClock.adjust("61 seconds")
+      for (let used = 0; used < 5; used++) yield* write("late")
+      yield* undone
+      yield* Effect.flip(write("late"))
+      yield* TestClock.adjust("1 minute")
+      for (let used = 0; used < 5; used++) yield* write("late")
+      yield* Effect.flip(write("late"))
+    })
+  )
+
+  it.effect("the quotas that a request met are those after it", () =>
+    Effect.gen(function* () {
+      const met = new Map<string, Quota>()
+      yield* Effect.provideService(take("told"), MetQuotas, met)
+      assert.deepStrictEqual(Object.fromEntries(met), {
+        predictions_minute: { count: 5, window: 60, remaining: 4, reset: 60 },
+        predictions_hour: { count: 8, window: 3600, remaining: 7, reset: 3600 }
+      })
     })
   )
 
@@ -63,6 +210,18 @@ layer(fiveAMinute)("Limits", (it) => {
   it.effect("subjects do not share a window", () =>
     Effect.gen(function* () {
       for (const subject of ["a", "b", "c"]) assert.isTrue(Result.isSuccess(yield* take(subject)))
+    })
+  )
+
+  it.effect("windows that can refuse nothing any more are removed, and only those", () =>
+    Effect.gen(function* () {
+      yield* TestClock.adjust("30 minutes")
+      for (let used = 0; used < 8; used++) {
+        yield* passes("kept")
+        yield* TestClock.adjust("30 seconds")
+      }
+      yield* RateLimiter.use((limiter) => limiter.trim)
+      assert.isFalse(yield* passes("kept"))
     })
   )
 })

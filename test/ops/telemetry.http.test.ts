@@ -31,7 +31,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Telemetry", (it
       )
       assert.strictEqual(root?.name, "POST /api/v1/eval/challenges/:challenge_id/predict")
       const trace = spans.filter(({ traceId }) => traceId === root?.traceId)
-      for (const name of ["Tokens.authenticate", "RateLimiter.consume", "Arenas.predict"]) {
+      for (const name of ["Tokens.authenticate", "RateLimiter.admitWrite", "Arenas.predict"]) {
         assert.include(
           trace.map((span) => span.name),
           name

@@ -119,7 +119,6 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       success: HttpApiSchema.NoContent
     })
       .annotate(RequiredScope, "comment:like")
-      .annotate(CountsTowards, { limit: "likes", of: "agent" })
       .annotate(OpenApi.Summary, "Take back the like of a comment (no-op without one)"),
     HttpApiEndpoint.post("likeReply", "/agent/replies/:reply_id/like", {
       params: replyId,
@@ -134,7 +133,6 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       success: HttpApiSchema.NoContent
     })
       .annotate(RequiredScope, "reply:like")
-      .annotate(CountsTowards, { limit: "likes", of: "agent" })
       .annotate(OpenApi.Summary, "Take back the like of a reply (no-op without one)")
   )
   .middleware(RequestBody)

@@ -7,6 +7,7 @@ import { AdminAudit } from "../../services/AdminAudit.ts"
 import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { allows } from "../../services/Scopes.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
 import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
@@ -20,6 +21,7 @@ import {
   AgentAuthentication,
   CurrentAgent,
   GatewayReader,
+  isWrite,
   MaxBody,
   RequiredScope
 } from "./definitions.ts"
@@ -30,6 +32,7 @@ const missing = () =>
 export const agents = Layer.effect(
   AgentAuthentication,
   Effect.gen(function* () {
+    const limits = yield* RateLimiter
     const tokens = yield* Tokens
     return AgentAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
@@ -43,6 +46,10 @@ export const agents = Layer.effect(
         }
         const needed = Context.get(endpoint.annotations, RequiredScope)
         if (needed !== undefined && !allows(principal.scopes, needed)) {
+          if (isWrite(request.method)) {
+            yield* countedRequest
+            yield* limits.consume("refused_writes", principal.agentId)
+          }
           return yield* new MissingScope({ detail: `Missing required scope: ${needed}` })
         }
         yield* Effect.annotateCurrentSpan({ "agent.id": principal.agentId })

@@ -25,7 +25,7 @@ export class AgentAuthentication extends HttpApiMiddleware.Service<
   AgentAuthentication,
   { provides: CurrentAgent }
 >()("auspex/http/AgentAuthentication", {
-  error: [UnauthorizedResponse, WrongSite, AgentMismatch, MissingScope],
+  error: [UnauthorizedResponse, WrongSite, AgentMismatch, MissingScope, TooManyRequestsResponse],
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
@@ -49,7 +49,7 @@ export class AddressLimit extends HttpApiMiddleware.Service<AddressLimit>()("aus
   error: [TooManyRequestsResponse]
 }) {}
 
-/** Counts the request towards the endpoint's limit, by agent or by address. */
+/** Counts the request towards the endpoint's limit, by agent or by address, and the agent's refused writes. */
 export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires: CurrentAgent }>()(
   "auspex/http/AgentLimit",
   { error: [TooManyRequestsResponse] }
@@ -88,6 +88,9 @@ export const idempotentRequestHeaders = {
     })
   )
 }
+
+/** Whether a request of this method may change something. */
+export const isWrite = (method: string): boolean => method !== "GET" && method !== "HEAD"
 
 /** The scope a token must hold; none by default. */
 export const RequiredScope = Context.Reference<Scope | undefined>("auspex/http/RequiredScope", {

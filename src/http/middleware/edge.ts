@@ -17,7 +17,8 @@ import { rootCause, storeUnavailableIn } from "../../services/domain/errors.ts"
 import type { StoreUnavailable } from "../../services/domain/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
-import type { TooManyRequests } from "../../services/RateLimiter.ts"
+import { MetQuotas } from "../../services/RateLimiter.ts"
+import type { Quota, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../site/paths.ts"
@@ -28,7 +29,7 @@ import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { negotiated } from "../httpCaching.ts"
 import { knownPath, methodLabel, pathOf } from "../routes.ts"
-import { UnidentifiedLimit } from "./limits.ts"
+import { quotaHeaders, UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
 
 const acceptedId = /^[A-Za-z0-9._-]{1,128}$/
@@ -197,12 +198,18 @@ const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
 /** Text says its charset; nothing that is not marked otherwise is stored on the way. */
 const finish = (
   response: HttpServerResponse.HttpServerResponse,
-  facts: { readonly requestId: string; readonly isPublicRead: boolean; readonly isClosing: boolean }
+  facts: {
+    readonly requestId: string
+    readonly isPublicRead: boolean
+    readonly isClosing: boolean
+    readonly quotas: ReadonlyMap<string, Quota>
+  }
 ) => {
   const type = response.headers["content-type"]
   return HttpServerResponse.setHeaders(response, {
     ...securityHeaders,
     "x-request-id": facts.requestId,
+    ...quotaHeaders(facts.quotas),
     ...(facts.isClosing && { connection: "close" }),
     ...(type !== undefined && texts.has(type) && { "content-type": `${type}; charset=utf-8` }),
     ...(response.headers["cache-control"] === undefined && { "cache-control": "no-store" }),
@@ -300,6 +307,7 @@ export const layer = HttpRouter.middleware(
         const peer = Option.getOrUndefined(request.remoteAddress)
         const forwardedFor = request.headers["x-forwarded-for"]
         const current = { requestId, address: countedAddress(peer, forwardedFor), isCounted: false }
+        const quotas = new Map<string, Quota>()
 
         const finished = (answer: HttpServerResponse.HttpServerResponse) => {
           const response = route === tokenPath ? asOAuth(answer, request) : answer
@@ -313,6 +321,7 @@ export const layer = HttpRouter.middleware(
           const ended = finish(response, {
             requestId,
             isPublicRead,
+            quotas,
             isClosing: health.phase() !== "serving"
           })
           const whole = isCompressed(request, path) ? negotiated(request, ended) : Effect.succeed(ended)
@@ -325,7 +334,7 @@ export const layer = HttpRouter.middleware(
         const counted = (answer: HttpServerResponse.HttpServerResponse) =>
           current.isCounted || answer.status >= 500
             ? finished(answer)
-            : Effect.matchEffect(unidentified.consume(current.address), {
+            : Effect.matchEffect(unidentified.consume(current.address, quotas), {
                 onSuccess: () => finished(answer),
                 onFailure: (error) => finished(reject(tooMany(error)))
               })
@@ -341,6 +350,7 @@ export const layer = HttpRouter.middleware(
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>
             context.pipe(
               Context.add(CurrentRequest, current),
+              Context.add(MetQuotas, quotas),
               Context.add(References.CurrentLogAnnotations, {
                 ...Context.get(context, References.CurrentLogAnnotations),
                 request_id: requestId

@@ -7,6 +7,10 @@ import type { StoredAnswer } from "../../services/Idempotency.ts"
 import { AdminIdempotentRequest, CurrentAgent, IdempotentRequest } from "./definitions.ts"
 
 const header = "idempotency-key"
+
+/** Of an answer that was given before. */
+export const replayedHeader = "idempotency-replayed"
+
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
 
 const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)
@@ -17,7 +21,7 @@ const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
 /** The answer of a request that is not carried out again. */
 const replay = ({ body, status }: StoredAnswer) =>
   HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
-    HttpServerResponse.setHeader("idempotency-replayed", "true")
+    HttpServerResponse.setHeader(replayedHeader, "true")
   )
 
 const idempotent = Effect.fnUntraced(function* <E, R>(

@@ -1,14 +1,17 @@
 /** Rate limits of requests: by address, by agent, and of what names nobody. */
-import { Context, Duration, Effect, Layer } from "effect"
+import { Cause, Context, Duration, Effect, Exit, Layer, Option } from "effect"
 import type { ByteSize } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
+import type { HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimiter as LocalRateLimiter } from "effect/persistence"
 import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
+import type { AdmittedWrite, Quota, Use } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
-import type { LimitName } from "../../services/Settings.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
+import { replayedHeader } from "./idempotency.ts"
 import {
   BadBodiesCountTowards,
   CountsTowards,
@@ -16,7 +19,8 @@ import {
   MaxBody,
   AddressLimit,
   AgentLimit,
-  CurrentAgent
+  CurrentAgent,
+  isWrite
 } from "./definitions.ts"
 
 /** Malformed or with wrong fields, too large, of another type. */
@@ -48,30 +52,69 @@ const sentBody = (maxBytes: ByteSize.ByteSize) =>
     Effect.orElseSucceed((): unknown => undefined)
   )
 
+/** What a request uses; of what its body decides only where the scope for it is held. */
+const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+  const counts = Context.get(endpoint.annotations, CountsTowards)
+  const decide = Context.get(endpoint.annotations, DecidedByBody)
+  const { agentId, scopes } = yield* CurrentAgent
+  const { address } = yield* countedRequest
+  const needs =
+    decide === undefined ? [] : decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
+  const decided = needs.filter(({ scope }) => allows(scopes, scope)).map(({ limit }): Use => [limit, agentId])
+  if (counts === null) return decided
+  const always: Use = [counts.limit, counts.of === "agent" ? agentId : address]
+  return [always, ...decided]
+})
+
+/** What became of a write. Of one that was broken off nobody knows, so it stays counted. */
+const concluded =
+  ({ refused, undone }: AdmittedWrite) =>
+  <E, R>(work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
+    Effect.flatMap(Effect.exit(work), (exit) => {
+      if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return exit
+      const status = Exit.match(exit, {
+        onSuccess: (answer) => answer.status,
+        onFailure: (cause) =>
+          Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
+      })
+      if (status >= 500) return Effect.andThen(undone, exit)
+      if (status >= 400) return Effect.andThen(refused, exit)
+      const isReplay = Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
+      return isReplay ? Effect.andThen(undone, exit) : exit
+    })
+
 export const byAgent = Layer.effect(
   AgentLimit,
   Effect.gen(function* () {
     const limits = yield* RateLimiter
     return AgentLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
-        const counts = Context.get(endpoint.annotations, CountsTowards)
-        const { agentId, scopes } = yield* CurrentAgent
-        const decide = Context.get(endpoint.annotations, DecidedByBody)
-        const needs =
-          decide === undefined ? [] : decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
-        const uses = needs
-          .filter(({ scope }) => allows(scopes, scope))
-          .map(({ limit }): readonly [LimitName, string] => [limit, agentId])
-        if (counts === null && uses.length === 0) return yield* httpEffect
-        const { address } = yield* countedRequest
-        yield* limits.consumeAll(
-          counts === null ? uses : [[counts.limit, counts.of === "agent" ? agentId : address], ...uses]
-        )
+        const uses = yield* usesOf(endpoint)
+        if (isWrite(endpoint.method)) {
+          const { agentId } = yield* CurrentAgent
+          const write = yield* limits.admitWrite(agentId, uses)
+          return yield* concluded(write)(httpEffect)
+        }
+        yield* limits.consumeAll(uses)
         return yield* httpEffect
       })
     )
   })
 )
+
+/** `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers) of the windows that a request met. */
+export const quotaHeaders = (quotas: ReadonlyMap<string, Quota>): Readonly<Record<string, string>> => {
+  if (quotas.size === 0) return {}
+  const each = [...quotas]
+  return {
+    "ratelimit-policy": each
+      .map(([policy, { count, window }]) => `"${policy}";q=${count};w=${window}`)
+      .join(", "),
+    ratelimit: each
+      .map(([policy, { remaining, reset }]) => `"${policy}";r=${remaining};t=${reset}`)
+      .join(", ")
+  }
+}
 
 /**
  * The limit of what no other limit counts: documents, unknown paths and methods, health, refused tokens and keys. It is
@@ -80,8 +123,8 @@ export const byAgent = Layer.effect(
 export class UnidentifiedLimit extends Context.Service<
   UnidentifiedLimit,
   {
-    /** Counts one request of this address, and fails when there were too many. */
-    readonly consume: (address: string) => Effect.Effect<void, TooManyRequests>
+    /** Counts one request of this address, notes its windows, and fails when there were too many. */
+    readonly consume: (address: string, quotas: Map<string, Quota>) => Effect.Effect<void, TooManyRequests>
   }
 >()("auspex/http/UnidentifiedLimit") {}
 
@@ -97,20 +140,24 @@ export const unidentified = Layer.effect(
     let limiter = yield* emptyLimiter
     let windows = 0
 
-    const consume = Effect.fnUntraced(function* (address: string) {
+    const consume = Effect.fnUntraced(function* (address: string, quotas: Map<string, Quota>) {
       for (const { count, window } of unidentifiedLimit) {
         const key = `${Duration.toMillis(window)}:${address}`
-        const { remaining } = yield* limiter.consume({ key, limit: count, window }).pipe(
+        const note = (remaining: number, reset: number) =>
+          quotas.set("unidentified", { count, window: Duration.toSeconds(window), remaining, reset })
+        const { remaining, resetAfter } = yield* limiter.consume({ key, limit: count, window }).pipe(
           Effect.catch(({ reason }) => {
             // The store in memory has nothing that could fail.
             if (reason._tag === "RateLimitStoreError") return Effect.die(reason)
             const seconds = Math.max(1, Math.ceil(Duration.toSeconds(reason.retryAfter)))
+            note(0, seconds)
             return new TooManyRequests({
               detail: `Too many requests that name no agent: at most ${count} in ${Duration.format(window)}. Try again in ${seconds} s.`,
               retry_after: seconds
             })
           })
         )
+        note(remaining, Math.max(1, Math.ceil(Duration.toSeconds(resetAfter))))
         if (remaining === count - 1) windows += 1
         if (windows > maxWindows) {
           limiter = yield* emptyLimiter

@@ -1,63 +1,20 @@
 /**
- * Sliding windows in two buckets: what was counted in the bucket before weighs as much as of it still lies within the
- * window. One upsert decides, so bursts over any number of replicas are counted exactly; uses that arrive together are
- * counted by one.
+ * Exact sliding windows. A row keeps when the uses of a window were counted, so one function of the database decides under
+ * the row's lock, for all replicas; uses that arrive together are counted by one statement. A write's use is counted before
+ * the work and returned if that is refused; what a crash leaves counted ages out.
+ *
+ * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth of
+ * the window on, so that a row stays small: there are still never too many, but room comes up to a hundredth later.
  */
 import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
+import { MetQuotas, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
+import type { Quota, Use } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { execute, findAll, rowsOf, timestamp } from "./sql.ts"
-
-/** Uses in the bucket of now, and in the one before. */
-const Counts = Schema.Struct({ current: Schema.Int, previous: Schema.Int })
-
-/** A moment in a window, in milliseconds: whole numbers, so that waiting as long as was said is enough to the digit. */
-interface Moment {
-  readonly key: string
-  readonly bucket: number
-  readonly window: number
-  /** Since the bucket began. */
-  readonly elapsed: number
-}
-
-/** Uses times milliseconds: what lies within the window now. */
-const weight = (counts: typeof Counts.Type, { window, elapsed }: Moment): number =>
-  counts.previous * (window - elapsed) + counts.current * window
-
-/** Seconds until one more use fits, when nothing else is counted meanwhile. */
-const retryAfter = (limit: RateLimit, counts: typeof Counts.Type, { window, elapsed }: Moment): number => {
-  const room = limit.count - 1
-  // In this bucket only the previous count fades; in the next one the current count is the previous.
-  const wait =
-    counts.current <= room
-      ? window - elapsed - ((room - counts.current) * window) / Math.max(counts.previous, 1)
-      : window - elapsed + window - (room * window) / counts.current
-  return Math.max(1, Math.ceil(Math.ceil(wait) / 1000))
-}
-
-/** A use that is asked for. */
-interface Use {
-  readonly name: LimitName
-  readonly subject: string
-  readonly limit: RateLimit
-  readonly now: number
-}
-
-/** A use that its window has no room for. */
-interface Full extends Use {
-  readonly counts: typeof Counts.Type
-  readonly moment: Moment
-}
-
-const locate = ({ limit, name, subject }: Use, now: number): Moment => {
-  const window = Duration.toMillis(limit.window)
-  const bucket = Math.floor(now / window)
-  return { key: `${name}:${window}:${subject}`, bucket, window, elapsed: now - bucket * window }
-}
+import { arrayParam, execute, findAll, timestamp } from "./sql.ts"
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -66,6 +23,7 @@ const what: Record<LimitName, string> = {
   replies: "replies",
   likes: "likes",
   follows: "follows",
+  refused_writes: "refused writes",
   tokens: "tokens",
   token_failures: "refused credentials",
   registrations: "registrations",
@@ -81,155 +39,272 @@ const what: Record<LimitName, string> = {
   log_reads: "reads of the log"
 }
 
-const Window = Schema.Struct({
-  ...Counts.fields,
-  key: Schema.String,
-  bucket: Schema.Int,
-  granted: Schema.Int
-})
+/** These count what was accepted, the others what was asked for. */
+const acceptedOnly: ReadonlySet<LimitName> = new Set([
+  "predictions",
+  "stakes",
+  "comments",
+  "replies",
+  "likes",
+  "follows"
+])
 
-interface Unused extends Pick<typeof Window.Type, "key" | "bucket"> {
-  readonly left: number
+/** What a mailbox was sent is nobody's business but its owner's. */
+const untold: ReadonlySet<LimitName> = new Set(["claim_mails", "reminder_mails", "sign_in_mails"])
+
+const maxExact = 1000
+
+/** A window that is asked for. */
+interface Window {
+  readonly key: string
+  readonly name: LimitName
+  readonly policy: string
+  readonly limit: RateLimit
+  readonly millis: number
+  /** Whether a use is counted, or only room is needed. */
+  readonly isCounted: boolean
 }
 
-const tooMany = ({ counts, limit, moment, name }: Full) => {
-  const seconds = retryAfter(limit, counts, moment)
+/** A use that was counted in a window. */
+interface Counted {
+  readonly key: string
+  readonly stamp: number
+}
+
+interface Caller {
+  readonly now: number
+  readonly windows: ReadonlyArray<Window>
+  readonly returned: ReadonlyArray<Counted>
+}
+
+/** A window as a statement left it. */
+interface Found {
+  readonly window: Window
+  readonly used: number
+  readonly stamp: number
+  /** Milliseconds until another use has room. */
+  readonly wait: number
+}
+
+interface Outcome {
+  readonly isGranted: boolean
+  readonly found: ReadonlyArray<Found>
+}
+
+const Row = Schema.Struct({ granted: Schema.Int, used: Schema.Int, stamp: Schema.Int, wait: Schema.Int })
+
+const units = new Map([
+  [1000, "second"],
+  [60_000, "minute"],
+  [3_600_000, "hour"],
+  [86_400_000, "day"]
+])
+
+const isFull = ({ used, window }: Found): boolean => used >= window.limit.count
+
+/** Rounded up, so that waiting as long is enough. */
+const seconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1000))
+
+const quotaOf = ({ used, wait, window }: Found): Quota => ({
+  count: window.limit.count,
+  window: seconds(window.millis),
+  remaining: Math.max(0, window.limit.count - used),
+  reset: seconds(wait)
+})
+
+const tooMany = (found: ReadonlyArray<Found>): TooManyRequests => {
+  const [last] = found.filter(isFull).toSorted((a, b) => b.wait - a.wait)
+  if (last === undefined) throw new Error("a use was refused, and every window has room")
+  const { limit, name } = last.window
+  const retry_after = seconds(last.wait)
   return new TooManyRequests({
-    detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${seconds} s.`,
-    retry_after: seconds
+    detail: `Too many ${what[name]}: at most ${limit.count} in ${Duration.format(limit.window)}. Try again in ${retry_after} s.`,
+    retry_after
   })
+}
+
+/** Callers that ask for the same windows are one to the database. */
+interface Group {
+  readonly windows: ReadonlyArray<Window>
+  readonly members: Array<number>
+}
+
+const countedKeys = ({ windows }: Group): ReadonlyArray<string> =>
+  windows.filter(({ isCounted }) => isCounted).map(({ key }) => key)
+
+/** Groups in as few turns as may be: within a turn no two count in one window. */
+const turnsOf = (groups: Iterable<Group>): ReadonlyArray<ReadonlyArray<Group>> => {
+  const turns: Array<{ readonly groups: Array<Group>; readonly keys: Set<string> }> = []
+  for (const group of groups) {
+    const keys = countedKeys(group)
+    let turn = turns.find((each) => !keys.some((key) => each.keys.has(key)))
+    if (turn === undefined) {
+      turn = { groups: [], keys: new Set() }
+      turns.push(turn)
+    }
+    turn.groups.push(group)
+    for (const key of keys) turn.keys.add(key)
+  }
+  return turns.map(({ groups }) => groups)
 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
-  const rows = findAll(Counts)
-  const windows = findAll(Window)
+  const rows = findAll(Row)
 
-  /**
-   * Answers the first full window of each caller's uses; undefined: all of them are counted. A caller that is refused by
-   * one window counts in none of them, so that waiting is enough.
-   */
-  const countAll = Effect.fnUntraced(function* (
-    callers: Arr.NonEmptyReadonlyArray<ReadonlyArray<Use>>,
+  const windowsOf = ([name, subject]: Use, isCounted = true): ReadonlyArray<Window> => {
+    const limits = settings.limits[name]
+    return limits.map((limit) => {
+      const millis = Duration.toMillis(limit.window)
+      const policy = limits.length === 1 ? name : `${name}_${units.get(millis) ?? millis}`
+      return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
+    })
+  }
+
+  const use = (client: SqlClient.SqlClient, now: number, groups: ReadonlyArray<Group>) => {
+    const asked = groups.flatMap(({ members, windows }, caller) =>
+      windows.map((window) => ({ ...window, caller, uses: members.length }))
+    )
+    const ticks = asked.map(({ limit, millis }) => (limit.count > maxExact ? Math.ceil(millis / 100) : 1))
+    return client`
+      use_limits(
+        ${BigInt(now)}::int8,
+        ${arrayParam(
+          "int4",
+          asked.map(({ caller }) => caller)
+        )},
+        ${arrayParam(
+          "text",
+          asked.map(({ key }) => key)
+        )},
+        ${arrayParam(
+          "int8",
+          asked.map(({ limit }) => BigInt(limit.count))
+        )},
+        ${arrayParam(
+          "int8",
+          asked.map(({ millis }) => BigInt(millis))
+        )},
+        ${arrayParam("int8", ticks.map(BigInt))},
+        ${arrayParam(
+          "int8",
+          asked.map(({ uses }) => BigInt(uses))
+        )},
+        ${arrayParam(
+          "bool",
+          asked.map(({ isCounted }) => isCounted)
+        )})`
+  }
+
+  const release = (client: SqlClient.SqlClient, returned: ReadonlyArray<Counted>) => client`
+    return_uses(${arrayParam(
+      "text",
+      returned.map(({ key }) => key)
+    )}, ${arrayParam(
+      "int8",
+      returned.map(({ stamp }) => BigInt(stamp))
+    )})`
+
+  const answerAll = Effect.fnUntraced(function* (
+    callers: Arr.NonEmptyReadonlyArray<Caller>,
     client: SqlClient.SqlClient
   ) {
-    const now = Math.max(...callers.flatMap((uses) => uses.map((use) => use.now)))
-    const located = callers.map((uses) => uses.map((use) => ({ use, moment: locate(use, now) })))
-    const asked = [...Map.groupBy(located.flat(), ({ moment }) => moment.key).values()].flatMap((same) =>
-      same.slice(0, 1).map((first) => ({ ...first, uses: same.length }))
-    )
-    const counted = yield* windows(client`
-      insert into rate_limits as r (key, window_ms, max_uses, bucket, current, previous, expires_at)
-      select key, window_ms, max_uses, bucket, least(uses, max_uses), 0, expires_at
-        from ${rowsOf(client, "w", asked, {
-          key: ["text", ({ moment }) => moment.key],
-          window_ms: ["int8", ({ moment }) => BigInt(moment.window)],
-          max_uses: ["int4", ({ use }) => use.limit.count],
-          bucket: ["int8", ({ moment }) => BigInt(moment.bucket)],
-          uses: ["int4", (each) => each.uses],
-          expires_at: [
-            "timestamptz",
-            ({ moment }) => timestamp(DateTime.makeUnsafe((moment.bucket + 2) * moment.window))
-          ]
-        })}
-       order by key
-      on conflict (key) do update set
-        (window_ms, max_uses, bucket, expires_at, previous, current) = (
-          select excluded.window_ms, excluded.max_uses, n.bucket, greatest(r.expires_at, excluded.expires_at), n.previous,
-                 n.current + least(excluded.current, greatest(0,
-                   (excluded.max_uses * excluded.window_ms
-                      - n.previous * (excluded.window_ms - greatest(0, ${BigInt(now)}::int8 - n.bucket * excluded.window_ms)))
-                   / excluded.window_ms - n.current))
-            from (select greatest(r.bucket, excluded.bucket) as bucket,
-                         case when r.bucket >= excluded.bucket then r.previous
-                              when r.bucket = excluded.bucket - 1 then r.current else 0 end as previous,
-                         case when r.bucket >= excluded.bucket then r.current else 0 end as current) n)
-      returning key, new.current, new.previous, new.bucket::float8 as bucket,
-                new.current - case old.bucket when new.bucket then old.current else 0 end as granted`)
-    const byKey = new Map(counted.map((window) => [window.key, { ...window, left: window.granted }]))
-    const fullWindows = located.map((uses): Full | undefined => {
-      const wanted = uses.map(({ moment, use }) => {
-        const window = byKey.get(moment.key)
-        if (window === undefined) throw new Error(`the window ${moment.key} was not counted`)
-        return { moment, use, window }
-      })
-      const full = wanted.find(({ window }) => window.left <= 0)
-      if (full === undefined) {
-        for (const { window } of wanted) window.left -= 1
-        return undefined
-      }
-      // A replica whose clock is ahead may have begun the next bucket: this use is taken as one at its beginning.
-      const { bucket } = full.window
-      const elapsed = Math.max(0, now - bucket * full.moment.window)
-      return { ...full.use, counts: full.window, moment: { ...full.moment, bucket, elapsed } }
-    })
-    yield* release(
-      [...byKey.values()].filter(({ left }) => left > 0),
-      client
-    )
-    return fullWindows
-  })
-
-  /** What was counted for callers that another window refused. In a bucket that has ended meanwhile it stays counted. */
-  const release = (windows: ReadonlyArray<Unused>, client: SqlClient.SqlClient) =>
-    windows.length === 0
-      ? Effect.void
-      : execute(client`
-          with unused as (
-            select r.key, u.count
-              from rate_limits r
-              join ${rowsOf(client, "u", windows, {
-                key: ["text", ({ key }) => key],
-                bucket: ["int8", ({ bucket }) => BigInt(bucket)],
-                count: ["int4", ({ left }) => left]
-              })} on u.key = r.key and u.bucket = r.bucket
-             order by r.key for no key update of r
-          )
-          update rate_limits r set current = r.current - u.count from unused u where r.key = u.key`)
-
-  const countOne = yield* RequestBatcher.make({ run: countAll, maxSize: settings.maxBatch })
-
-  const read = ({ bucket, key }: Moment) =>
-    rows(sql`
-      select case when bucket >= ${bucket} then current else 0 end as current,
-             case when bucket >= ${bucket} then previous when bucket = ${bucket} - 1 then current else 0 end as previous
-        from rate_limits where key = ${key}`).pipe(
-      Effect.map(([counts]) => counts ?? { current: 0, previous: 0 })
-    )
-
-  const consumeAll = Effect.fnUntraced(function* (
-    uses: ReadonlyArray<readonly [limit: LimitName, subject: string]>
-  ) {
-    const now = yield* Clock.currentTimeMillis
-    const asked = uses.flatMap(([name, subject]) =>
-      settings.limits[name].map((limit) => ({ name, subject, limit, now }))
-    )
-    if (asked.length === 0) return
-    const full = yield* countOne(asked)
-    if (full !== undefined) return yield* tooMany(full)
-  }, cheapSpan("RateLimiter.consume"))
-
-  const consume: RateLimiter["Service"]["consume"] = (limit, subject) => consumeAll([[limit, subject]])
-
-  const check = Effect.fn("RateLimiter.check")(function* (name: LimitName, subject: string) {
-    const now = yield* Clock.currentTimeMillis
-    for (const limit of settings.limits[name]) {
-      const use = { name, subject, limit, now }
-      const moment = locate(use, now)
-      const counts = yield* read(moment)
-      if (weight(counts, moment) > (limit.count - 1) * moment.window) {
-        return yield* tooMany({ ...use, counts, moment })
+    const now = Math.max(...callers.map((caller) => caller.now))
+    const returned = callers.flatMap((caller) => caller.returned)
+    const outcomes = callers.map((): Outcome => ({ isGranted: true, found: [] }))
+    const groups = new Map<string, Group>()
+    for (const [index, { windows }] of callers.entries()) {
+      if (windows.length === 0) continue
+      const name = windows.map(({ isCounted, key }) => `${key} ${isCounted}`).join(" ")
+      const group = groups.get(name)
+      if (group === undefined) groups.set(name, { windows, members: [index] })
+      else group.members.push(index)
+    }
+    const turns = turnsOf(groups.values())
+    if (turns.length === 0 && returned.length > 0) yield* execute(client`select ${release(client, returned)}`)
+    for (const [turn, asked] of turns.entries()) {
+      const alsoRelease =
+        turn === 0 && returned.length > 0 ? client`cross join ${release(client, returned)} r` : client``
+      const found = yield* rows(client`
+        select u.granted::float8 as granted, u.used::float8 as used, u.stamp::float8 as stamp, u.wait_ms::float8 as wait
+          from ${use(client, now, asked)} u ${alsoRelease} order by u.place`)
+      let place = 0
+      for (const { members, windows } of asked) {
+        const own = windows.map((window, index) => ({ window, ...Arr.getUnsafe(found, place + index) }))
+        place += windows.length
+        for (const [nth, member] of members.entries()) {
+          outcomes[member] = { isGranted: own.every(({ granted }) => nth < granted), found: own }
+        }
       }
     }
+    return outcomes
   })
 
+  const answer = yield* RequestBatcher.make({ run: answerAll, maxSize: settings.maxBatch })
+  const answerRefused = yield* RequestBatcher.make({ run: answerAll, maxSize: settings.maxBatch })
+
+  /** Tells of the windows that were counted, and of others once they are full. */
+  const note = (found: ReadonlyArray<Found>) =>
+    Effect.map(MetQuotas, (quotas) => {
+      if (quotas === undefined) return
+      for (const each of found) {
+        const { isCounted, name, policy } = each.window
+        if ((isCounted || isFull(each)) && !untold.has(name)) quotas.set(policy, quotaOf(each))
+      }
+    })
+
+  const ask = Effect.fnUntraced(function* (
+    by: typeof answer,
+    windows: ReadonlyArray<Window>,
+    returned: ReadonlyArray<Counted> = []
+  ) {
+    if (windows.length === 0 && returned.length === 0) return []
+    const now = yield* Clock.currentTimeMillis
+    const { found, isGranted } = yield* by({ now, windows, returned })
+    yield* note(found)
+    if (!isGranted) return yield* tooMany(found)
+    return found
+  })
+
+  const consumeAll: RateLimiter["Service"]["consumeAll"] = (uses) =>
+    ask(
+      answer,
+      uses.flatMap((each) => windowsOf(each))
+    ).pipe(Effect.asVoid, cheapSpan("RateLimiter.consume"))
+
+  const admitWrite = Effect.fnUntraced(function* (agentId: string, uses: ReadonlyArray<Use>) {
+    const refusals: Use = ["refused_writes", agentId]
+    const found = yield* ask(answer, [
+      ...uses.flatMap((each) => windowsOf(each)),
+      ...windowsOf(refusals, false)
+    ])
+    const counted = found.filter(({ window }) => window.isCounted && acceptedOnly.has(window.name))
+    const returned = counted.map(({ stamp, window: { key } }) => ({ key, stamp }))
+    const back = note(counted.map((each) => ({ ...each, used: each.used - 1 })))
+    return {
+      refused: Effect.andThen(back, Effect.asVoid(ask(answerRefused, windowsOf(refusals), returned))),
+      undone: Effect.andThen(back, Effect.asVoid(Effect.orDie(ask(answerRefused, [], returned))))
+    }
+  }, cheapSpan("RateLimiter.admitWrite"))
+
+  const check = (name: LimitName, subject: string) =>
+    ask(answer, windowsOf([name, subject], false)).pipe(Effect.asVoid, Effect.withSpan("RateLimiter.check"))
+
   const trim = Effect.gen(function* () {
-    const now = yield* DateTime.now
-    yield* execute(sql`delete from rate_limits where expires_at < ${timestamp(now)}`)
+    const now = timestamp(yield* DateTime.now)
+    yield* execute(sql`delete from limit_windows where expires_at < ${now}`)
+    // Of the version before.
+    yield* execute(sql`delete from rate_limits where expires_at < ${now}`)
   }).pipe(Effect.withSpan("RateLimiter.trim"))
 
-  return RateLimiter.of({ consume, consumeAll, check, trim })
+  return RateLimiter.of({
+    consume: (limit, subject) => consumeAll([[limit, subject]]),
+    consumeAll,
+    admitWrite,
+    check,
+    trim
+  })
 })
 
 export const layer = Layer.effect(RateLimiter, make)

@@ -12,6 +12,7 @@ import { credit } from "./credit.ts"
 import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
+import { exactLimits } from "./migrations/0002_exact_limits.ts"
 import { frozenRules } from "./migrations/0004_frozen_rules.ts"
 import { minProgram } from "./migrations/0008_min_program.ts"
 import { operations } from "./operations.ts"
@@ -44,6 +45,7 @@ const expand = (run: Migration["run"]): Migration => ({ run, minProgram: 1 })
 /** By number and name, in order. */
 export const migrations = {
   "0001_baseline": expand(baseline),
+  "0002_exact_limits": expand(exactLimits),
   "0004_frozen_rules": expand(frozenRules),
   "0008_min_program": expand(minProgram)
 }

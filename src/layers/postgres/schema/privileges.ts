@@ -51,6 +51,7 @@ export const privileges: Readonly<Record<string, string>> = {
   idempotency_keys: all,
   instance: read,
   job_runs: `${add}, delete`,
+  limit_windows: all,
   log_checkpoints: `${add}, update (time_stamp), delete`,
   log_cosignatures: `${add}, update (cosigned_at, line)`,
   log_entries: add,
