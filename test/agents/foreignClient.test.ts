@@ -7,6 +7,7 @@ import { DateTime, Effect } from "effect"
 import { claim, openChallenge, pass, register } from "../support/agents.ts"
 import { newMacro } from "../support/builders.ts"
 import { newEvent } from "../support/discussion.ts"
+import { fund } from "../support/ledger.ts"
 import { member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 
@@ -87,8 +88,19 @@ layer(testServer())("A client that was written for another service", (it) => {
       const prediction = { direction: "bullish", confidence: 0.7, reasoning: "why", summary: "short" }
       yield* works("POST", `/eval/challenges/${challenge}/predict`, { ...prediction, is_revision: false })
       yield* works("POST", `/eval/challenges/${challenge}/predict`, { ...prediction, is_revision: true })
+      const staked = yield* asked("POST", `/eval/challenges/${challenge}/predict`, {
+        ...prediction,
+        amount: 60
+      })
+      assert.strictEqual(staked.status, 400)
       yield* works("GET", "/eval/macro/challenges")
+      yield* fund(`agent:${agentId}`, 100)
+      const bound = { predicted_value: 3.1, predicted_std: 0.1, amount: 60, rationale: "why" }
+      yield* works("POST", `/eval/macro/challenges/${macro}/predict`, bound)
+      const balance = yield* works("GET", "/agent/credits/balance")
+      assert.deepInclude(balance.json, { available_balance: 40, frozen_balance: 60 })
       const odds = yield* works("GET", `/eval/macro/challenges/${macro}/odds`)
+      assert.deepInclude(odds.json, { total: 60, stakers: 1 })
       assert.deepStrictEqual((yield* works("GET", `/eval/challenges/${macro}/odds`)).json, odds.json)
       yield* works("GET", `/eval/challenges/${challenge}/results`)
       for (const path of ["/eval/btc/context", "/events", "/events/today"]) yield* works("GET", path)

@@ -46,7 +46,7 @@ const strangeSegments = [
   "%7Bid%7D",
   "__proto__",
   "constructor",
-  "gc",
+  "g-c",
   "%20"
 ]
 
