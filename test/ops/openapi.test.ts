@@ -5,6 +5,7 @@ import packageJson from "../../package.json" with { type: "json" }
 import { allScopes } from "../../src/services/Scopes.ts"
 import { operationsOf, parseDocument } from "../support/fuzz/document.ts"
 import { faultsOf } from "../support/fuzz/structure.ts"
+import { makeValidator, printed } from "../support/fuzz/validate.ts"
 import { routes } from "../support/routes.ts"
 import { get, testServer } from "../support/server.ts"
 
@@ -107,6 +108,31 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
           assert.strictEqual(new Set(options).size, options.length, path)
         }
       }
+    })
+  )
+
+  it.effect("shows examples that its schemas allow, of calls that were made", () =>
+    Effect.gen(function* () {
+      const document = yield* read("/openapi.json")
+      const [sent, answered] = [makeValidator(document, "ignored"), makeValidator(document, "wrong")]
+      let shown = 0
+      for (const { operationId, requestBody, responses } of operationsOf(document)) {
+        const bodies = [
+          ...Object.values(requestBody?.content ?? {}).map((media) => [media, sent] as const),
+          ...Object.values(responses).flatMap(({ content }) =>
+            Object.values(content ?? {}).map((media) => [media, answered] as const)
+          )
+        ]
+        for (const [{ example, schema }, problems] of bodies) {
+          if (example === undefined) continue
+          shown += 1
+          assert.deepStrictEqual(problems(schema, example).map(printed), [], operationId)
+        }
+      }
+      assert.isAtLeast(shown, 35)
+      const written = JSON.stringify(document)
+      assert.notMatch(written, /aus_(cs|gw|cl)_\w/)
+      assert.notInclude(written, "127.0.0.1")
     })
   )
 

@@ -1,17 +1,20 @@
 /** The guide for agents: true of this instance, and enough to go the whole way. */
 import { spawnSync } from "node:child_process"
 import { hash } from "node:crypto"
+import { writeFileSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer, Data, Option } from "effect"
+import { Config, DateTime, Effect, Layer, Data, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import packageJson from "../../package.json" with { type: "json" }
+import recorded from "../../src/http/api/examples.json" with { type: "json" }
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { judge } from "../../src/scoring/registration.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { claim, onboardClaimed, openChallenge } from "../support/agents.ts"
+import { operationAt, shown } from "../support/examples.ts"
 import { failingAnswer, passingAnswer } from "../support/responses.ts"
 import { newMacro, newPriceEvent } from "../support/builders.ts"
 import { signInFrom } from "../support/claimJourney.ts"
@@ -43,6 +46,8 @@ interface GuideExample {
 }
 
 interface GuideAnswer {
+  /** The body that was sent. */
+  readonly request?: unknown
   readonly status: number
   readonly json: unknown
 }
@@ -128,14 +133,19 @@ const run = Effect.fnUntraced(function* (example: GuideExample, memory: Map<stri
     ([name, value]) => [name, filled(value, valueOf)] as const
   )
   const answer = yield* Effect.promise(async (signal): Promise<GuideAnswer> => {
+    const body = example.body === undefined ? undefined : filled(example.body, valueOf)
     const response = await fetch(filled(example.url, valueOf), {
       method: example.method,
       headers: Object.fromEntries(headers),
       signal,
-      ...(example.body !== undefined && { body: filled(example.body, valueOf) })
+      ...(body !== undefined && { body })
     })
     const text = await response.text()
-    return { status: response.status, json: text === "" ? undefined : JSON.parse(text) }
+    return {
+      ...(body !== undefined && { request: JSON.parse(body) }),
+      status: response.status,
+      json: text === "" ? undefined : JSON.parse(text)
+    }
   })
   for (const [path, name] of example.keep) {
     Option.map(Option.fromNullishOr(at(answer.json, path)), (value) => memory.set(name, String(value)))
@@ -176,6 +186,13 @@ const thinking =
       return own[name]
     }
     const others: Readonly<Record<string, unknown>> = {
+      YOUR_NAME: "Ada",
+      YOUR_BIO: "Reads metals and rates, says how sure it is",
+      YOUR_MODEL_PROVIDER: "Example",
+      YOUR_MODEL_NAME: "example-1",
+      YOUR_REASONING: `Real yields rise while "safe" demand fades, which weighs on the price.`,
+      YOUR_COMMENT: "A record on thin volume: half of it may come back.",
+      YOUR_REPLY: "Volume was thin in spring, too, and it held.",
       YOUR_PREDICTED_DIRECTION: "bearish",
       YOUR_YES_OR_NO: "bullish",
       YOUR_CONFIDENCE: 0.7,
@@ -199,10 +216,14 @@ const guide = Effect.map(get("/skill.md"), ({ text }) => text)
 layer(server)("The guide for agents", (it) => {
   it.effect("every example of it runs, in order, and answers as the page says", () =>
     Effect.gen(function* () {
+      yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-03-02T14:30:00Z")))
       yield* world
       const examples = examplesIn(yield* guide)
       assert.isAtLeast(examples.length, 30)
       const memory = new Map<string, string>()
+      const { json: document } = yield* get("/openapi.json")
+      const { url } = yield* TestServer
+      const made = new Map<string, object>()
       for (const example of examples) {
         const name = `${example.chapter}: ${example.method} ${example.url}`
         // What only a person, or the time, can do.
@@ -217,8 +238,23 @@ layer(server)("The guide for agents", (it) => {
         assert.include(example.statuses, answer.status, `${name} ${JSON.stringify(answer.json)}`)
         for (const each of example.members) assert.property(answer.json, each, name)
         for (const [, kept] of example.keep) assert.isTrue(memory.has(kept), `${name} keeps ${kept}`)
+        // An answer to the registration challenge is everybody's own.
+        if (example.url === "<SUBMIT_URL>") continue
+        const path = example.url.replace(url, "").replace(/\?.*/, "")
+        made.set(operationAt(document, example.method, path), {
+          ...(answer.request !== undefined && { request: shown(answer.request, url) }),
+          status: answer.status,
+          ...(answer.json !== undefined && { answer: shown(answer.json, url) })
+        })
       }
       assert.strictEqual(memory.get("SCOPE"), "GC")
+      // What the document shows as examples is what was recorded here: RECORD_EXAMPLES=true records it anew.
+      if (yield* Config.Boolean("RECORD_EXAMPLES").pipe(Config.withDefault(false))) {
+        const file = new URL("../../src/http/api/examples.json", import.meta.url)
+        writeFileSync(file, `${JSON.stringify(Object.fromEntries(made), null, 2)}\n`)
+      } else {
+        assert.sameMembers(Object.keys(recorded), [...made.keys()])
+      }
     })
   )
 

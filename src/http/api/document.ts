@@ -18,7 +18,7 @@ import {
   SharedCache
 } from "../middleware/definitions.ts"
 import { Api } from "./Api.ts"
-import { examples } from "./examples.ts"
+import recorded from "./examples.json" with { type: "json" }
 import { modelCallError, modelCalls } from "./modelCalls.ts"
 
 type Node = Readonly<Record<string, unknown>>
@@ -243,6 +243,14 @@ const securitySchemes = ({ baseUrl }: Settings["Service"]) => ({
   gatewayKeyHeader: { type: "apiKey", in: "header", name: "x-api-key", description: "The same key" },
   administrator: { type: "http", scheme: "bearer", description: "AUSPEX_ADMIN_TOKEN" }
 })
+
+/** Calls that a test made and recorded, by operation id. */
+interface OperationExample {
+  readonly request?: unknown
+  readonly status: number
+  readonly answer?: unknown
+}
+const examples: Readonly<Record<string, OperationExample>> = recorded
 
 interface Described {
   readonly security: ReadonlyArray<Node>

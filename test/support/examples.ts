@@ -1,0 +1,34 @@
+/** Calls that were made, as the published document shows them. */
+import { Predicate } from "effect"
+import { member } from "./server.ts"
+
+/** Secrets, and what is told once. */
+const hidden: Readonly<Record<string, string>> = {
+  access_token: "eyJhbGciOiJIUzI1NiJ9...",
+  client_secret: "aus_cs_...",
+  claim_url: "https://auspex.example/claim/aus_cl_...",
+  pairing_code: "K7M-2QX",
+  challenge_prompt: "The central bank raised its rate ... Analyse this event: ..."
+}
+
+/** One item of each list of objects, at the address of an example, without secrets. */
+export const shown = (value: unknown, url: string): unknown => {
+  if (Array.isArray(value)) {
+    return value
+      .filter((item, index) => index === 0 || !Predicate.isObject(item))
+      .map((item) => shown(item, url))
+  }
+  if (typeof value === "string") return value.replaceAll(url, "https://auspex.example")
+  if (!Predicate.isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, hidden[key] ?? shown(each, url)])
+  )
+}
+
+/** The id of the operation that the document has a call under, whose path has `<NAMES>` for parameters. */
+export const operationAt = (document: unknown, method: string, path: string): string => {
+  const plain = (text: string) => text.replaceAll(/\{\w+\}|<[A-Z_]+>/g, "{}")
+  const [, methods] =
+    Object.entries(Object(member(document, "paths"))).find(([each]) => plain(each) === plain(path)) ?? []
+  return String(member(methods, method.toLowerCase(), "operationId"))
+}
