@@ -181,7 +181,7 @@ layer(gatewayServer(models))("A call of an instance that stops", (it) => {
   it.effect("is asked in its style to try again", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
-      yield* Health.use(({ drain }) => drain)
+      yield* Health.use(({ stop }) => stop)
       const ofChat = yield* chat(key, { model: "plain" })
       const ofMessage = yield* message(key, { model: "plain" })
       for (const { headers, json, status } of [ofChat, ofMessage]) {
