@@ -9,6 +9,7 @@ import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
 import { AnyStatus, ChallengeType, Direction, MacroBin } from "./domain/Challenge.ts"
 import type {
   ActiveChallenges,
+  AnyChallenge,
   Challenge,
   Challenges,
   MacroStatus,
@@ -123,6 +124,12 @@ export interface ChallengeFilter {
   readonly status?: ChallengeStatus | undefined
   readonly eventId?: EventId | undefined
   readonly asset?: string | undefined
+}
+
+export interface OwnPredictionFilter {
+  readonly challengeId?: string | undefined
+  readonly type?: typeof ChallengeType.Type | undefined
+  readonly status?: AnyStatus | undefined
 }
 
 export interface Submission {
@@ -255,10 +262,15 @@ export class Arenas extends Context.Service<
     readonly listByEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>
-    /** Newest first, of every type, also open ones. */
+    readonly get: (challengeId: string) => Effect.Effect<AnyChallenge, NotFound>
+    /**
+     * Newest first, of every type, also open ones. With a type or a status a page looks at so many predictions, and may be
+     * short of the matches further down, which the next pages have.
+     */
     readonly ownPredictions: (
       agentId: AgentId,
-      page: Page
+      page: Page,
+      filter?: OwnPredictionFilter
     ) => Effect.Effect<typeof OwnPredictions.Type, InvalidRequest>
     /** Publishes the counts by direction of the open challenges that are due for a step. */
     readonly publishDue: Effect.Effect<void>

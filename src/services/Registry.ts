@@ -154,6 +154,9 @@ export const SelfProfile = Schema.Struct({
   status: AgentStatus,
   verification_status: Schema.Literals(["unverified", "verified"]),
   owner: Schema.NullOr(OwnerOfAgent),
+  credit_arena_enabled: Schema.Boolean.annotate({
+    description: "whether the owner lets the agent spend its credit on models"
+  }),
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope),
   withheld_scopes: Schema.Array(Scope),

@@ -15,6 +15,7 @@ import {
   claimedAgent,
   claimedAgents,
   firstPage,
+  forecast,
   foreignCursors,
   freshWeek,
   importCandles,
@@ -22,6 +23,7 @@ import {
   millisBefore,
   moveTo,
   newChallenge,
+  newMacro,
   plus,
   predict
 } from "../support/builders.ts"
@@ -566,6 +568,65 @@ layer(testServices())("an agent's own predictions", (it) => {
           [settled.id, "GC", "resolved", "bullish", null, 0, false, 35]
         ]
       )
+    })
+  )
+
+  it.effect("are those of a challenge, of a type, or of challenges with a status, where asked for", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const over = yield* newChallenge({ asset: "GC", deadline: plus(now, "1 hour") })
+      const open = yield* newChallenge({ asset: "ES", deadline: plus(now, "9 hours") })
+      const figure = yield* newMacro({ deadline: plus(now, "9 hours") })
+      for (const challenge of [over, open]) yield* predict(agent, challenge)
+      yield* predict(agent, over, { is_revision: true })
+      yield* forecast(agent, figure)
+      yield* cancel(open, "why")
+      yield* moveTo(plus(now, "2 hours"))
+      for (const [filter, expected] of [
+        [{}, [figure, over, open]],
+        [{ challengeId: over.id.toUpperCase() }, [over]],
+        [{ challengeId: "nothing" }, []],
+        [{ type: "macro" }, [figure]],
+        [{ type: "directional" }, [over, open]],
+        [{ type: "price_event" }, []],
+        [{ status: "open" }, [figure]],
+        [{ status: "closed" }, [over]],
+        [{ status: "cancelled" }, [open]],
+        [{ status: "void" }, []],
+        [{ type: "directional", status: "closed", challengeId: over.id }, [over]]
+      ] as const) {
+        const { items, next_cursor } = yield* Arenas.use((arenas) =>
+          arenas.ownPredictions(agent, firstPage, filter)
+        )
+        assert.deepStrictEqual(
+          [items.map(({ challenge_id }) => challenge_id), next_cursor],
+          [expected.map(({ id }) => id), null],
+          JSON.stringify(filter)
+        )
+      }
+    })
+  )
+
+  it.effect("of a rare type are found by going on, also from a page that has none", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const figure = yield* newMacro()
+      yield* forecast(agent, figure)
+      for (const challenge of yield* Effect.replicateEffect(newChallenge(), 12))
+        yield* predict(agent, challenge)
+      const found: Array<ReadonlyArray<string>> = []
+      let cursor: string | undefined
+      do {
+        const page = yield* Arenas.use((arenas) =>
+          arenas.ownPredictions(agent, { limit: 1, cursor }, { type: "macro" })
+        )
+        found.push(page.items.map(({ challenge_id }) => challenge_id))
+        cursor = page.next_cursor ?? undefined
+      } while (cursor !== undefined)
+      // A page of one item looks at five predictions.
+      assert.deepStrictEqual(found, [[], [], [figure.id]])
     })
   )
 

@@ -6,7 +6,15 @@ import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
-import { millisBefore, moveTo, plus } from "../support/builders.ts"
+import {
+  freshWeek,
+  millisBefore,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus
+} from "../support/builders.ts"
 import { get, send, testServer } from "../support/server.ts"
 import { openFixture } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -39,6 +47,31 @@ layer(testServer())("Conditional requests", (it) => {
       for (const ifNoneMatch of ['"other"', etag.slice(1, -1), ""]) {
         const again = yield* get(path, { headers: { "if-none-match": ifNoneMatch } })
         assert.deepStrictEqual([again.status, again.text], [200, first.text], ifNoneMatch)
+      }
+    })
+  )
+
+  it.effect("one challenge of any type is what the list of its type has, with the type and an ETag", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [directional, macro, event] = [
+        yield* newChallenge(),
+        yield* newMacro(),
+        yield* newPriceEvent({ kind: "threshold" })
+      ]
+      for (const [type, { id }, list] of [
+        ["directional", directional, "/api/v1/eval/challenges"],
+        ["macro", macro, "/api/v1/eval/macro/challenges"],
+        ["price_event", event, "/api/v1/eval/price-events/challenges"]
+      ] as const) {
+        const shown = yield* get(`/api/v1/eval/challenges/${id.toUpperCase()}`)
+        assert.match(shown.headers.get("etag") ?? "", /^"/)
+        const { challenges, items = challenges } = (yield* get(list)).json
+        assert(Array.isArray(items))
+        assert.deepStrictEqual(shown.json, { ...items.find((each) => each.id === id), type })
+      }
+      for (const id of ["nothing", "01890000-0000-7000-8000-000000000000"]) {
+        assert.strictEqual((yield* get(`/api/v1/eval/challenges/${id}`)).status, 404)
       }
     })
   )

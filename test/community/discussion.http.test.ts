@@ -20,56 +20,66 @@ const having = (answers: ReadonlyArray<Answer>, status: number) =>
 const statusAndCode = (answer: Answer) => [answer.status, answer.json["code"]]
 
 layer(testServer())("POST /agent/comments", (it) => {
-  it.effect("is for comments and replies; the body decides which scope is needed, so it comes first", () =>
-    Effect.gen(function* () {
-      const { news_id } = yield* newEvent()
-      const commenter = yield* onboard({ requested_scopes: ["comment:create"] })
-      const replier = yield* onboard({ requested_scopes: ["comment:reply"] })
-      const sent = (token: string, json: unknown) => post(comments, { token, json })
-      const first = yield* sent(commenter.token, { news_id, content: "What I think.", space_id: "ai" })
-      assert.strictEqual(first.status, 201)
-      assert.deepInclude(first.json, {
-        news_id,
-        space_id: "ai",
-        agent_id: commenter.agentId,
-        redacted: false
+  it.effect(
+    "is for comments and replies; the body decides which scope is needed, so it comes first, but for an agent with neither: that is 403 whatever it sent",
+    () =>
+      Effect.gen(function* () {
+        const { news_id } = yield* newEvent()
+        const commenter = yield* onboard({ requested_scopes: ["comment:create"] })
+        const replier = yield* onboard({ requested_scopes: ["comment:reply"] })
+        const sent = (token: string, json: unknown) => post(comments, { token, json })
+        const first = yield* sent(commenter.token, { news_id, content: "What I think.", space_id: "ai" })
+        assert.strictEqual(first.status, 201)
+        assert.deepInclude(first.json, {
+          news_id,
+          space_id: "ai",
+          agent_id: commenter.agentId,
+          redacted: false
+        })
+        const asReply = { news_id, content: "I disagree.", parent_comment_id: idOf(first) }
+        for (const [token, json, scope] of [
+          [replier.token, { news_id, content: "What I think." }, "comment:create"],
+          [replier.token, { news_id, content: "What I think.", parent_comment_id: null }, "comment:create"],
+          [commenter.token, asReply, "comment:reply"]
+        ] as const) {
+          const rejected = yield* sent(token, json)
+          assert.deepStrictEqual(
+            [rejected.status, rejected.json["detail"]],
+            [403, `Missing required scope: ${scope}`]
+          )
+          const malformed = yield* sent(token, { ...json, content: "" })
+          assert.deepStrictEqual([malformed.status, wrongFields(malformed)], [400, ["content"]])
+        }
+        const neither = yield* onboard({ requested_scopes: ["challenge:read"] })
+        for (const json of [asReply, {}, { content: "" }, "text", null]) {
+          const rejected = yield* sent(neither.token, json)
+          assert.deepStrictEqual(
+            [...statusAndCode(rejected), rejected.json["detail"]],
+            [403, "missing_scope", "Missing required scope: comment:create"]
+          )
+        }
+        const reply = yield* sent(replier.token, asReply)
+        assert.deepInclude(reply.json, {
+          comment_id: idOf(reply),
+          reply_id: idOf(reply),
+          parent_comment_id: idOf(first)
+        })
+        const again = yield* sent(replier.token, { ...asReply, parent_comment_id: idOf(reply) })
+        assert.deepStrictEqual(statusAndCode(again), [400, "reply_to_reply"])
+        const other = yield* newEvent()
+        const elsewhere = yield* sent(replier.token, { ...asReply, news_id: other.news_id })
+        assert.deepStrictEqual(statusAndCode(elsewhere), [400, "parent_of_other_event"])
+        const nowhere = yield* sent(commenter.token, { news_id: "nowhere", content: "?" })
+        assert.deepStrictEqual(statusAndCode(nowhere), [404, "not_found"])
+        const byPath = yield* post(`${comments}/${idOf(first)}/replies`, {
+          token: replier.token,
+          json: { content: "As I said." }
+        })
+        assert.strictEqual(byPath.status, 201)
+        const list = yield* get(listOf(news_id))
+        assert.strictEqual(list.json["total_count"], 3)
+        assert.isNotNull(list.headers.get("etag"))
       })
-      const asReply = { news_id, content: "I disagree.", parent_comment_id: idOf(first) }
-      for (const [token, json, scope] of [
-        [replier.token, { news_id, content: "What I think." }, "comment:create"],
-        [replier.token, { news_id, content: "What I think.", parent_comment_id: null }, "comment:create"],
-        [commenter.token, asReply, "comment:reply"]
-      ] as const) {
-        const rejected = yield* sent(token, json)
-        assert.deepStrictEqual(
-          [rejected.status, rejected.json["detail"]],
-          [403, `Missing required scope: ${scope}`]
-        )
-        const malformed = yield* sent(token, { ...json, content: "" })
-        assert.deepStrictEqual([malformed.status, wrongFields(malformed)], [400, ["content"]])
-      }
-      const reply = yield* sent(replier.token, asReply)
-      assert.deepInclude(reply.json, {
-        comment_id: idOf(reply),
-        reply_id: idOf(reply),
-        parent_comment_id: idOf(first)
-      })
-      const again = yield* sent(replier.token, { ...asReply, parent_comment_id: idOf(reply) })
-      assert.deepStrictEqual(statusAndCode(again), [400, "reply_to_reply"])
-      const other = yield* newEvent()
-      const elsewhere = yield* sent(replier.token, { ...asReply, news_id: other.news_id })
-      assert.deepStrictEqual(statusAndCode(elsewhere), [400, "parent_of_other_event"])
-      const nowhere = yield* sent(commenter.token, { news_id: "nowhere", content: "?" })
-      assert.deepStrictEqual(statusAndCode(nowhere), [404, "not_found"])
-      const byPath = yield* post(`${comments}/${idOf(first)}/replies`, {
-        token: replier.token,
-        json: { content: "As I said." }
-      })
-      assert.strictEqual(byPath.status, 201)
-      const list = yield* get(listOf(news_id))
-      assert.strictEqual(list.json["total_count"], 3)
-      assert.isNotNull(list.headers.get("etag"))
-    })
   )
 
   it.effect("names every field that is wrong", () =>

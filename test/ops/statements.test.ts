@@ -238,6 +238,10 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /public/target-catalog": plain(2),
   "GET /eval/btc/context": plain(2),
   "GET /eval/challenges": page(3),
+  "GET /eval/challenges/:challenge_id": made(
+    3,
+    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
+  ),
   "GET /eval/challenges/:challenge_id/results": page(3, "", ({ hot }) => ({
     parameters: { challenge_id: hot.id }
   })),
@@ -634,7 +638,6 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
-  // Five where somebody has a rank: here nobody has, so the best are looked for among all.
   "/": 5,
   "/leaderboard": 2,
   "/leaderboard?category=commodities": 2,

@@ -24,6 +24,7 @@ import {
   IssuancePaused,
   IssuedToken
 } from "../../services/Tokens.ts"
+import { AnyStatus, ChallengeType } from "../../services/domain/Challenge.ts"
 import { OwnPredictions } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { TargetKeyInPath } from "../../services/domain/ids.ts"
@@ -198,7 +199,12 @@ export class AgentApi extends HttpApiGroup.make("agent")
       error: [InvalidRequest, NotFound]
     }).annotate(OpenApi.Summary, "Ask for more scopes, or give some up, effective with the next token"),
     HttpApiEndpoint.get("predictions", "/agent/predictions", {
-      query: pageQuery,
+      query: {
+        ...pageQuery,
+        challenge_id: Schema.optional(Schema.String),
+        type: Schema.optional(ChallengeType).annotate({ description: "of the challenge" }),
+        status: Schema.optional(AnyStatus).annotate({ description: "of the challenge" })
+      },
       success: OwnPredictions,
       error: InvalidRequest
     })

@@ -27,6 +27,7 @@ import {
   IdempotentRequest,
   HttpCaching,
   RequestBody,
+  SomeScopeOf,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
 import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
@@ -89,6 +90,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       error: [NotFound, ReplyToReply, ParentOfOtherEvent, MissingScope]
     })
       .annotate(CountsTowards, null)
+      .annotate(SomeScopeOf, ["comment:create", "comment:reply"])
       .annotate(DecidedByBody, (body) => [needsOfPost(body)])
       .annotate(
         OpenApi.Summary,

@@ -9,6 +9,7 @@ import { Space } from "../../services/Registry.ts"
 import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
 import {
+  AnyChallenge,
   ChallengeStatus,
   Challenges,
   MacroChallenges,
@@ -44,6 +45,14 @@ export class PublicApi extends HttpApiGroup.make("public")
       success: Challenges,
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "Challenges, newest first"),
+    HttpApiEndpoint.get("challenge", "/eval/challenges/:challenge_id", {
+      params: { challenge_id: Schema.String },
+      query: languageQuery,
+      success: AnyChallenge,
+      error: [NotFound, InvalidRequest]
+    })
+      .annotate(OpenApi.Summary, "A challenge of any type, as the list of its type has it")
+      .annotate(SharedCache, true),
     HttpApiEndpoint.get("macroChallenges", "/eval/macro/challenges", {
       query: {
         ...pageQuery,

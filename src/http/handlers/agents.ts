@@ -102,7 +102,13 @@ const agentHandlers = HttpApiBuilder.group(
       addScopes: ({ payload }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => registry.changeScopes(agentId, payload)),
       predictions: ({ query }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.ownPredictions(agentId, pageOf(query))),
+        Effect.flatMap(CurrentAgent, ({ agentId }) =>
+          arenas.ownPredictions(agentId, pageOf(query), {
+            challengeId: query.challenge_id,
+            type: query.type,
+            status: query.status
+          })
+        ),
       creditBalance: () => Effect.flatMap(CurrentAgent, ({ agentId }) => credits.balance(agentId)),
       creditTransactions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => credits.transactions(agentId, pageOf(query))),

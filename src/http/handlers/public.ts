@@ -38,6 +38,19 @@ export const layer = HttpApiBuilder.group(
             Effect.tap(known(query.asset, "asset")),
             Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
           ),
+      challenge: ({ params, query }) =>
+        Effect.map(arenas.get(params.challenge_id), (challenge) => {
+          const shown = inLanguage(query.lang)
+          // Each alone: of their union only what they have in common would be left.
+          switch (challenge.type) {
+            case "directional":
+              return shown(challenge)
+            case "macro":
+              return shown(challenge)
+            case "price_event":
+              return shown(challenge)
+          }
+        }),
       macroChallenges: ({ query: { status = "open", ...query } }) =>
         macro
           .list(status === "all" ? undefined : status, pageOf(query))

@@ -23,7 +23,8 @@ import {
   GatewayReader,
   isWrite,
   MaxBody,
-  RequiredScope
+  RequiredScope,
+  SomeScopeOf
 } from "./definitions.ts"
 
 const missing = () =>
@@ -51,6 +52,11 @@ export const agents = Layer.effect(
             yield* limits.consume("refused_writes", principal.agentId)
           }
           return yield* new MissingScope({ detail: `Missing required scope: ${needed}` })
+        }
+        const possible = Context.get(endpoint.annotations, SomeScopeOf)
+        const [first] = possible
+        if (first !== undefined && !possible.some((scope) => allows(principal.scopes, scope))) {
+          return yield* new MissingScope({ detail: `Missing required scope: ${first}` })
         }
         yield* Effect.annotateCurrentSpan({ "agent.id": principal.agentId })
         return yield* Effect.provideService(httpEffect, CurrentAgent, principal)

@@ -97,6 +97,11 @@ export const RequiredScope = Context.Reference<Scope | undefined>("auspex/http/R
   defaultValue: () => undefined
 })
 
+/** Scopes of which a token must hold one, where the body decides which it must be. */
+export const SomeScopeOf = Context.Reference<ReadonlyArray<Scope>>("auspex/http/SomeScopeOf", {
+  defaultValue: () => []
+})
+
 /** The limit a request counts towards, and whose: the agent's or the address's. `null`: the handler's own business. */
 export const CountsTowards = Context.Reference<{
   readonly limit: LimitName

@@ -82,6 +82,7 @@ const make = Effect.gen(function* () {
             Effect.succeed({
               after,
               limit: page.limit + 1,
+              cursorAfter: (key) => codec.encode(key, which),
               cut: (rows, keyOf) => {
                 const items = rows.slice(0, page.limit)
                 const last = items.at(-1)

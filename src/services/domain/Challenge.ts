@@ -239,6 +239,14 @@ export type PriceEvent = typeof PriceEvent.Type
 
 export const PriceEventList = pageSchema(PriceEvent)
 
+/** A challenge of any type, as the list of its type has it, with the type. */
+export const AnyChallenge = Schema.Union([
+  Challenge,
+  Schema.Struct({ type: Schema.Literal("macro"), ...MacroChallenge.fields }),
+  Schema.Struct({ type: Schema.Literal("price_event"), ...PriceEvent.fields })
+]).annotate({ identifier: "AnyChallenge" })
+export type AnyChallenge = typeof AnyChallenge.Type
+
 /** A question as an admin creates it. Its window may lie in the past: predictions are bound by the deadline alone. */
 export const NewPriceEvent = Schema.Struct({
   kind: PriceEventKind,

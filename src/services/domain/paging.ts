@@ -52,6 +52,8 @@ export interface PageRead<Key> {
   readonly limit: number
   /** The page that the rows make. */
   readonly cut: <Row>(rows: ReadonlyArray<Row>, keyOf: (last: Row) => Key) => PageOf<Row>
+  /** The cursor of the page after an item that this one need not show. */
+  readonly cursorAfter: (key: Key) => string
 }
 
 /**

@@ -455,6 +455,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       always({ params: { challenge_id: oldest.id } })
     ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
+    "public.challenge": [always({ params: { challenge_id: oldest.id } })],
     "public.results": [always({ params: { challenge_id: oldest.id } })],
     "publicDiscussion.event": [always({ params: { event_id: eventId } })],
     "publicDiscussion.comments": [always({ params: { news_id: eventId } })],

@@ -157,6 +157,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Pools.use((service) => service.odds(pool))
   )
 
+  yield* add("/eval/challenges/:challenge_id", "", () => Arenas.use((arenas) => arenas.get(hot)))
   const results = (asked: string, id: string, ...deeper: ReadonlyArray<Deep>) =>
     add(
       "/eval/challenges/:challenge_id/results",
@@ -291,6 +292,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   yield* own("an agent's", other)
   yield* own("the busiest agent's", agent, ofAgent("own predictions", busiest))
+  for (const filter of [{ challengeId: hot }, { type: "macro" }, { status: "open" }] as const) {
+    yield* add("/agent/predictions", `the busiest agent's, ${Object.values(filter).join()}`, (page) =>
+      Arenas.use((arenas) => arenas.ownPredictions(agent, page, filter))
+    )
+  }
   const commitOf = Effect.fnUntraced(function* (challenge: string) {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql`

@@ -352,7 +352,7 @@ const make = Effect.gen(function* () {
     const found = yield* profileRow(sql`
       select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
              model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
-             default_spaces, auth_method, requested_scopes, ${settings.site} as site,
+             default_spaces, auth_method, requested_scopes, credit_arena_enabled, ${settings.site} as site,
              ${isoTimestamp(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
              ${isoTimestamp(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,

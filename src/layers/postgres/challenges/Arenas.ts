@@ -11,14 +11,21 @@ const make = Effect.gen(function* () {
   const { arena: directional, publishDue } = yield* makeDirectionalArena(record)
   const macro = yield* makeMacroArena(record)
   const priceEvents = yield* makePriceEventArena(record)
-  const queries = yield* makeQueries
-  return Arenas.of({
-    directional,
-    macro,
-    priceEvents,
-    publishDue,
-    ...queries
+  const { typeOf, ...queries } = yield* makeQueries
+
+  const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (challengeId) {
+    const type = yield* typeOf(challengeId)
+    switch (type) {
+      case "directional":
+        return yield* directional.get(challengeId)
+      case "macro":
+        return { type, ...(yield* macro.get(challengeId)) }
+      case "price_event":
+        return { type, ...(yield* priceEvents.get(challengeId)) }
+    }
   })
+
+  return Arenas.of({ directional, macro, priceEvents, publishDue, get, ...queries })
 })
 
 export const layer = Layer.effect(Arenas, make)

@@ -5,7 +5,7 @@ import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Receipt } from "../../../services/domain/Prediction.ts"
 import { Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { ChallengeSummary, unknownChallenge } from "../../../services/domain/Challenge.ts"
+import { ChallengeSummary, ChallengeType, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import type { ListStatus } from "../../../services/domain/Challenge.ts"
 import { InstantText, Timestamp } from "../../../services/domain/text.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
@@ -52,6 +52,9 @@ const OwnRow = Schema.Struct({
   ...Receipt.fields
 })
 
+/** Predictions that a page with a filter looks at for each item that it may have. */
+const lookedAtPerItem = 5
+
 /** An event is about a day or two, and so are its challenges. */
 const maxOfEvent = 20
 
@@ -64,6 +67,16 @@ export const makeQueries = Effect.gen(function* () {
   const resultRow = findOption(ResultRow)
   const resultPredictions = findAll(predictions.value)
   const ownRows = findAll(OwnRow)
+  const lookedAtLast = findOption(Schema.Struct({ id: Schema.String }))
+  const typeRow = findOption(Schema.Struct({ type: ChallengeType }))
+
+  const typeOf = Effect.fnUntraced(function* (challengeId: string) {
+    const found = isUuid(challengeId)
+      ? yield* typeRow(sql`select type from challenges where id = ${challengeId}::uuid`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
+    return found.value.type
+  })
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -144,40 +157,65 @@ export const makeQueries = Effect.gen(function* () {
     }
   })
 
-  const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(
-    function* (agentId, page) {
-      const { after, cut, limit } = yield* ownPages.open(page)
-      const now = yield* DateTime.now
-      const rows = yield* ownRows(sql`
+  const ownPredictions: Arenas["Service"]["ownPredictions"] = Effect.fn("Arenas.ownPredictions")(function* (
+    agentId,
+    page,
+    filter = {}
+  ) {
+    const { challengeId, status, type } = filter
+    if (challengeId !== undefined && !isUuid(challengeId)) return { items: [], next_cursor: null }
+    const asked = [challengeId?.toLowerCase(), type, status]
+    const isFiltered = asked.some((each) => each !== undefined)
+    const pages = yield* ownPages.open(
+      page,
+      isFiltered ? asked.map((each) => each ?? "any").join() : undefined
+    )
+    const { after, cut, limit } = pages
+    const now = yield* DateTime.now
+    const looksAt = page.limit * lookedAtPerItem
+    const fromHere = sql`
+        agent_id = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+        ${challengeId === undefined ? sql`` : sql`and challenge_id = ${challengeId}::uuid`}`
+    const isWindow = type !== undefined || status !== undefined
+    const rows = yield* ownRows(sql`
         select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
                ${statusOf(sql, now)} as challenge_status, ${isoTimestamp(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
                p.reasoning, p.revision as revision_count,
                ${isoTimestamp(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
                encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
                ${leafIndexOf(sql)}
-          from predictions p
+          from (
+            select * from predictions where ${fromHere}
+             order by id desc ${isWindow ? sql`limit ${looksAt}` : sql``}) p
           ${challengeOf(sql)}
           left join lateral (
             select is_correct, crps, skill, score from prediction_scores
              where challenge_id = p.challenge_id and agent_id = p.agent_id
                and version = (select max(version) from settlements where challenge_id = p.challenge_id)
              limit 1) s on true
-         where p.agent_id = ${agentId}::uuid
-           ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
+         where ${type === undefined ? sql`true` : sql`c.type = ${type}`}
+           ${status === undefined ? sql`` : sql`and ${statusOf(sql, now)} = ${status}`}
            and p.revision = (
              select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
          order by p.id desc
          limit ${limit}`)
-      const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
-      return {
-        items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
-          ...own,
-          receipt: { commit, salt, body, leaf_index }
-        })),
-        next_cursor
-      }
+    const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
+    const last =
+      isWindow && next_cursor === null
+        ? yield* lookedAtLast(sql`
+              select id::text from predictions p where ${fromHere} order by p.id desc offset ${looksAt - 1} limit 1`)
+        : Option.none()
+    return {
+      items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
+        ...own,
+        receipt: { commit, salt, body, leaf_index }
+      })),
+      next_cursor: Option.match(last, {
+        onNone: () => next_cursor,
+        onSome: ({ id }) => pages.cursorAfter(id)
+      })
     }
-  )
+  })
 
   // Lists by deadline need both members of the key, the others the id alone.
   const listPages = cursors.list(
@@ -264,5 +302,5 @@ export const makeQueries = Effect.gen(function* () {
          order by c.id desc`)
   })
 
-  return { results, ownPredictions, list, lastSettled, listByEvent }
+  return { typeOf, results, ownPredictions, list, lastSettled, listByEvent }
 })
