@@ -5,16 +5,10 @@ import { TestClock } from "effect/testing"
 import { Registry } from "../../src/services/Registry.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
-import {
-  allPages,
-  claimedAgents,
-  firstPage,
-  forecast,
-  newChallenge,
-  newMacro,
-  predict
-} from "../support/builders.ts"
-import { creditFor } from "../support/pools.ts"
+import { claimedAgents } from "../support/agents.ts"
+import { forecast, newChallenge, newMacro, predict } from "../support/challenges.ts"
+import { creditFor, stake } from "../support/credit.ts"
+import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 import {
   follow,
@@ -25,7 +19,6 @@ import {
   writeComment,
   writeLike
 } from "../support/social.ts"
-import { stake } from "../support/stakes.ts"
 
 const historyOf = (agentId: AgentId, page: Page = firstPage) =>
   Registry.use((registry) => registry.actions(agentId, page))

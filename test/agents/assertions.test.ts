@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { askForToken, onboard, register } from "../support/agents.ts"
+import { countOf } from "../support/database.ts"
 import {
   askByAssertion,
   assertionOf,
@@ -17,7 +18,6 @@ import {
   signed
 } from "../support/assertions.ts"
 import type { KeyPair } from "../support/assertions.ts"
-import { countOf } from "../support/builders.ts"
 import { hostileAssertions } from "../support/hostileAssertions.ts"
 import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"

@@ -7,7 +7,6 @@ import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { passingAnswer } from "../support/responses.ts"
-import { moveTo, plus } from "../support/builders.ts"
 import {
   anOperator,
   claimable,
@@ -16,7 +15,8 @@ import {
   newMails,
   signedIn,
   agentRow
-} from "../support/claims.ts"
+} from "../support/agents.ts"
+import { moveTo, plus } from "../support/challenges.ts"
 import { linksIn } from "../support/mailbox.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"

@@ -3,9 +3,18 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { ClaimLink } from "../../src/services/Claims.ts"
-import { askForToken, issue, onboard, pass, register } from "../support/agents.ts"
+import {
+  askForToken,
+  issue,
+  onboard,
+  pass,
+  register,
+  anOperator,
+  claimWithCode,
+  newMails,
+  tokenOf
+} from "../support/agents.ts"
 import { ecPair, onboardWithKey } from "../support/assertions.ts"
-import { anOperator, claimWithCode, newMails, tokenOf } from "../support/claims.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"

@@ -18,8 +18,9 @@ import {
   agentRow,
   tokenOf,
   wrongCode
-} from "../support/claims.ts"
-import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/builders.ts"
+} from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { countOf } from "../support/database.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
 import { domainsIn, emailAddressOf, isOfDomains, mailboxOf } from "../../src/services/domain/emails.ts"
-import { address } from "../support/operators.ts"
+import { address } from "../support/agents.ts"
 
 const accepted: ReadonlyArray<readonly [sent: string, stored: string]> = [
   ["ada@example.org", "ada@example.org"],

@@ -4,10 +4,10 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { claim, openChallenge, pass, register } from "../support/agents.ts"
-import { newMacro } from "../support/builders.ts"
+import { claim, pass, register } from "../support/agents.ts"
+import { openChallenge, newMacro } from "../support/challenges.ts"
+import { fund } from "../support/credit.ts"
 import { newEvent } from "../support/discussion.ts"
-import { fund } from "../support/ledger.ts"
 import { member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 

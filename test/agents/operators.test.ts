@@ -7,7 +7,6 @@ import { Claims } from "../../src/services/Claims.ts"
 import type { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators, ReturnTo, toAccount } from "../../src/services/Operators.ts"
 import { times } from "../support/concurrently.ts"
-import { countOf, freshWeek, moveTo, plus } from "../support/builders.ts"
 import {
   claimable,
   claimLinks,
@@ -15,11 +14,12 @@ import {
   newMails,
   signedIn,
   agentRow,
-  tokenOf
-} from "../support/claims.ts"
-import { asOwner } from "../support/database.ts"
+  tokenOf,
+  address
+} from "../support/agents.ts"
+import { freshWeek, moveTo, plus } from "../support/challenges.ts"
+import { asOwner, countOf } from "../support/database.ts"
 import { linksIn } from "../support/mailbox.ts"
-import { address } from "../support/operators.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
 

@@ -10,13 +10,9 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
-  allPages,
-  claimedAgent,
-  claimedAgents,
-  firstPage,
   forecast,
-  foreignCursors,
   freshWeek,
   importCandles,
   importQuotes,
@@ -26,7 +22,8 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 

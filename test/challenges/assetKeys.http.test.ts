@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { onboard } from "../support/agents.ts"
-import { freshWeek, newChallenge } from "../support/builders.ts"
+import { freshWeek, newChallenge } from "../support/challenges.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 

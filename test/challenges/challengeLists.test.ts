@@ -5,11 +5,8 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import type { ListFilter } from "../../src/services/domain/Challenge.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  allPages,
-  claimedAgent,
-  firstPage,
-  foreignCursors,
   forecast,
   freshWeek,
   importQuotes,
@@ -19,7 +16,8 @@ import {
   newPriceEvent,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { newEvent } from "../support/discussion.ts"
 import { testServices } from "../support/services.ts"
 

@@ -5,8 +5,8 @@
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
   forecast,
   freshWeek,
   moveTo,
@@ -19,7 +19,7 @@ import {
   instant,
   newChallenge,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
 import { copied, refusal } from "../support/errors.ts"
 import { testServices } from "../support/services.ts"
 import { PriceEventKind } from "../../src/services/domain/Challenge.ts"

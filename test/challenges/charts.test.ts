@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Charts } from "../../src/services/Charts.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
   forecast,
   freshWeek,
   importCandles,
@@ -16,7 +16,7 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
 import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 

@@ -6,21 +6,18 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
+import { claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  claimedAgents,
-  countOf,
-  firstPage,
   freshWeek,
   importQuotes,
   millisBefore,
   moveTo,
   newChallenge,
   plus,
-  predict,
-  provisionalAgent,
-  rowsOf
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { countOf, rowsOf } from "../support/database.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const services = (largest: number) => layer(testServices({ AUSPEX_LARGEST_BATCH: String(largest) }))

@@ -6,8 +6,8 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { concurrently, times } from "../support/concurrently.ts"
+import { claimedAgents } from "../support/agents.ts"
 import {
-  claimedAgents,
   freshWeek,
   millisBefore,
   moveTo,
@@ -15,11 +15,10 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
-import { credits } from "../support/ledger.ts"
+} from "../support/challenges.ts"
+import { credits, oddsOf, stake, stakers } from "../support/credit.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
-import { oddsOf, stake, stakers } from "../support/stakes.ts"
 
 const services = testServices({ AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" })
 

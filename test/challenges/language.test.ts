@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { onboard, openChallenge } from "../support/agents.ts"
-import { newMacro, newPriceEvent } from "../support/builders.ts"
+import { onboard } from "../support/agents.ts"
+import { openChallenge, newMacro, newPriceEvent } from "../support/challenges.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 
 layer(testServer())("lang", (it) => {

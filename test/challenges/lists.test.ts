@@ -7,15 +7,9 @@ import { Events } from "../../src/services/Events.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
 import { Space } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import {
-  firstPage,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  rowsOf
-} from "../support/builders.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const assets = ["GC", "CL"] as const

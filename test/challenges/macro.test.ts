@@ -5,11 +5,8 @@ import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  claimedAgents,
-  countOf,
-  firstPage,
   forecast,
   freshWeek,
   millisBefore,
@@ -17,9 +14,10 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict,
-  provisionalAgent
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { countOf } from "../support/database.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>

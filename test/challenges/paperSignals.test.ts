@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { onboard } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/builders.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/challenges.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 

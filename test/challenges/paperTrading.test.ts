@@ -9,17 +9,9 @@ import { Direction } from "../../src/services/domain/Challenge.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { concurrently } from "../support/concurrently.ts"
-import {
-  allPages,
-  claimedAgent,
-  firstPage,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict
-} from "../support/builders.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)

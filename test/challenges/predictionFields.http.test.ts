@@ -6,9 +6,9 @@ import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
-import { newChallenge, newMacro, newPriceEvent, plus, freshWeek } from "../support/builders.ts"
+import { newChallenge, newMacro, newPriceEvent, plus, freshWeek } from "../support/challenges.ts"
+import { fund } from "../support/credit.ts"
 import { times } from "../support/concurrently.ts"
-import { fund } from "../support/ledger.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
 
 const up = { direction: "bullish", confidence: 0.5, is_revision: true }

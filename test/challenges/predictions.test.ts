@@ -8,19 +8,10 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
-import {
-  claimedAgent,
-  countOf,
-  firstPage,
-  freshWeek,
-  importQuotes,
-  millisBefore,
-  newChallenge,
-  plus,
-  predict,
-  provisionalAgent,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgent, provisionalAgent } from "../support/agents.ts"
+import { freshWeek, importQuotes, millisBefore, newChallenge, plus, predict } from "../support/challenges.ts"
+import { countOf, rowsOf } from "../support/database.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const unknownId = "01890000-0000-7000-8000-000000000000"

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboard } from "../support/agents.ts"
-import { freshWeek, newPriceEvent } from "../support/builders.ts"
+import { freshWeek, newPriceEvent } from "../support/challenges.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 

@@ -5,10 +5,9 @@ import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
   answer,
-  claimedAgent,
-  firstPage,
   forecast,
   freshWeek,
   importCandles,
@@ -19,9 +18,9 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict,
-  provisionalAgent
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const results = (challenge: { readonly id: string }) =>

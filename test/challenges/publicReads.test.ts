@@ -14,7 +14,7 @@ import {
   newMacro,
   newPriceEvent,
   plus
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
 import { get, send, testServer } from "../support/server.ts"
 import { openFixture } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"

@@ -7,7 +7,8 @@ import type { InvalidRequest } from "../../src/services/domain/errors.ts"
 import { ReleaseCalendar, Schedules } from "../../src/services/Schedules.ts"
 import type { PlannedRelease } from "../../src/services/Schedules.ts"
 import { Targets } from "../../src/services/Targets.ts"
-import { firstPage, instant, moveTo, newMacro, plus } from "../support/builders.ts"
+import { instant, moveTo, newMacro, plus } from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const calendar = ReleaseCalendar.use((releases) => releases.list)

@@ -10,10 +10,8 @@ import { Schedules } from "../../src/services/Schedules.ts"
 import type { ScheduleReport } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  countOf,
-  firstPage,
   importCandles,
   importQuotes,
   instant,
@@ -21,11 +19,11 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
 const world = (schedules: string) => layer(testServices({ AUSPEX_SCHEDULES: schedules }))
 

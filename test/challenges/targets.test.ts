@@ -3,7 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { chineseName } from "../../src/scoring/criteria.ts"
 import { Targets } from "../../src/services/Targets.ts"
-import { claimedAgent, countOf } from "../support/builders.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { countOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 
 const interfaceKeys = ["GC", "ES", "CL", "ZN", "HG", "NG", "BTC", "ZS", "DXY", "ETH"]

@@ -6,7 +6,7 @@ import { demo } from "../../cli/demo/command.ts"
 import { Memory, assets, madeUp, players } from "../../cli/demo/season/play.ts"
 import * as Replay from "../../src/layers/prices/Replay.ts"
 import { PriceSource } from "../../src/services/PriceSource.ts"
-import { instant, plus } from "../support/builders.ts"
+import { instant, plus } from "../support/challenges.ts"
 import { runCommand } from "../support/commands.ts"
 
 const monday = instant("2026-01-05T00:00:00Z")

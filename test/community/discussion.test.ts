@@ -7,16 +7,10 @@ import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { breadth } from "../support/breadth.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
-import {
-  allPages,
-  claimedAgent,
-  claimedAgents,
-  countOf,
-  firstPage,
-  foreignCursors,
-  freshWeek,
-  provisionalAgent
-} from "../support/builders.ts"
+import { claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
+import { freshWeek } from "../support/challenges.ts"
+import { countOf } from "../support/database.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { comment, like, newEvent, reply, unlike } from "../support/discussion.ts"
 import { testServices } from "../support/services.ts"
 

@@ -5,15 +5,8 @@ import { Events } from "../../src/services/Events.ts"
 import type { EventFilter, EventImport } from "../../src/services/Events.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
-import {
-  allPages,
-  firstPage,
-  foreignCursors,
-  freshWeek,
-  millisBefore,
-  moveTo,
-  plus
-} from "../support/builders.ts"
+import { freshWeek, millisBefore, moveTo, plus } from "../support/challenges.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const importAll = (...imported: ReadonlyArray<EventImport>) =>

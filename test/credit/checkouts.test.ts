@@ -7,9 +7,10 @@ import * as Jobs from "../../src/jobs/Jobs.ts"
 import type { OperatorId } from "../../src/services/domain/ids.ts"
 import { Payments } from "../../src/services/Payments.ts"
 import { concurrently, times } from "../support/concurrently.ts"
-import { countOf, moveTo, plus } from "../support/builders.ts"
-import { credits, creditFindings, stateOf } from "../support/ledger.ts"
-import { anotherOperator } from "../support/operators.ts"
+import { anotherOperator } from "../support/agents.ts"
+import { moveTo, plus } from "../support/challenges.ts"
+import { credits, creditFindings, stateOf } from "../support/credit.ts"
+import { countOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 import {
   begun,

@@ -1,11 +1,10 @@
 /** Credit through HTTP: an agent's own, and what administrators give. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { claim, onboard } from "../support/agents.ts"
+import { claim, onboard, someOperator } from "../support/agents.ts"
+import { payClaimGrants } from "../support/credit.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
-import { someOperator } from "../support/operators.ts"
-import { payClaimGrants } from "../support/ledger.ts"
 
 const admin = { token: testAdminToken }
 const prize = { amount: 25, reason: "a prize", idempotency_key: "prize-1" }

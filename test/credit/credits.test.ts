@@ -5,18 +5,19 @@ import { SqlClient } from "effect/sql"
 import { Credits } from "../../src/services/Credits.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
 import {
-  allPages,
   claimedAgent,
   claimedAgents,
-  countOf,
-  firstPage,
-  foreignCursors
-} from "../support/builders.ts"
-import { anOperator, claimable, claimLinks, claimWithCode, newMails } from "../support/claims.ts"
-import { credits, fund, grant, record, stateOf } from "../support/ledger.ts"
-import { someOperator } from "../support/operators.ts"
+  anOperator,
+  claimable,
+  claimLinks,
+  claimWithCode,
+  newMails,
+  someOperator
+} from "../support/agents.ts"
+import { credits, fund, grant, record, stateOf } from "../support/credit.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 import { Claims } from "../../src/services/Claims.ts"
 
 const balanceOf = (agentId: string) => Credits.use((service) => service.balance(agentId))

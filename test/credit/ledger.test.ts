@@ -7,8 +7,8 @@ import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
 import { breadth } from "../support/breadth.ts"
 import { times } from "../support/concurrently.ts"
-import { countOf } from "../support/builders.ts"
-import { credits, fundedAccounts, ledgerFindings, record, ruleOf, stateOf } from "../support/ledger.ts"
+import { someOperator } from "../support/agents.ts"
+import { credits, fundedAccounts, ledgerFindings, record, ruleOf, stateOf } from "../support/credit.ts"
 import {
   end,
   rejections,
@@ -17,9 +17,8 @@ import {
   sampledWhile,
   transfer
 } from "../support/ledgerWorkload.ts"
-import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 
 const rejectedBy = (...transfers: ReadonlyArray<Transfer>) =>
   Effect.map(Effect.flip(record(...transfers)), ruleOf)

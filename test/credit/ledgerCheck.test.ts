@@ -4,13 +4,22 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Credits } from "../../src/services/Credits.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { claimedAgent, claimedAgents, freshWeek, moveTo, newMacro, plus } from "../support/builders.ts"
-import { anOperator } from "../support/claims.ts"
+import { claimedAgent, claimedAgents, anOperator, someOperator, agentsApart } from "../support/agents.ts"
+import { freshWeek, moveTo, newMacro, plus } from "../support/challenges.ts"
+import {
+  askedFor,
+  credits,
+  fund,
+  grant,
+  ledgerFindings,
+  payClaimGrants,
+  record,
+  creditFor,
+  forecastsOn,
+  stakeOn
+} from "../support/credit.ts"
 import { times } from "../support/concurrently.ts"
 import { asOwner } from "../support/database.ts"
-import { askedFor, credits, fund, grant, ledgerFindings, payClaimGrants, record } from "../support/ledger.ts"
-import { someOperator } from "../support/operators.ts"
-import { agentsApart, creditFor, forecastsOn, stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 import { restored, unguarded } from "../support/tampering.ts"
 

@@ -7,12 +7,13 @@ import { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Payments } from "../../src/services/Payments.ts"
 import { concurrently, times } from "../support/concurrently.ts"
-import { countOf, firstPage, moveTo } from "../support/builders.ts"
+import { anotherOperator, agentOf } from "../support/agents.ts"
+import { moveTo } from "../support/challenges.ts"
+import { credits, creditFindings, record, stateOf } from "../support/credit.ts"
+import { firstPage } from "../support/paging.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
-import { credits, creditFindings, record, stateOf } from "../support/ledger.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { held, meeting } from "../support/locking.ts"
-import { anotherOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 import {
   begun,
@@ -30,8 +31,7 @@ import {
   stripeTime,
   webhookSecret
 } from "../support/stripe.ts"
-import { agentOf } from "../support/topUps.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 
 const shop = (environment: Readonly<Record<string, string>> = {}) =>
   selling.pipe(Layer.provideMerge(stripeServer), Layer.provideMerge(testServices(environment)))

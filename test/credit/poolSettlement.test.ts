@@ -10,18 +10,28 @@ import type { Plan } from "../../src/services/Operators.ts"
 import type { NewMacroChallenge } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { concurrently, codesOf, times } from "../support/concurrently.ts"
-import { countOf, firstPage, freshWeek, moveTo, newMacro, plus, rowsOf } from "../support/builders.ts"
-import { credits, fund, ledgerFindings, record, stateOf } from "../support/ledger.ts"
+import { agentsApart, agentsOf, ownersOn } from "../support/agents.ts"
+import { freshWeek, moveTo, newMacro, plus } from "../support/challenges.ts"
+import {
+  credits,
+  fund,
+  ledgerFindings,
+  record,
+  stateOf,
+  creditFor,
+  forecastsOn,
+  stakeOn
+} from "../support/credit.ts"
+import type { TestForecast } from "../support/credit.ts"
+import { firstPage } from "../support/paging.ts"
 import { sampledWhile } from "../support/ledgerWorkload.ts"
 import { held, meeting } from "../support/locking.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { ownedRewards, plainReward } from "../support/poolFormula.ts"
 import type { OwnedWinner } from "../support/poolFormula.ts"
-import { agentsApart, agentsOf, creditFor, forecastsOn, ownersOn, stakeOn } from "../support/pools.ts"
-import type { TestForecast } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 import { createdBefore } from "../support/tampering.ts"
 
 const edges = [3, 3.1, 3.2]

@@ -5,12 +5,11 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
-import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/builders.ts"
-import { anOperator, claimable, claimWithCode } from "../support/claims.ts"
-import { credits, fund, stateOf } from "../support/ledger.ts"
+import { anOperator, claimable, claimWithCode } from "../support/agents.ts"
+import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/challenges.ts"
+import { credits, fund, stateOf, oddsOf, stake, staker, stakers } from "../support/credit.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
-import { oddsOf, stake, staker, stakers } from "../support/stakes.ts"
 
 /** An open challenge that agents with credit have predicted. */
 const scene = Effect.gen(function* () {

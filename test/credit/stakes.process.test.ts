@@ -8,14 +8,13 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { breadth } from "../support/breadth.ts"
-import { countOf, forecast, newMacro } from "../support/builders.ts"
+import { forecast, newMacro } from "../support/challenges.ts"
+import { credits, fund, stateOf, stake, stakeFindings } from "../support/credit.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
-import { freshDatabase } from "../support/database.ts"
-import { credits, fund, stateOf } from "../support/ledger.ts"
+import { freshDatabase, countOf } from "../support/database.ts"
 import { readyAuspex, replicaEnvironment, until } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
 import { servicesOn } from "../support/services.ts"
-import { stake, stakeFindings } from "../support/stakes.ts"
 
 /** An agent with credit and a token that every replica takes, which has predicted the challenge. */
 const gambler = Effect.fnUntraced(function* (challenge: { readonly id: string }) {

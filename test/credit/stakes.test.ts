@@ -3,21 +3,19 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
+import { provisionalAgent, anotherOperator } from "../support/agents.ts"
 import {
-  firstPage,
   forecast,
   freshWeek,
   millisBefore,
   moveTo,
   newChallenge,
   newMacro,
-  plus,
-  provisionalAgent
-} from "../support/builders.ts"
-import { credits, fund, stateOf } from "../support/ledger.ts"
-import { anotherOperator } from "../support/operators.ts"
+  plus
+} from "../support/challenges.ts"
+import { credits, fund, stateOf, oddsOf, stake, stakeFindings, staker, stakers } from "../support/credit.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-import { oddsOf, stake, stakeFindings, staker, stakers } from "../support/stakes.ts"
 import { createdBefore } from "../support/tampering.ts"
 
 const rejectionOf = (...asked: Parameters<typeof stake>) =>

@@ -7,7 +7,7 @@ import { Credits } from "../../src/services/Credits.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { creditFindings, stateOf } from "../support/ledger.ts"
+import { creditFindings, stateOf } from "../support/credit.ts"
 import { get, member } from "../support/server.ts"
 import { answerText, until } from "../support/upstream.ts"
 

@@ -13,7 +13,7 @@ import {
   Providers,
   spender
 } from "../support/gateway.ts"
-import { stateOf } from "../support/ledger.ts"
+import { stateOf } from "../support/credit.ts"
 import { get, member, send } from "../support/server.ts"
 import { answerText } from "../support/upstream.ts"
 

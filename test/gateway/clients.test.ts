@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import OpenAI, * as OpenAIErrors from "openai"
 import { gatewayServer, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { stateOf } from "../support/ledger.ts"
+import { stateOf } from "../support/credit.ts"
 import { get, member, TestServer } from "../support/server.ts"
 import { answerText } from "../support/upstream.ts"
 

@@ -9,12 +9,11 @@ import { SqlClient } from "effect/sql"
 import { Credits } from "../../src/services/Credits.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { isFull } from "../support/breadth.ts"
-import { countOf } from "../support/builders.ts"
+import { payClaimGrants, stateOf } from "../support/credit.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
-import { freshDatabase } from "../support/database.ts"
+import { freshDatabase, countOf } from "../support/database.ts"
 import { canary, chat, chatPath, gatewayYaml, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { payClaimGrants, stateOf } from "../support/ledger.ts"
 import {
   readyAuspex,
   replicaEnvironment,

@@ -6,7 +6,7 @@ import { breadth } from "../support/breadth.ts"
 import { chatPath, gatewayServer, Providers, spender, messagesPath } from "../support/gateway.ts"
 import { TestServer, get } from "../support/server.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { stateOf } from "../support/ledger.ts"
+import { stateOf } from "../support/credit.ts"
 
 /** Prices that no number of tokens makes whole micro-credits of. */
 const price = [0.000123456789, 0.000987654321] as const

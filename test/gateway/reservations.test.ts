@@ -2,10 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { countOf } from "../support/builders.ts"
 import { spender } from "../support/gateway.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 
 const insert = (key: string, agent: string, from: number, to: number) =>
   SqlClient.SqlClient.use(

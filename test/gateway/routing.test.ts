@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { GatewayConfig } from "../../src/layers/gateway/GatewayConfig.ts"
 import { canary, chat, gatewayServer, inTime, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel, TestRoute } from "../support/gateway.ts"
-import { stateOf } from "../support/ledger.ts"
+import { stateOf } from "../support/credit.ts"
 import { get, member } from "../support/server.ts"
 import { answerText, until } from "../support/upstream.ts"
 

@@ -9,7 +9,7 @@ import { AdminAudit } from "../../src/services/AdminAudit.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { asOwner } from "../support/database.ts"
-import { freshWeek, moveTo, plus } from "../support/builders.ts"
+import { freshWeek, moveTo, plus } from "../support/challenges.ts"
 import { testServices } from "../support/services.ts"
 
 const call = Effect.fnUntraced(function* (body: string) {

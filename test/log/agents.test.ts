@@ -8,10 +8,10 @@ import { findOne } from "../../src/layers/postgres/sql.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
-import { claimedAgent, freshWeek, moveTo, plus, provisionalAgent } from "../support/builders.ts"
+import { claimedAgent, provisionalAgent, someOperator } from "../support/agents.ts"
+import { freshWeek, moveTo, plus } from "../support/challenges.ts"
 import { asOwner } from "../support/database.ts"
 import { completeLog, entries, logState } from "../support/logbook.ts"
-import { someOperator } from "../support/operators.ts"
 import { testServices } from "../support/services.ts"
 
 const hash = (...parts: ReadonlyArray<string>) => createHash("sha256").update(parts.join("\0")).digest("hex")

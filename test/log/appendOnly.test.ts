@@ -10,9 +10,8 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent, someOperator } from "../support/agents.ts"
 import {
-  claimedAgent,
-  countOf,
   forecast,
   freshWeek,
   importQuotes,
@@ -22,12 +21,10 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
-import { asOwner } from "../support/database.ts"
+} from "../support/challenges.ts"
+import { credits, payClaimGrants, stakeOn } from "../support/credit.ts"
+import { asOwner, countOf } from "../support/database.ts"
 import { comment, newEvent } from "../support/discussion.ts"
-import { credits, payClaimGrants } from "../support/ledger.ts"
-import { someOperator } from "../support/operators.ts"
-import { stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 
 const textMember = (value: unknown, name: string): string =>

@@ -6,15 +6,8 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
-import {
-  claimedAgents,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict
-} from "../support/builders.ts"
+import { claimedAgents } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { addPending, anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 

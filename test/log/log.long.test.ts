@@ -9,10 +9,10 @@ import { TestClock } from "effect/testing"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { countOf, freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/builders.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/challenges.ts"
 import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 
 /** What was measured, for whoever runs the test. */
 const tell = (line: string) => Effect.sync(() => process.stdout.write(`  ${line}\n`))

@@ -1,7 +1,8 @@
 /** The calls about single records of the public log, as clients make them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { claimedAgent, freshWeek, newChallenge, predict } from "../support/builders.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { freshWeek, newChallenge, predict } from "../support/challenges.ts"
 import { completeLog } from "../support/logbook.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
 import { get, testServer } from "../support/server.ts"

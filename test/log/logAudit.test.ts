@@ -7,12 +7,12 @@ import { admin } from "../../cli/admin/command.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { LogAuditReport } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
-import { countOf, newChallenge } from "../support/builders.ts"
+import { newChallenge } from "../support/challenges.ts"
 import { runCommand } from "../support/commands.ts"
 import { loggedFixture } from "../support/loggedFixture.ts"
 import { TestServer, get, member, metrics, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 
 const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
   const { url } = yield* TestServer

@@ -7,16 +7,8 @@ import { Health } from "../../src/services/Health.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import type { TreeHead } from "../../src/services/LogSigner.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
-import {
-  claimedAgent,
-  freshWeek,
-  instant,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { freshWeek, instant, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import {
   addPending,
   anotherSequencer,
@@ -28,7 +20,7 @@ import {
 } from "../support/logbook.ts"
 import { otherLogKey, testLogKey } from "../support/logSigner.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 
 const keys = rowsOf(
   Schema.Struct({ verifier_key: Schema.String }),

@@ -7,17 +7,9 @@ import { leafHash, rootOf } from "../../src/layers/postgres/log/frontier.ts"
 import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import {
-  claimedAgent,
-  claimedAgents,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)

@@ -9,17 +9,9 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { times } from "../support/concurrently.ts"
-import {
-  claimedAgent,
-  claimedAgents,
-  countOf,
-  freshWeek,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
+import { freshWeek, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { countOf, rowsOf } from "../support/database.ts"
 import { entries, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
 

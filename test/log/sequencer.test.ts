@@ -5,20 +5,12 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { rootOf, leafHash } from "../../src/layers/postgres/log/frontier.ts"
 import { times } from "../support/concurrently.ts"
-import {
-  claimedAgents,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgents } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { held, meeting } from "../support/locking.ts"
 import { addPending, anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 
 const sequence = LogSequencer.use((sequencer) => sequencer.sequence)
 const publish = LogSequencer.use((sequencer) => sequencer.publish)

@@ -14,20 +14,11 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { oneIn } from "../support/breadth.ts"
-import {
-  claimedAgent,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  provisionalAgent
-} from "../support/builders.ts"
+import { claimedAgent, provisionalAgent, agentsOf, ownersOn } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { asOwner } from "../support/database.ts"
 import { loggedFixture, revealAll } from "../support/loggedFixture.ts"
 import { checkpoints } from "../support/logbook.ts"
-import { agentsOf, ownersOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
 import { restored, unconstrained, withoutTriggers } from "../support/tampering.ts"
 

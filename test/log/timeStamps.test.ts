@@ -15,14 +15,13 @@ import { nonceOf, timeStampFault, timeStampQuery } from "../../src/layers/witnes
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
-import { rowsOf } from "../support/builders.ts"
 import type { Behaviour, Asked, FakeServer, Reply } from "../support/log/fakeServer.ts"
 import type { Rfc6962Tree } from "../support/log/rfc6962.ts"
 import { makeEntries, publish } from "../support/log/syntheticLog.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, TestServer, testServer, wrongFields } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 import { fakeServer } from "../support/log/fakeServer.ts"
 
 /** A time stamp authority: `openssl ts -reply` behind HTTP, under a root of its own in a temporary folder. */

@@ -9,10 +9,8 @@ import type { NotFound } from "../../src/services/domain/errors.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { NotSequenced } from "../../src/services/TransparencyLog.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
-  claimedAgent,
-  claimedAgents,
-  firstPage,
   freshWeek,
   importQuotes,
   millisBefore,
@@ -20,7 +18,8 @@ import {
   newChallenge,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
 import { addPending, completeLog } from "../support/logbook.ts"
 import { testServices } from "../support/services.ts"

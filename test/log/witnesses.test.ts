@@ -10,7 +10,6 @@ import { parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.
 import { addCheckpoint } from "../../src/layers/witness/cosignature.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
-import { rowsOf } from "../support/builders.ts"
 import { fakeServer } from "../support/log/fakeServer.ts"
 import type { Behaviour } from "../support/log/fakeServer.ts"
 import { Rfc6962Tree } from "../support/log/rfc6962.ts"
@@ -20,7 +19,7 @@ import type { Witness } from "../support/log/witness.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 
 class FakeWitnesses extends Context.Service<
   FakeWitnesses,

@@ -2,9 +2,9 @@
 import { request } from "node:http"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { onboard, openChallenge } from "../support/agents.ts"
+import { onboard, signInFrom } from "../support/agents.ts"
+import { openChallenge } from "../support/challenges.ts"
 import { withoutCoding } from "../support/codings.ts"
-import { signInFrom } from "../support/claimJourney.ts"
 import { get, post, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
 

@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { onboard, openChallenge } from "../support/agents.ts"
+import { onboard } from "../support/agents.ts"
+import { openChallenge } from "../support/challenges.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import { costRatio, timesHealth } from "../support/requestCost.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"

@@ -6,19 +6,18 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  firstPage,
   freshWeek,
   importQuotes,
   millisBefore,
   moveTo,
   newChallenge,
   plus,
-  predict,
-  provisionalAgent,
-  rowsOf
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
+import { firstPage } from "../support/paging.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 

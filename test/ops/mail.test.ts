@@ -12,7 +12,7 @@ import { claimText, printableName, signInText } from "../../src/layers/mail/text
 import { MailTransport } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
-import { address } from "../support/operators.ts"
+import { address } from "../support/agents.ts"
 import { read, smtpServer } from "../support/smtpServer.ts"
 
 const sender = { name: "Auspex", address: "auspex@auspex.example" }

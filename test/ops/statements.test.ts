@@ -10,10 +10,9 @@ import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
-import { claim, issue, onboard, openChallenge, register } from "../support/agents.ts"
-import { passingAnswer } from "../support/responses.ts"
+import { claim, issue, onboard, register, claimedAgents } from "../support/agents.ts"
 import {
-  claimedAgents,
+  openChallenge,
   importQuotes,
   forecast,
   newChallenge,
@@ -21,12 +20,12 @@ import {
   newPriceEvent,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { credits, fund, record, creditFor, stakeOn } from "../support/credit.ts"
+import { passingAnswer } from "../support/responses.ts"
 import { comment, reply } from "../support/discussion.ts"
 import { completeLog } from "../support/logbook.ts"
-import { credits, fund, record } from "../support/ledger.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
-import { creditFor, stakeOn } from "../support/pools.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"

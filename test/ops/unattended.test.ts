@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { anonymousClient } from "../../cli/client/connection.ts"
 import { movedServer } from "../../cli/demo/ownServer.ts"
 import { jobsDone } from "../../cli/demo/season/jobs.ts"
-import { instant } from "../support/builders.ts"
+import { instant } from "../support/challenges.ts"
 import { freshDatabase } from "../support/database.ts"
 import { replicaEnvironment } from "../support/process.ts"
 

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
-import { newChallenge } from "../support/builders.ts"
+import { newChallenge } from "../support/challenges.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"

@@ -13,22 +13,20 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import type { Candle } from "../../src/services/Prices.ts"
 import { PriceSource, SourceFailed } from "../../src/services/PriceSource.ts"
 import type { Feed, Window } from "../../src/services/PriceSource.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  countOf,
-  firstPage,
   freshWeek,
   importQuotes,
   moveTo,
   newChallenge,
   newPriceEvent,
   plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { until } from "../support/upstream.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
 /** A price source that shows what a test has written down, and nothing while it is down. */
 const hour = 3_600_000

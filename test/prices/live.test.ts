@@ -7,7 +7,7 @@ import * as Live from "../../src/layers/prices/Live.ts"
 import type { Candle } from "../../src/services/Prices.ts"
 import { PriceSource } from "../../src/services/PriceSource.ts"
 import type { Window } from "../../src/services/PriceSource.ts"
-import { instant, moveTo, plus } from "../support/builders.ts"
+import { instant, moveTo, plus } from "../support/challenges.ts"
 import { bases, hourOf, hosts, markets } from "../support/prices/markets.ts"
 import type { Markets } from "../support/prices/markets.ts"
 

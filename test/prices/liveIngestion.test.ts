@@ -7,17 +7,9 @@ import * as Live from "../../src/layers/prices/Live.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { PriceIngestion, Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import {
-  answer,
-  claimedAgent,
-  firstPage,
-  instant,
-  moveTo,
-  newChallenge,
-  newPriceEvent,
-  plus,
-  predict
-} from "../support/builders.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { answer, instant, moveTo, newChallenge, newPriceEvent, plus, predict } from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { bases, hourOf, markets } from "../support/prices/markets.ts"
 import { testServices } from "../support/services.ts"
 

@@ -3,9 +3,6 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { PriceImport, Prices } from "../../src/services/Prices.ts"
 import {
-  allPages,
-  countOf,
-  firstPage,
   flat,
   freshWeek,
   importCandles,
@@ -13,9 +10,10 @@ import {
   instant,
   millisBefore,
   moveTo,
-  plus,
-  rowsOf
-} from "../support/builders.ts"
+  plus
+} from "../support/challenges.ts"
+import { countOf, rowsOf } from "../support/database.ts"
+import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const latest = (asset: string) =>

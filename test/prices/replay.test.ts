@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Replay from "../../src/layers/prices/Replay.ts"
 import { PriceSource } from "../../src/services/PriceSource.ts"
-import { instant, moveTo, plus } from "../support/builders.ts"
+import { instant, moveTo, plus } from "../support/challenges.ts"
 
 const recordings = fileURLToPath(new URL("../support/prices/recordings/", import.meta.url))
 

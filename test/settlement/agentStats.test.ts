@@ -17,21 +17,12 @@ import type { AgentStats } from "../../src/scoring/agentStats.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
-import {
-  claimedAgent,
-  claimedAgents,
-  firstPage,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Scoring.use((scoring) => scoring.audit)

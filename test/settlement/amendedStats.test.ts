@@ -13,8 +13,8 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { breadth } from "../support/breadth.ts"
+import { claimedAgents } from "../support/agents.ts"
 import {
-  claimedAgents,
   forecast,
   freshWeek,
   importQuotes,
@@ -23,7 +23,7 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { testServices } from "../support/services.ts"

@@ -10,10 +10,8 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { Credits } from "../../src/services/Credits.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  countOf,
-  firstPage,
   forecast,
   freshWeek,
   importQuotes,
@@ -21,14 +19,13 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
-import { credits } from "../support/ledger.ts"
+  predict
+} from "../support/challenges.ts"
+import { credits, creditFor, stakeOn } from "../support/credit.ts"
+import { firstPage } from "../support/paging.ts"
 import { revealAll } from "../support/loggedFixture.ts"
-import { creditFor, stakeOn } from "../support/pools.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 const resolve = (challenge: { readonly id: string }, value: number) =>

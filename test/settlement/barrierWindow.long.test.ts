@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { freshWeek, moveTo, newPriceEvent, plus } from "../support/builders.ts"
+import { freshWeek, moveTo, newPriceEvent, plus } from "../support/challenges.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 

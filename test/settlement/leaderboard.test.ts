@@ -5,20 +5,9 @@ import type { AgentId } from "../../src/services/domain/ids.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
-import {
-  allPages,
-  claimedAgent,
-  claimedAgents,
-  firstPage,
-  foreignCursors,
-  freshWeek,
-  importQuotes,
-  moveTo,
-  newChallenge,
-  plus,
-  predict,
-  provisionalAgent
-} from "../support/builders.ts"
+import { claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)

@@ -6,9 +6,8 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
-  firstPage,
   forecast,
   freshWeek,
   importQuotes,
@@ -18,7 +17,8 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"

@@ -11,18 +11,17 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import type { PriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
   answer,
-  claimedAgent,
-  claimedAgents,
-  firstPage,
   freshWeek,
   importCandles,
   millisBefore,
   moveTo,
   newPriceEvent,
   plus
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { revealAll } from "../support/loggedFixture.ts"
 import { referenceSettlement, day, hour, numbers } from "../support/prices/referenceSettlement.ts"
 import { testServices } from "../support/services.ts"

@@ -9,11 +9,8 @@ import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { breadth } from "../support/breadth.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
-  claimedAgent,
-  claimedAgents,
-  countOf,
-  firstPage,
   freshWeek,
   importCandles,
   importQuotes,
@@ -21,11 +18,11 @@ import {
   moveTo,
   newChallenge,
   plus,
-  predict,
-  rowsOf
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 

@@ -8,11 +8,11 @@ import { apiKeysPage, topUpPage } from "../../src/http/site/paths.ts"
 import { creditPage } from "../../src/services/Payments.ts"
 import { lookAt } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
-import { ownerVisitor } from "../support/claimJourney.ts"
+import { ownerVisitor, agentOf } from "../support/agents.ts"
+import { fundOwnerOf } from "../support/credit.ts"
 import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { selling, stripeServer } from "../support/stripe.ts"
-import { agentOf, fundOwnerOf } from "../support/topUps.ts"
 
 /** Stripe sends buyers back to the base URL, so it has to be known before the server listens. */
 const everything = Layer.unwrap(

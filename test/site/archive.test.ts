@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Archive } from "../../src/services/Archive.ts"
-import { freshWeek, instant } from "../support/builders.ts"
+import { freshWeek, instant } from "../support/challenges.ts"
 import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"

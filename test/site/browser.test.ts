@@ -2,10 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
-import { askForToken } from "../support/agents.ts"
+import { askForToken, agentToClaim, linksMailedTo, wrongCode, signInLink } from "../support/agents.ts"
 import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
-import { claimable, linksMailedTo, otherCode, signInLink } from "../support/claimJourney.ts"
 import { asClient, layer as provider, OpenIdProvider } from "../support/openIdProvider.ts"
 import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
@@ -41,7 +40,7 @@ const enterCode = (code: string) => async (page: Page) => {
 layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
   it.effect("an operator claims an agent with mail and code, and signs out", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable({ name: "First Light" })
+      const agent = yield* agentToClaim({ name: "First Light" })
       const { does, sees } = yield* person
       yield* does((page) => page.goto(agent.path))
       yield* sees("What claiming means")
@@ -54,7 +53,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
       yield* does((page) => page.goto(link))
       yield* does((page) => page.getByRole("button", { name: "Sign in" }).click())
       yield* sees("Enter the pairing code")
-      yield* does(enterCode(otherCode(agent.code)))
+      yield* does(enterCode(wrongCode(agent.code)))
       yield* sees("4 tries left")
       yield* does(async (page) => {
         assert.strictEqual(await page.title(), "Error: Claim First Light · Auspex")
@@ -79,7 +78,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("grace", { email: "grace@example.org", email_verified: true })
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       const { does, sees } = yield* person
       yield* does((page) => page.goto(agent.path))
       yield* does((page) => page.getByRole("link", { name: /^Continue with localhost/ }).click())
@@ -91,7 +90,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
 
   it.effect("an operator claims by the mail, replaces the secret, and it works", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable({ operator_contact: "edsger@example.org" })
+      const agent = yield* agentToClaim({ operator_contact: "edsger@example.org" })
       const link = (yield* linksMailedTo("edsger@example.org")).find((path) => /mail\/[^/]+$/.test(path))
       const { does, page, sees } = yield* person
       yield* does((page) => page.goto(link ?? ""))
@@ -131,7 +130,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
 
   it.effect("pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable({
+      const agent = yield* agentToClaim({
         name: "W".repeat(80),
         bio: "w".repeat(400),
         operator_contact: "w@example.org"

@@ -6,9 +6,9 @@ import { verify } from "../../src/scoring/verifier/verify.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
   answer,
-  claimedAgent,
   forecast,
   freshWeek,
   importCandles,
@@ -17,13 +17,12 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict,
-  provisionalAgent
-} from "../support/builders.ts"
+  predict
+} from "../support/challenges.ts"
+import { stake, staker } from "../support/credit.ts"
 import { get, member, testServer, TestServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
 import { buildGoVerifier, checkWithSigstore } from "../support/outsideVerifiers.ts"
-import { stake, staker } from "../support/stakes.ts"
 import { completeLog } from "../support/logbook.ts"
 import { openFixture, settledFixture } from "../support/settledFixture.ts"
 import { textOf, unescaped } from "../support/visitor.ts"

@@ -3,8 +3,15 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { askForToken, register } from "../support/agents.ts"
-import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../support/claimJourney.ts"
+import {
+  askForToken,
+  register,
+  agentToClaim,
+  linksMailedTo,
+  wrongCode,
+  signInFrom,
+  signInLink
+} from "../support/agents.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
 
@@ -12,7 +19,7 @@ const email = "ada@example.org"
 
 /** A visitor who is signed in and looks at the claim page of a new agent. */
 const atClaimPage = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const agent = yield* claimable(fields)
+  const agent = yield* agentToClaim(fields)
   const visitor = makeVisitor()
   const signedIn = yield* signInFrom(visitor, agent.path, `${agent.agentId}@example.org`)
   return { agent, visitor, page: yield* visitor.follow(signedIn) }
@@ -24,7 +31,7 @@ const refresh = ({ agentId, secret }: { readonly agentId: string; readonly secre
 layer(testServer())("The claim page", (it) => {
   it.effect("shows who the agent is and what a claim means, before anybody signs in", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable({
+      const agent = yield* agentToClaim({
         name: "First Light",
         bio: "I read freight rates.",
         model_provider: "example",
@@ -52,7 +59,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("leads through sign-in by mail and the pairing code to the agent's full scopes", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       const visitor = makeVisitor()
       const asked = yield* visitor.fill(yield* visitor.open(agent.path), "email", { email })
       assert.strictEqual(asked.status, 202)
@@ -79,7 +86,7 @@ layer(testServer())("The claim page", (it) => {
   it.effect("says how many tries are left after a wrong code, and locks the link with the fifth", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
-      const wrong = { pairing_code: otherCode(agent.code) }
+      const wrong = { pairing_code: wrongCode(agent.code) }
       for (const left of ["4 tries left", "3 tries left", "2 tries left", "1 try left"]) {
         const again = yield* visitor.fill(page, "pairing_code", wrong)
         assert.strictEqual(again.status, 400)
@@ -101,7 +108,7 @@ layer(testServer())("The claim page", (it) => {
       const { agent, page, visitor } = yield* atClaimPage()
       const answers = yield* Effect.all(
         Array.from({ length: 50 }, () =>
-          visitor.fill(page, "pairing_code", { pairing_code: otherCode(agent.code) })
+          visitor.fill(page, "pairing_code", { pairing_code: wrongCode(agent.code) })
         ),
         { concurrency: "unbounded" }
       )
@@ -134,7 +141,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("ends after 48 hours, and names the way to a fresh link", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       const visitor = makeVisitor()
       const before = yield* visitor.open(agent.path)
       yield* TestClock.adjust("48 hours")
@@ -178,7 +185,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("takes no code from who is not signed in", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       const visitor = makeVisitor()
       const [form] = formsOf(yield* visitor.open(agent.path))
       const answer = yield* visitor.submit(form, { pairing_code: agent.code })
@@ -189,7 +196,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("that does not exist is a page with 404, whatever the token looks like", () =>
     Effect.gen(function* () {
-      const { agentId } = yield* claimable()
+      const { agentId } = yield* agentToClaim()
       const tokens = [
         "nothing",
         `aus_cl_${"A".repeat(43)}`,
@@ -214,7 +221,7 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
-      const second = yield* claimable()
+      const second = yield* agentToClaim()
       const refused = yield* visitor.fill(yield* visitor.open(second.path), "pairing_code", {
         pairing_code: second.code
       })
@@ -229,7 +236,7 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
 
 layer(testServer())("The one-click mail", (it) => {
   const invite = Effect.fnUntraced(function* (address: string, name = "Ada") {
-    const agent = yield* claimable({ name, operator_contact: address })
+    const agent = yield* agentToClaim({ name, operator_contact: address })
     const links = yield* linksMailedTo(address)
     const claim = links.find((link) => /^\/claim\/mail\/[^/]+$/.test(link)) ?? ""
     return { agent, claim, notMine: `${claim}/not-mine` }
@@ -288,7 +295,7 @@ layer(testServer())("The one-click mail", (it) => {
       assert.strictEqual((yield* get(claim)).status, 410)
       assert.include(textOf(yield* get(claim)), "declined")
       const before = yield* linksMailedTo("stranger@example.org")
-      yield* claimable({ operator_contact: "stranger@example.org" })
+      yield* agentToClaim({ operator_contact: "stranger@example.org" })
       assert.deepStrictEqual(yield* linksMailedTo("stranger@example.org"), before)
     })
   )

@@ -6,8 +6,8 @@ import { Credits } from "../../src/services/Credits.ts"
 import { OperatorId } from "../../src/services/domain/ids.ts"
 import { topUpPage } from "../../src/http/site/paths.ts"
 import { times } from "../support/concurrently.ts"
-import { ownerVisitor } from "../support/claimJourney.ts"
-import { credits } from "../support/ledger.ts"
+import { ownerVisitor, agentOf } from "../support/agents.ts"
+import { credits, fundOwnerOf } from "../support/credit.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -21,7 +21,6 @@ import {
   stripeSecretKey,
   webhookSecret
 } from "../support/stripe.ts"
-import { agentOf, fundOwnerOf } from "../support/topUps.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../support/visitor.ts"
 
 const webhook = "/api/v1/stripe/webhook"

@@ -6,11 +6,11 @@ import { pageMethods, pagePaths, topUpPage } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../src/services/domain/errors.ts"
-import { claimable, linksMailedTo, otherCode, signInFrom, signInLink } from "../support/claimJourney.ts"
+import { agentToClaim, linksMailedTo, wrongCode, signInFrom, signInLink } from "../support/agents.ts"
+import { fundOwnerOf } from "../support/credit.ts"
 import { timesHealth } from "../support/requestCost.ts"
 import { get, post, send, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { fundOwnerOf } from "../support/topUps.ts"
 import { formsOf, makeVisitor, sameOrigin, textOf } from "../support/visitor.ts"
 import type { Form } from "../support/visitor.ts"
 
@@ -22,11 +22,11 @@ const formOf = (page: Answer, what: string): Form => {
 
 /** Every form there is, filled in so that it would work, and whether it did. */
 const everyForm = Effect.gen(function* () {
-  const agent = yield* claimable({ operator_contact: "mailed@example.org" })
+  const agent = yield* agentToClaim({ operator_contact: "mailed@example.org" })
   const stranger = makeVisitor()
   const operator = makeVisitor()
   const account = yield* operator.follow(yield* signInFrom(operator, "/sign-in", "owner@example.org"))
-  yield* claimable({ operator_contact: "rotator@example.org" })
+  yield* agentToClaim({ operator_contact: "rotator@example.org" })
   const rotator = makeVisitor()
   const mailed = (yield* linksMailedTo("rotator@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   yield* rotator.fill(yield* rotator.open(mailed), "Claim")
@@ -134,7 +134,7 @@ layer(testServer())("Forms", (it) => {
     Effect.gen(function* () {
       const one = makeVisitor()
       const other = makeVisitor()
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       yield* signInFrom(one, agent.path, "one@example.org")
       yield* signInFrom(other, agent.path, "other@example.org")
       const form = formOf(yield* one.open(agent.path), "pairing_code")
@@ -190,12 +190,12 @@ layer(testServer())("Forms", (it) => {
 
   it.effect("of a session that has ended ask to sign in again, and try no code", () =>
     Effect.gen(function* () {
-      const agent = yield* claimable()
+      const agent = yield* agentToClaim()
       const visitor = makeVisitor()
       const page = yield* visitor.follow(yield* signInFrom(visitor, agent.path, "gone@example.org"))
       const form = formOf(page, "pairing_code")
       yield* visitor.fill(page, "Sign out")
-      const answer = yield* visitor.submit(form, { pairing_code: otherCode(agent.code) })
+      const answer = yield* visitor.submit(form, { pairing_code: wrongCode(agent.code) })
       assert.strictEqual(answer.status, 403)
       assert.include(textOf(answer), "out of date")
     })
@@ -305,7 +305,7 @@ layer(testServer())("Every page", (it) => {
         "<a href='https://evil.example'>claim here</a>"
       ]
       for (const text of hostile) {
-        const agent = yield* claimable({ name: text, bio: text, model_name: text, owner_org: text })
+        const agent = yield* agentToClaim({ name: text, bio: text, model_name: text, owner_org: text })
         const visitor = makeVisitor()
         const before = yield* visitor.open(agent.path)
         const signedIn = yield* visitor.follow(

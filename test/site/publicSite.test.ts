@@ -3,8 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { comment, newEvent, reply } from "../support/discussion.ts"
+import { claimedAgent } from "../support/agents.ts"
 import {
-  claimedAgent,
   freshWeek,
   importQuotes,
   moveTo,
@@ -12,7 +12,7 @@ import {
   newMacro,
   plus,
   predict
-} from "../support/builders.ts"
+} from "../support/challenges.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { keptPosts } from "../support/hostilePosts.ts"
 import { hostileNames, maxSummary, publicFixture } from "../support/publicFixture.ts"

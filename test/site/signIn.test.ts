@@ -3,8 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Mailer } from "../../src/services/Mailer.ts"
-import { askForToken, issue } from "../support/agents.ts"
-import { claimable, linksMailedTo, signInFrom, signInLink } from "../support/claimJourney.ts"
+import { askForToken, issue, agentToClaim, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"
 import { Mailbox } from "../support/mailbox.ts"
 import { get, member, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -197,7 +196,7 @@ layer(testServer())("A session", (it) => {
       const visitor = makeVisitor()
       yield* signInFrom(visitor, "/sign-in", "first@example.org")
       const before = visitor.cookies.get("auspex_session") ?? ""
-      const agent = yield* claimable({ operator_contact: "first@example.org" })
+      const agent = yield* agentToClaim({ operator_contact: "first@example.org" })
       const claim = (yield* linksMailedTo("first@example.org")).find((link) =>
         link.startsWith("/claim/mail/")
       )
@@ -229,7 +228,7 @@ layer(testServer())("A session", (it) => {
 layer(testServer())("The account page", (it) => {
   /** A visitor whose agent it is, and the agent's page. */
   const owner = Effect.fnUntraced(function* (email: string, name: string) {
-    const agent = yield* claimable({ name, operator_contact: email })
+    const agent = yield* agentToClaim({ name, operator_contact: email })
     const visitor = makeVisitor()
     const claim = (yield* linksMailedTo(email)).find((link) => /^\/claim\/mail\/[^/]+$/.test(link))
     yield* visitor.fill(yield* visitor.open(claim ?? ""), "Claim")
@@ -294,7 +293,7 @@ layer(testServer({ environment: { AUSPEX_DISPOSABLE_DOMAINS: "trash.example" } }
   (it) => {
     it.effect("is refused on the sign-in page and on a claim page, which say why", () =>
       Effect.gen(function* () {
-        const agent = yield* claimable()
+        const agent = yield* agentToClaim()
         for (const path of ["/sign-in", agent.path]) {
           const visitor = makeVisitor()
           const refused = yield* visitor.fill(yield* visitor.open(path), "email", {

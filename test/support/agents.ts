@@ -1,13 +1,24 @@
-/** Agents as they come about through the API, each step with what it answers. */
-import { Effect, Schema } from "effect"
+/** Agents and their operators: registered, provisional, claimed; by services or through HTTP, each step with what it answers. */
+import { randomUUID } from "node:crypto"
+import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Challenge } from "../../src/services/domain/Challenge.ts"
-import { Registered, SubmissionOutcome } from "../../src/services/Registry.ts"
+import { arrayParam } from "../../src/layers/postgres/sql.ts"
+import { Claims } from "../../src/services/Claims.ts"
+import { Mailer } from "../../src/services/Mailer.ts"
+import type { Message } from "../../src/services/Mailer.ts"
+import { Operators, toAccount } from "../../src/services/Operators.ts"
+import type { Plan } from "../../src/services/Operators.ts"
+import { Registered, Registry, SubmissionOutcome } from "../../src/services/Registry.ts"
+import type { Registration } from "../../src/services/Registry.ts"
 import { IssuedToken } from "../../src/services/Tokens.ts"
+import { emailAddressOf } from "../../src/services/domain/emails.ts"
+import type { EmailAddress } from "../../src/services/domain/emails.ts"
+import { AgentId, OperatorId } from "../../src/services/domain/ids.ts"
+import { Mailbox, linksIn } from "./mailbox.ts"
 import { passingAnswer } from "./responses.ts"
-import { someOperator } from "./operators.ts"
 import { post } from "./server.ts"
-import { testAdminToken } from "./settings.ts"
+import { makeVisitor } from "./visitor.ts"
+import type { Visitor } from "./visitor.ts"
 
 const decoded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, json: unknown) =>
   Effect.orDie(Schema.decodeUnknownEffect(schema)(json))
@@ -70,17 +81,215 @@ export const onboardClaimed = Effect.fnUntraced(function* (fields: Readonly<Reco
   return { ...agent, token: access_token }
 })
 
-/** An open challenge on gold, in a far future that the tests' clock does not reach. */
-export const openChallenge = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const { json } = yield* post("/api/v1/admin/challenges", {
-    token: testAdminToken,
-    json: {
-      asset: "GC",
-      deadline: "2999-01-01T00:00:00Z",
-      resolve_at: "2999-01-02T00:00:00Z",
-      open_price: 2000,
-      ...fields
-    }
-  })
-  return yield* decoded(Challenge, json)
+/** The one who owns what some test needs to be owned by anybody. */
+const somebody = OperatorId.make("0190f000-0000-7000-8000-00000000000f")
+
+/** Somebody's account, made when it is first asked for. */
+export const someOperator = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  yield* sql`
+    insert into operators (id, created_at) values (${somebody}::uuid, ${DateTime.toDateUtc(now)})
+    on conflict do nothing`
+  return somebody
+})
+
+/** One who owns nothing yet. */
+export const anotherOperator = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  const id = OperatorId.make(randomUUID())
+  yield* sql`insert into operators (id, created_at) values (${id}::uuid, ${DateTime.toDateUtc(now)})`
+  return id
+})
+
+/** An address that must be one. */
+export const address = (text: string): EmailAddress => {
+  const parsed = emailAddressOf(text)
+  if (parsed._tag === "None") throw new Error(`${text} is no e-mail address`)
+  return parsed.value
+}
+
+/** An agent that has passed its registration challenge and waits to be claimed. */
+export const provisionalAgent = Effect.fnUntraced(function* (name: string = "agent") {
+  const sql = yield* SqlClient.SqlClient
+  const registry = yield* Registry
+  const now = yield* DateTime.now
+  const { agent_id } = yield* registry.register({ name })
+  yield* sql`update agents set challenge_passed_at = ${DateTime.toDateUtc(now)} where id = ${agent_id}::uuid`
+  return agent_id
+})
+
+export const claimedAgent = Effect.fnUntraced(function* (name: string = "agent") {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* DateTime.now
+  const agentId = yield* provisionalAgent(name)
+  const owner = yield* someOperator
+  yield* sql`
+    update agents set claimed_at = ${DateTime.toDateUtc(now)}, owner_id = ${owner}::uuid, prediction_limit = null
+     where id = ${agentId}::uuid`
+  return agentId
+})
+
+export const claimedAgents = (count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }, (_, index) => `agent ${index}`),
+    claimedAgent,
+    { concurrency: 8 }
+  )
+
+/** Owners, one for each plan. */
+export const ownersOn = Effect.fnUntraced(function* (plans: ReadonlyArray<Plan>) {
+  const sql = yield* SqlClient.SqlClient
+  const now = DateTime.toDateUtc(yield* DateTime.now)
+  const ids = plans.map(() => OperatorId.make(randomUUID()))
+  yield* sql`
+    insert into operators (id, created_at, plan)
+    select o.id, ${now}, o.plan from unnest(${arrayParam("uuid", ids)}, ${arrayParam("text", plans)}) as o (id, plan)`
+  return ids
+})
+
+/** An agent of each of these owners, or of nobody. */
+export const agentsOf = Effect.fnUntraced(function* (owners: ReadonlyArray<string | null>) {
+  const sql = yield* SqlClient.SqlClient
+  const now = DateTime.toDateUtc(yield* DateTime.now)
+  const ids = owners.map(() => AgentId.make(randomUUID()))
+  yield* sql`
+    insert into agents
+      (id, name, type, languages, model_capability_tag, hosting_mode, policy_profile, disclosure_level, default_spaces,
+       auth_method, requested_scopes, secret_hash, created_at, provisional_until, challenge_passed_at, claimed_at,
+       owner_id)
+    select a.id, 'agent', 'trader', '{en}', 'general', 'self_hosted', 'standard', 'public', '{finance}',
+           'client_credentials', '{prediction:submit,llm:keys}', sha256(convert_to(a.id::text, 'UTF8')), ${now}::timestamptz, ${now}::timestamptz, ${now}::timestamptz,
+           case when a.owner_id is not null then ${now}::timestamptz end, a.owner_id
+      from unnest(${arrayParam("uuid", ids)}, ${arrayParam("uuid", owners)}) as a (id, owner_id)`
+  return ids
+})
+
+/** So many agents, each of an owner of its own. */
+export const agentsApart = (count: number, plan: Plan = "free") =>
+  Effect.flatMap(ownersOn(Array.from({ length: count }, () => plan)), agentsOf)
+
+/** An agent that this operator has claimed, without credit. */
+export const agentOf = Effect.fnUntraced(function* (owner: OperatorId) {
+  const sql = yield* SqlClient.SqlClient
+  const agentId = yield* provisionalAgent()
+  yield* sql`
+    update agents
+       set claimed_at = ${DateTime.toDateUtc(yield* DateTime.now)}, owner_id = ${owner}::uuid, prediction_limit = null
+     where id = ${agentId}::uuid`
+  return agentId
+})
+
+/** What stands behind the last slash of a link. */
+export const tokenOf = (url: string | undefined): string =>
+  (url ?? "").replace(/\/not-mine$/, "").replace(/.*\//, "")
+
+/** A registered agent that has passed its challenge, with its claim link. */
+export const claimable = Effect.fnUntraced(function* (fields: Partial<Registration> = {}) {
+  const registry = yield* Registry
+  const registered = yield* registry.register({ name: "Ada", ...fields })
+  const outcome = yield* registry.submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
+  if (!outcome.passed) return yield* Effect.die(new Error("the answer did not pass"))
+  return {
+    agentId: registered.agent_id,
+    secret: registered.client_secret,
+    token: tokenOf(outcome.claim_url),
+    code: outcome.pairing_code,
+    link: outcome
+  }
+})
+
+/** Sends what is due, and answers what has come since. */
+export const newMails = Effect.gen(function* () {
+  const { delivered } = yield* Mailbox
+  const before = delivered.length
+  yield* Mailer.use((mailer) => mailer.drain)
+  return delivered.slice(before)
+})
+
+/** The links of a mail about an agent: the one that claims, and the one that declines. */
+export const claimLinks = (message: Message | undefined) => {
+  const [, claim, decline] = linksIn(message)
+  return { claim: tokenOf(claim), decline: tokenOf(decline) }
+}
+
+/** Signs in by a mail to `email`, as a person would. */
+export const signedIn = Effect.fnUntraced(function* (email: string) {
+  const operators = yield* Operators
+  yield* operators.requestSignIn({ email: address(email), returnTo: toAccount, address: "192.0.2.1" })
+  const mails = yield* newMails
+  const { session } = yield* operators.signIn(tokenOf(linksIn(mails.at(-1))[1]))
+  return session
+})
+
+let people = 0
+/** An operator nobody else is. */
+export const anOperator = Effect.suspend(() => {
+  people += 1
+  return Effect.map(signedIn(`person-${people}@example.org`), ({ operatorId }) => operatorId)
+})
+
+export const claimWithCode = (token: string, pairingCode: string, operatorId: OperatorId) =>
+  Claims.use((claims) => claims.claimWithCode({ token, pairingCode, operatorId }))
+
+/** A code that is well-formed, and not this one. */
+export const wrongCode = (code: string): string => `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`
+
+/** What is stored of an agent's claim. */
+export const agentRow = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`
+    select claimed_at, owner_id::text, prediction_limit, grace_notices, issuance_paused_at, provisional_until
+      from agents where id = ${agentId}::uuid`
+  return row ?? {}
+})
+
+const ClaimFields = Schema.Struct({ claim_url: Schema.String, pairing_code: Schema.String })
+
+const pathOf = (url: string) => new URL(url).pathname
+
+/** An agent that passed its challenge, with the path of its claim page and its code. */
+export const agentToClaim = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const registered = yield* register(fields)
+  const { claim_url, pairing_code } = yield* Effect.orDie(
+    Schema.decodeUnknownEffect(ClaimFields)(yield* pass(registered))
+  )
+  return {
+    agentId: registered.agent_id,
+    secret: registered.client_secret,
+    path: pathOf(claim_url),
+    code: pairing_code
+  }
+})
+
+/** The links of the newest mail to an address, as paths; none when it got no mail. */
+export const linksMailedTo = Effect.fnUntraced(function* (address: string) {
+  const { delivered } = yield* Mailbox
+  yield* (yield* Mailer).drain
+  const mails = delivered.filter(({ to }) => to === address)
+  return linksIn(mails.at(-1)).map(pathOf)
+})
+
+/** The path of the newest sign-in link mailed to an address, without the path that the service lives below. */
+export const signInLink = Effect.fnUntraced(function* (address: string, below = "") {
+  const links = yield* linksMailedTo(address)
+  const link = links.map((path) => path.slice(below.length)).find((path) => path.startsWith("/sign-in/"))
+  return link ?? (yield* Effect.die(new Error(`no sign-in link was mailed to ${address}`)))
+})
+
+/** Signs a visitor in from a page that has the form for it; answers where the mail's link led. */
+export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: string, address: string) {
+  yield* visitor.fill(yield* visitor.open(path), "email", { email: address })
+  const link = yield* visitor.open(yield* signInLink(address))
+  return yield* visitor.fill(link, "Sign in")
+})
+
+/** A visitor that is signed in and owns an agent. */
+export const ownerVisitor = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const agent = yield* agentToClaim(fields)
+  const visitor = makeVisitor()
+  const page = yield* visitor.follow(yield* signInFrom(visitor, agent.path, `${agent.agentId}@example.org`))
+  yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
+  return { agent, visitor }
 })

@@ -1,11 +1,13 @@
 /** A database of its own for each test file or block, copied from the migrated template. */
 import { randomBytes } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
-import { Clock, Effect, Layer, Option, Redacted } from "effect"
+import { Clock, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { Client } from "pg"
 import { inject } from "vitest"
 import * as Database from "../../src/layers/postgres/Database.ts"
+import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 
 /** One connection for as long as this worker runs: to make another one takes half as long as to copy a database. */
 const connected = (async () => {
@@ -101,3 +103,15 @@ export const asOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
       )
     ).pipe(Effect.provide(owner, { local: true }))
   )
+
+/** Reads rows past the services, to check what is really stored. */
+export const rowsOf = <Row>(
+  row: Schema.ConstraintDecoder<Row>,
+  statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+) => Effect.flatMap(SqlClient.SqlClient, (sql) => findAll(row)(statement(sql)))
+
+/** The number that a statement selects as `count`. */
+export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    findOne(Schema.Struct({ count: Schema.Int }))(statement(sql))
+  ).pipe(Effect.map((row) => row.count))

@@ -2,9 +2,9 @@
 import { Effect, Fiber, Random, Result, Schema } from "effect"
 import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
 import { times } from "./concurrently.ts"
-import { rowsOf } from "./builders.ts"
-import { creditFindings, credits, fund, fundedAccounts, ledgerFindings, record, ruleOf } from "./ledger.ts"
-import { someOperator } from "./operators.ts"
+import { someOperator } from "./agents.ts"
+import { creditFindings, credits, fund, fundedAccounts, ledgerFindings, record, ruleOf } from "./credit.ts"
+import { rowsOf } from "./database.ts"
 
 export const revenue = "gateway_revenue"
 

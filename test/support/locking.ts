@@ -1,7 +1,7 @@
 /** Keeps one side inside its transaction until another is seen waiting for it. */
 import { Data, Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { countOf } from "./builders.ts"
+import { countOf } from "./database.ts"
 
 class RolledBack extends Data.TaggedError("RolledBack") {}
 

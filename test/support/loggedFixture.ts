@@ -4,9 +4,9 @@ import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgents } from "./agents.ts"
 import {
   answer,
-  claimedAgents,
   forecast,
   freshWeek,
   importCandles,
@@ -17,9 +17,8 @@ import {
   newPriceEvent,
   plus,
   predict
-} from "./builders.ts"
-import { credits } from "./ledger.ts"
-import { creditFor, stakeOn } from "./pools.ts"
+} from "./challenges.ts"
+import { credits, creditFor, stakeOn } from "./credit.ts"
 
 /** Everything that waits gets its index, and the log is signed as far as it has grown. */
 export const sequenceAll = Effect.gen(function* () {

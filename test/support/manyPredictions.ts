@@ -1,7 +1,7 @@
 /** Agents and predictions by the hundred thousand: written by SQL, exactly as the service writes them. */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { someOperator } from "./operators.ts"
+import { someOperator } from "./agents.ts"
 
 const agentId = "('0190a000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))"
 

@@ -9,9 +9,9 @@ import { EventId } from "../../src/services/domain/ids.ts"
 import { Events } from "../../src/services/Events.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { claimedAgent, provisionalAgent } from "./agents.ts"
 import {
   answer,
-  claimedAgent,
   forecast,
   freshWeek,
   moveTo,
@@ -19,12 +19,11 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict,
-  provisionalAgent
-} from "./builders.ts"
+  predict
+} from "./challenges.ts"
+import { stake, staker } from "./credit.ts"
 import { comment, like, newEvent, reply } from "./discussion.ts"
 import { completeLog } from "./logbook.ts"
-import { stake, staker } from "./stakes.ts"
 import { asOwner } from "./database.ts"
 
 const days = 10

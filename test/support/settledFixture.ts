@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { completeLog } from "./logbook.ts"
-import { claimedAgent, freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./builders.ts"
+import { claimedAgent } from "./agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "./challenges.ts"
 
 /** An open challenge that Ada and Grace have predicted; `settle` ends it. */
 export const openFixture = Effect.fnUntraced(function* (names: readonly [string, string] = ["Ada", "Grace"]) {

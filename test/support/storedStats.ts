@@ -1,7 +1,7 @@
 /** The stored sums of agents, as the pure reference of their arithmetic has them. */
 import { BigDecimal, Effect, Schema } from "effect"
 import type { AgentStats } from "../../src/scoring/agentStats.ts"
-import { rowsOf } from "./builders.ts"
+import { rowsOf } from "./database.ts"
 
 const StoredRow = Schema.Struct({
   board: Schema.String,

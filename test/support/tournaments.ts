@@ -2,7 +2,7 @@
 import { DateTime } from "effect"
 import type { Schema } from "effect"
 import type { TournamentImport } from "../../src/services/Archive.ts"
-import { instant } from "./builders.ts"
+import { instant } from "./challenges.ts"
 
 type Sent = Schema.Codec.Encoded<typeof TournamentImport>
 

@@ -11,7 +11,9 @@ import { make } from "../../../src/layers/postgres/community/FeedIngestion.ts"
 import { Events } from "../../../src/services/Events.ts"
 import type { FeedSource } from "../../../src/services/Events.ts"
 import { concurrently, times } from "../../support/concurrently.ts"
-import { countOf, firstPage, freshWeek, plus, rowsOf } from "../../support/builders.ts"
+import { freshWeek, plus } from "../../support/challenges.ts"
+import { countOf, rowsOf } from "../../support/database.ts"
+import { firstPage } from "../../support/paging.ts"
 import { testServices } from "../../support/services.ts"
 
 const item = (fields: Readonly<Record<string, string>>) =>

@@ -5,7 +5,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { arrayParam, findAll, findOne } from "../../../src/layers/postgres/sql.ts"
-import { creditFindings } from "../ledger.ts"
+import { creditFindings } from "../credit.ts"
 import type { Acknowledged, Tally } from "./load.ts"
 
 const Finding = Schema.Struct({ finding: Schema.String })

@@ -3,7 +3,7 @@ import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { sha256 } from "../../../src/layers/crypto/secrets.ts"
-import { someOperator } from "../operators.ts"
+import { someOperator } from "../agents.ts"
 
 /** Everybody's. */
 export const secret = "aus_cs_fault-harness"

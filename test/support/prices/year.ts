@@ -8,16 +8,10 @@ import { LogAudit } from "../../../src/services/LogAudit.ts"
 import type { PriceEvent, PriceEventKind } from "../../../src/services/domain/Challenge.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
-import {
-  allPages,
-  answer,
-  claimedAgent,
-  countOf,
-  firstPage,
-  moveTo,
-  newPriceEvent,
-  rowsOf
-} from "../builders.ts"
+import { claimedAgent } from "../agents.ts"
+import { answer, moveTo, newPriceEvent } from "../challenges.ts"
+import { countOf, rowsOf } from "../database.ts"
+import { allPages, firstPage } from "../paging.ts"
 import { revealAll } from "../loggedFixture.ts"
 import { day, hour, numbers, referenceSettlement } from "./referenceSettlement.ts"
 import type { Asked, Hour, Hours } from "./referenceSettlement.ts"

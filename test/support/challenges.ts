@@ -1,25 +1,20 @@
-/** Small builders of what the arena's tests need: moments, agents, challenges, predictions, prices. */
-import { DateTime, Effect, Option, Redacted, Schema } from "effect"
+/** Moments, challenges of every type, predictions on them, and the prices that settle them. */
+import { DateTime, Effect, Schema } from "effect"
 import type { Duration } from "effect"
-import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { cursorCodecs } from "../../src/layers/crypto/Cursors.ts"
-import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import { Challenge } from "../../src/services/domain/Challenge.ts"
 import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import type {
-  NewPrediction,
   NewForecast,
+  NewPrediction,
   NewPriceEventPrediction
 } from "../../src/services/domain/Prediction.ts"
-import type { AgentId } from "../../src/services/domain/ids.ts"
-import type { Page, PageOf } from "../../src/services/domain/paging.ts"
-import { Prices } from "../../src/services/Prices.ts"
-import { Registry } from "../../src/services/Registry.ts"
-import { Targets } from "../../src/services/Targets.ts"
-import { someOperator } from "./operators.ts"
-import { testTokenSecret } from "./settings.ts"
+import { AgentId } from "../../src/services/domain/ids.ts"
+import { post } from "./server.ts"
+import { testAdminToken } from "./settings.ts"
 
 /** A Monday. Tests of a block share one clock, which only ever moves on: each begins with a week of its own. */
 const firstMonday = DateTime.makeUnsafe("2026-03-02T00:00:00Z")
@@ -43,34 +38,6 @@ export const freshWeek = Effect.gen(function* () {
   yield* moveTo(monday)
   return monday
 })
-
-/** An agent that has passed its registration challenge and waits to be claimed. */
-export const provisionalAgent = Effect.fnUntraced(function* (name: string = "agent") {
-  const sql = yield* SqlClient.SqlClient
-  const registry = yield* Registry
-  const now = yield* DateTime.now
-  const { agent_id } = yield* registry.register({ name })
-  yield* sql`update agents set challenge_passed_at = ${DateTime.toDateUtc(now)} where id = ${agent_id}::uuid`
-  return agent_id
-})
-
-export const claimedAgent = Effect.fnUntraced(function* (name: string = "agent") {
-  const sql = yield* SqlClient.SqlClient
-  const now = yield* DateTime.now
-  const agentId = yield* provisionalAgent(name)
-  const owner = yield* someOperator
-  yield* sql`
-    update agents set claimed_at = ${DateTime.toDateUtc(now)}, owner_id = ${owner}::uuid, prediction_limit = null
-     where id = ${agentId}::uuid`
-  return agentId
-})
-
-export const claimedAgents = (count: number) =>
-  Effect.forEach(
-    Array.from({ length: count }, (_, index) => `agent ${index}`),
-    claimedAgent,
-    { concurrency: 8 }
-  )
 
 /** On gold at 100 with a dead zone of 1 %, open for an hour, resolved at its deadline; `terms` say what differs. */
 export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChallenge> = {}) {
@@ -197,52 +164,20 @@ export const answer = Effect.fnUntraced(function* (
   })
 })
 
-/** Reads rows past the services, to check what is really stored. */
-export const rowsOf = <Row>(
-  row: Schema.ConstraintDecoder<Row>,
-  statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>
-) => Effect.flatMap(SqlClient.SqlClient, (sql) => findAll(row)(statement(sql)))
+const decoded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, json: unknown) =>
+  Effect.orDie(Schema.decodeUnknownEffect(schema)(json))
 
-/** The number that a statement selects as `count`. */
-export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    findOne(Schema.Struct({ count: Schema.Int }))(statement(sql))
-  ).pipe(Effect.map((row) => row.count))
-
-/** Follows `next_cursor` to the end. */
-export const allPages = Effect.fnUntraced(function* <Item, E, R>(
-  limit: number,
-  read: (page: Page) => Effect.Effect<PageOf<Item>, E, R>
-) {
-  const pages: Array<ReadonlyArray<Item>> = []
-  let cursor: string | undefined
-  do {
-    const page: PageOf<Item> = yield* read({ limit, cursor })
-    pages.push(page.items)
-    cursor = page.next_cursor ?? undefined
-  } while (cursor !== undefined)
-  return pages
+/** An open challenge on gold, in a far future that the tests' clock does not reach. */
+export const openChallenge = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const { json } = yield* post("/api/v1/admin/challenges", {
+    token: testAdminToken,
+    json: {
+      asset: "GC",
+      deadline: "2999-01-01T00:00:00Z",
+      resolve_at: "2999-01-02T00:00:00Z",
+      open_price: 2000,
+      ...fields
+    }
+  })
+  return yield* decoded(Challenge, json)
 })
-
-const codecOf = cursorCodecs({
-  tokenSecret: Redacted.make(testTokenSecret),
-  tokenSecretPrevious: Option.none()
-})
-
-/** A list, and which one of its kind, as its cursors are sealed for it. */
-type SealedFor = readonly [list: string, which?: string]
-
-/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and under the very seal of the list. */
-export const foreignCursors = (
-  [list, which]: SealedFor,
-  ...keys: ReadonlyArray<unknown>
-): ReadonlyArray<string> => [
-  ...["1", null, {}, [], ...keys].map((key) => codecOf(list, Schema.Unknown).encode(key, which)),
-  "",
-  "x",
-  "!!!",
-  "bm9uc2Vuc2U",
-  ...["1", null, {}, [], ...keys].map((key) => Buffer.from(JSON.stringify(key)).toString("base64url"))
-]
-
-export const firstPage: Page = { limit: 200, cursor: undefined }
