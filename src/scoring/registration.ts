@@ -152,7 +152,7 @@ const assessRelated = ({ answer, event }: Submission): Assessment => {
 
 /** A sentence of more words than this is several. */
 const maxSentence = 70
-const minText = 3
+const minText = 2
 /** What a reasoning is still worth that says nothing of the event. */
 const besideTheEvent = 0.15
 /** A horizon may speak of futures and spreads without a word of the event, but so does a platitude. */
@@ -209,7 +209,7 @@ const assessCompleteness = (submission: Submission): Assessment => {
   const written = 1 - missing.length / fields.length
   const own = summaryOriginality(summary, prompt)
   const relevance = relevanceOf(summary, submission)
-  const substance = ramp(summary.size, 4, 12)
+  const substance = ramp(summary.size, 3, 9)
   const prose = proseShare(summary)
   const there = summary.size >= minText
   return {
@@ -231,8 +231,8 @@ const assessReasoning = (submission: Submission): Assessment => {
   const { event, prompt, reasoning, summary } = submission
   if (reasoning.size < minText) return { share: 0, lacking: ["The reasoning is empty or too short."] }
   const sentences = sentenceShare(reasoning, 2, 3)
-  const substance = ramp(reasoning.size, 6, 24)
-  const links = ramp(countMentions(reasoning, causal), 0, 2)
+  const substance = ramp(reasoning.size, 4, 14)
+  const links = ramp(countMentions(reasoning, causal), 0, 1)
   const named = namesMovedAsset(reasoning, event)
   const relevance = relevanceOf(reasoning, submission)
   const own = Math.min(originality(reasoning, prompt), unlike(reasoning, summary))
@@ -256,7 +256,7 @@ const assessReasoning = (submission: Submission): Assessment => {
 const assessHorizon = (name: string, passage: Passage, submission: Submission): Assessment => {
   const { prompt, reasoning, summary } = submission
   if (passage.size < minText) return { share: 0, lacking: [`${name} is empty or too short.`] }
-  const form = 0.4 * sentenceShare(passage, 1, 2) + 0.6 * ramp(passage.size, 3, 9)
+  const form = 0.4 * sentenceShare(passage, 1, 2) + 0.6 * ramp(passage.size, 1, 6)
   const relevance = aboutness(passage, submission) > 0 ? 1 : horizonBesideTheEvent
   const own = Math.min(originality(passage, prompt), unlike(passage, reasoning, summary))
   const prose = proseShare(passage)

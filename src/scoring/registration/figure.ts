@@ -40,16 +40,18 @@ interface Written {
 }
 
 const numbersIn = (text: string): ReadonlyArray<Written> =>
-  [...text.matchAll(numberPattern)].flatMap(([, whole = "", mark, fraction, suffix = ""]) => {
-    const rest = { suffix: suffix.toLowerCase() }
-    const decimals = fraction?.length ?? 0
-    const plain = whole.replace(/\D/g, "")
-    const read = { value: Number(`${plain}.${fraction ?? 0}`), decimals, ...rest }
-    // "1,400" is 1 400, and where a comma is the decimal mark 1.4.
-    const groups = whole.split(",")
-    if (mark !== undefined || groups.length !== 2) return [read]
-    return [read, { value: Number(groups.join(".")), decimals: 3, ...rest }]
-  })
+  [...text.replace(/(?<!\d)\.(?=\d)/g, "0.").matchAll(numberPattern)].flatMap(
+    ([, whole = "", mark, fraction, suffix = ""]) => {
+      const rest = { suffix: suffix.toLowerCase() }
+      const decimals = fraction?.length ?? 0
+      const plain = whole.replace(/\D/g, "")
+      const read = { value: Number(`${plain}.${fraction ?? 0}`), decimals, ...rest }
+      // "1,400" is 1 400, and where a comma is the decimal mark 1.4.
+      const groups = whole.split(",")
+      if (mark !== undefined || groups.length !== 2) return [read]
+      return [read, { value: Number(groups.join(".")), decimals: 3, ...rest }]
+    }
+  )
 
 const matches = (value: number, decimals: number, wanted: number): boolean => {
   const error = Math.abs(value - wanted)

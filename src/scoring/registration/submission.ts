@@ -6,8 +6,8 @@ import type { RegistrationAnswer, RegistrationEvent } from "./model.ts"
 import { countMentions, mentions, read, term } from "./text.ts"
 import type { Passage, Term } from "./text.ts"
 
-const wordsOfMatter = 3
-const wordsOfEvent = 3
+const wordsOfMatter = 2
+const wordsOfEvent = 2
 
 export interface Submission {
   readonly event: RegistrationEvent
