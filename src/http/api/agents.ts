@@ -201,7 +201,7 @@ export class AgentApi extends HttpApiGroup.make("agent")
     HttpApiEndpoint.get("predictions", "/agent/predictions", {
       query: {
         ...pageQuery,
-        challenge_id: Schema.optional(Schema.String),
+        challenge_id: Schema.optional(id),
         type: Schema.optional(ChallengeType).annotate({ description: "of the challenge" }),
         status: Schema.optional(AnyStatus).annotate({ description: "of the challenge" })
       },

@@ -28,8 +28,8 @@ const kibibyte = 1024
 /** The bytes that a body of each operation may have. */
 const maxBody = ({ path }: Operation): number => {
   if (path.startsWith("/api/v1/admin/")) return 10 * kibibyte * kibibyte
-  if (path.startsWith("/api/v1/agent/challenge/")) return 160 * kibibyte
-  if (/^\/api\/v1\/agent\/(registry|auth)\//.test(path)) return 16 * kibibyte
+  if (/^\/api\/v1\/agent\/challenge\/[^/]+\/submit$/.test(path)) return 160 * kibibyte
+  if (/^\/api\/v1\/agent\/(registry|auth|challenge)\//.test(path)) return 16 * kibibyte
   return 256 * kibibyte
 }
 
