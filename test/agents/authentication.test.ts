@@ -238,7 +238,9 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
         const wrongAgent = { "x-agent-id": bob.agentId }
 
         // Ada's limit is used up: her requests with a scope are 429 from here on, until the last two.
-        assert.strictEqual((yield* post(path, { token: ada.token, json: bad })).status, 400)
+        const { id } = yield* openChallenge()
+        const counted = yield* post(`/api/v1/eval/challenges/${id}/predict`, { token: ada.token, json: good })
+        assert.strictEqual(counted.status, 201)
         const steps: ReadonlyArray<readonly [status: number, code: string, token?: string]> = [
           [401, "unauthorized"],
           [401, "invalid_token", "garbage"],
@@ -269,14 +271,20 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
       })
     )
 
-    it.effect("a request that was refused for its body or its state has counted towards its limit", () =>
+    it.effect("a request that was refused for its body or its state has used nothing of its limit", () =>
       Effect.gen(function* () {
-        const path = "/api/v1/eval/challenges/0190f000-0000-7000-8000-000000000000/predict"
-        for (const json of [{ direction: "sideways" }, { direction: "bullish", confidence: 0.5 }]) {
-          const { token } = yield* onboard()
-          assert.include([400, 404], (yield* post(path, { token, json })).status)
-          assert.strictEqual((yield* post(path, { token, json })).status, 429)
-        }
+        const { token } = yield* onboard()
+        const { id } = yield* openChallenge()
+        const predict = (challenge: string, json: unknown) =>
+          Effect.map(
+            post(`/api/v1/eval/challenges/${challenge}/predict`, { token, json }),
+            ({ status }) => status
+          )
+        const good = { direction: "bullish", confidence: 0.5 }
+        assert.strictEqual(yield* predict(id, { direction: "sideways" }), 400)
+        assert.strictEqual(yield* predict("0190f000-0000-7000-8000-000000000000", good), 404)
+        assert.strictEqual(yield* predict(id, good), 201)
+        assert.strictEqual(yield* predict(id, { ...good, is_revision: true }), 429)
       })
     )
 
