@@ -1,5 +1,5 @@
 /** One attempt at one provider, driven chunk by chunk: who is to blame for how it ended. */
-import { PassThrough } from "node:stream"
+import { PassThrough, addAbortSignal } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
@@ -26,6 +26,8 @@ const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = ta
         provider: testProvider(long),
         send: (_, signal) => {
           signals.push(signal)
+          // As undici does.
+          addAbortSignal(signal, body).on("error", () => {})
           return Promise.resolve({ status: 200, headers: { "content-type": "text/event-stream" }, body })
         },
         close: () => {}

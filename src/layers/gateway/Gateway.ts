@@ -16,17 +16,16 @@ import {
 } from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
-import type { Answer, CallError, ModelOffer } from "../../services/Gateway.ts"
+import type { Answer, Call, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
-import { cheapSpan } from "../cheapSpan.ts"
-import { admitCount, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
+import { admitCall, admitCount, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
+import type { AdmittedCall } from "./admitCall.ts"
 import { errorAnswer, inStyle } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
 import { modelNamed } from "./configuration.ts"
 import { makeExecuteCall } from "./executeCall.ts"
-import type { CallResult } from "./fallback.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 
 const json = "application/json; charset=utf-8"
@@ -42,6 +41,9 @@ const aliveInterval = Duration.minutes(1)
 
 /** A settlement is retried for as long as its reservation stays. */
 const settleRetries = { schedule: Schedule.spaced("5 seconds"), times: 100 }
+
+/** A call that is no stream is answered by its result alone. */
+const noStream: ClientStream = { begin: Effect.void, write: () => Effect.succeed(true) }
 
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 
@@ -98,7 +100,15 @@ const make = Effect.gen(function* () {
 
   const executeCall = yield* makeExecuteCall({ reserve, settle })
 
-  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked) {
+  const whole = (asked: Call, admittedCall: AdmittedCall) =>
+    Effect.flatMap(executeCall(asked, admittedCall, noStream), (result) =>
+      result.result === "whole"
+        ? Effect.succeed<Answer>({ stream: false, contentType: json, body: result.answer.bytes })
+        : Effect.die(new Error(`a call that is no stream was ${result.result}`))
+    )
+
+  /** Answers as soon as the stream begins. The scope closes when the client leaves, which interrupts the call. */
+  const streamed = Effect.fnUntraced(function* (asked: Call, admittedCall: AdmittedCall) {
     const answer = yield* Deferred.make<Answer, CallError>()
     const bytes = yield* Queue.bounded<Uint8Array, Cause.Done>(maxQueued)
     const stream: Answer = { stream: true, contentType: eventStream, body: Stream.fromQueue(bytes) }
@@ -112,26 +122,24 @@ const make = Effect.gen(function* () {
             })
           : Queue.offer(bytes, chunk)
     }
-    const ended = (exit: Exit.Exit<CallResult, CallError>) =>
-      Exit.match(exit, {
-        // Once the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
-        onFailure: (cause) =>
-          Effect.andThen(Deferred.failCause(answer, cause), Queue.failCause(bytes, Cause.interrupt())),
-        onSuccess: (result) => {
-          if (result.result === "whole") {
-            return Deferred.succeed(answer, { stream: false, contentType: json, body: result.answer.bytes })
-          }
-          return result.result === "unread" ? Queue.failCause(bytes, Cause.interrupt()) : Queue.end(bytes)
-        }
-      })
-    // The scope closes when the client leaves, which interrupts the call.
-    yield* executeCall(asked, client).pipe(
-      cheapSpan("Gateway.call"),
-      Effect.onExit((exit) => Effect.asVoid(ended(exit))),
+    yield* executeCall(asked, admittedCall, client).pipe(
+      // Once the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
+      Effect.onExit((exit) =>
+        Exit.isSuccess(exit) && exit.value.result !== "unread"
+          ? Queue.end(bytes)
+          : Queue.failCause(bytes, Cause.interrupt())
+      ),
+      Effect.onError((cause) => Deferred.failCause(answer, cause)),
       Effect.ignoreCause,
       Effect.forkScoped
     )
     return yield* Deferred.await(answer)
+  })
+
+  const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked) {
+    const snapshot = yield* configuredOnly(config.acquire)
+    const admittedCall = yield* admitCall(snapshot, asked.style, asked.body)
+    return yield* admittedCall.admitted.stream ? streamed(asked, admittedCall) : whole(asked, admittedCall)
   })
 
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {

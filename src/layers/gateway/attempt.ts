@@ -70,17 +70,46 @@ export type Outcome =
 
 /** Interruption (the client left) cancels the request to the provider. */
 export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
-  Effect.acquireUseRelease(
-    Effect.sync(() => new AbortController()),
-    ({ signal }) =>
-      (exchange.request.stream ? streamed(exchange, signal) : whole(exchange, signal)).pipe(
-        Effect.catch((failure) => Effect.sync(() => failedOutcome(exchange.state, failure)))
-      ),
-    (controller) => Effect.sync(() => controller.abort(isOver))
-  )
+  Effect.gen(function* () {
+    const { firstByteTimeout, idleTimeout, responseTimeout } = exchange.upstream.provider
+    const wait = exchange.request.stream ? firstByteTimeout : responseTimeout
+    const deadline = {
+      at: (yield* Clock.currentTimeMillis) + wait,
+      idleTimeout,
+      cancellation: new AbortController()
+    }
+    const timer = yield* Effect.forkChild(cancelInTime(deadline))
+    return yield* outcomeOf(exchange, deadline).pipe(
+      Effect.catch((failure) => Effect.sync(() => failedOutcome(exchange.state, failure))),
+      Effect.ensuring(
+        Effect.sync(() => {
+          timer.interruptUnsafe()
+          deadline.cancellation.abort(isOver)
+        })
+      )
+    )
+  })
+
+/** Until when the provider may be silent. */
+interface Deadline {
+  /** Epoch milliseconds; infinite while a slow client is waited for. */
+  at: number
+  readonly idleTimeout: number
+  readonly cancellation: AbortController
+}
 
 /** Shared, because making an error takes a stack trace. */
 const isOver = new Error("the attempt is over")
+const isLate = new Error("the provider was silent for too long")
+
+/** One timer an attempt, which looks again where the deadline has moved. Racing each read costs more than the read. */
+const cancelInTime = Effect.fnUntraced(function* (deadline: Deadline) {
+  for (;;) {
+    const left = deadline.at - (yield* Clock.currentTimeMillis)
+    if (left <= 0) return deadline.cancellation.abort(isLate)
+    yield* Effect.sleep(Math.min(left, deadline.idleTimeout))
+  }
+})
 
 const failedOutcome = (state: CallState, failure: Failure): Outcome => {
   if (state.began) return { outcome: "broken", kind: failure.kind }
@@ -90,11 +119,6 @@ const failedOutcome = (state: CallState, failure: Failure): Outcome => {
 }
 
 const failure = (kind: FailureKind): Failure => ({ kind, status: null, retryAfterMillis: undefined })
-
-const within =
-  (millis: number) =>
-  <A, R>(effect: Effect.Effect<A, Failure, R>) =>
-    Effect.timeoutOrElse(effect, { duration: millis, orElse: () => Effect.fail(failure("timeout")) })
 
 const isConnecting = (error: unknown): boolean =>
   error instanceof Error &&
@@ -121,7 +145,7 @@ const maxErrorBytes = 64 * 1024
 /** How long the next candidate waits for an error's body. */
 const errorBodyMillis = 100
 
-const collect = async ({ body }: UpstreamResponse, maxBytes: number): Promise<Buffer | undefined> => {
+const collect = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> => {
   const chunks: Array<Buffer> = []
   let size = 0
   for await (const chunk of body) {
@@ -132,28 +156,35 @@ const collect = async ({ body }: UpstreamResponse, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks)
 }
 
-const bodyOf = (response: UpstreamResponse, maxBytes: number) =>
-  Effect.tryPromise({ try: () => collect(response, maxBytes), catch: () => failure("ended") }).pipe(
-    Effect.filterOrFail(
-      (bytes) => bytes !== undefined,
-      () => failure("malformed")
-    )
-  )
+const tryUpstream = <A>(signal: AbortSignal, ask: () => Promise<A>): Effect.Effect<A, Failure> =>
+  Effect.tryPromise({
+    try: ask,
+    catch: (error) => {
+      if (signal.reason === isLate) return failure("timeout")
+      return failure(isConnecting(error) ? "connect" : "ended")
+    }
+  })
 
-/** The headers of the answer; fails unless it is one, or a rejection of the request. */
-const headersOf = Effect.fnUntraced(function* (
+/** The answer, with its body where that is no stream; fails unless it is one, or a rejection of the request. */
+const answered = Effect.fnUntraced(function* (
   { request, state, upstream }: Exchange,
   signal: AbortSignal
-): Effect.fn.Return<UpstreamResponse, Failure> {
+): Effect.fn.Return<{ readonly response: UpstreamResponse; readonly whole: Buffer | undefined }, Failure> {
   state.sent = true
-  const response = yield* Effect.tryPromise({
-    try: () => upstream.send(request, signal),
-    catch: (error) => failure(isConnecting(error) ? "connect" : "ended")
+  const answer = yield* tryUpstream(signal, async () => {
+    const response = await upstream.send(request, signal)
+    const { body, status } = response
+    if (isRejection(status)) return { response, whole: await collect(body, maxErrorBytes) }
+    const isWhole = status < 300 && !request.stream
+    return { response, whole: isWhole ? await collect(body, maxAnswerBytes) : undefined }
   })
-  const { headers, status } = response
-  if (status < 300 || isRejection(status)) return response
+  const { body, headers, status } = answer.response
+  if (status < 300 || isRejection(status)) return answer
   // Reading the body frees the connection for reuse.
-  yield* Effect.ignore(within(errorBodyMillis)(bodyOf(response, maxErrorBytes)))
+  yield* Effect.promise(() => collect(body, maxErrorBytes)).pipe(
+    Effect.timeoutOption(errorBodyMillis),
+    Effect.ignoreCause
+  )
   const now = yield* Clock.currentTimeMillis
   return yield* Effect.fail({
     kind: "status" as const,
@@ -162,19 +193,26 @@ const headersOf = Effect.fnUntraced(function* (
   })
 })
 
-const rejected = (response: UpstreamResponse, status: 400 | 413 | 422) =>
-  Effect.map(bodyOf(response, maxErrorBytes), (body): Outcome => ({ outcome: "refused", status, body }))
-
-const whole = (exchange: Exchange, signal: AbortSignal) =>
-  Effect.gen(function* (): Effect.fn.Return<Outcome, Failure> {
-    const { reading, state } = exchange
-    const response = yield* headersOf(exchange, signal)
-    if (isRejection(response.status)) return yield* rejected(response, response.status)
-    const read = readAnswer(yield* bodyOf(response, maxAnswerBytes), reading)
-    if (Result.isFailure(read)) return yield* Effect.fail(failure("malformed"))
-    state.firstByteAt = yield* Clock.currentTimeMillis
-    return { outcome: "whole", answer: read.success }
-  }).pipe(within(exchange.upstream.provider.responseTimeout))
+const outcomeOf = Effect.fnUntraced(function* (
+  exchange: Exchange,
+  deadline: Deadline
+): Effect.fn.Return<Outcome, Failure> {
+  const { reading, request, state } = exchange
+  const { response, whole } = yield* answered(exchange, deadline.cancellation.signal)
+  const { headers, status } = response
+  if (request.stream && !isRejection(status)) {
+    // The provider did not answer with a stream.
+    if (!/^text\/event-stream\b/i.test(String(headers["content-type"])))
+      return yield* Effect.fail(failure("malformed"))
+    return yield* streamed(exchange, deadline, response)
+  }
+  if (whole === undefined) return yield* Effect.fail(failure("malformed"))
+  if (isRejection(status)) return { outcome: "refused", status, body: whole }
+  const read = readAnswer(whole, reading)
+  if (Result.isFailure(read)) return yield* Effect.fail(failure("malformed"))
+  state.firstByteAt = yield* Clock.currentTimeMillis
+  return { outcome: "whole", answer: read.success }
+})
 
 /**
  * "held back (up to 64 frames or 256 KiB)": of whole frames. One that has no end yet says nothing, so nothing of it can be
@@ -192,10 +230,11 @@ interface Next {
 /** The next frames, at least one of them complete. */
 const nextFrames = Effect.fnUntraced(function* (
   chunks: AsyncIterator<Uint8Array>,
-  reader: StreamReader
+  reader: StreamReader,
+  signal: AbortSignal
 ): Effect.fn.Return<Next, Failure> {
   for (;;) {
-    const next = yield* Effect.tryPromise({ try: () => chunks.next(), catch: () => failure("ended") })
+    const next = yield* tryUpstream(signal, () => chunks.next())
     if (next.done === true) return { piece: reader.end(), ended: true }
     const piece = reader.push(next.value)
     if (piece.frames > 0 || piece.fault !== undefined) return { piece, ended: false }
@@ -203,42 +242,26 @@ const nextFrames = Effect.fnUntraced(function* (
 })
 
 const streamed = Effect.fnUntraced(function* (
-  exchange: Exchange,
-  signal: AbortSignal
+  { client, isLast, reading, state }: Exchange,
+  deadline: Deadline,
+  { body }: UpstreamResponse
 ): Effect.fn.Return<Outcome, Failure> {
-  const { client, isLast, reading, state, upstream } = exchange
-  const { firstByteTimeout, idleTimeout } = upstream.provider
-  const startedAt = yield* Clock.currentTimeMillis
-  const response = yield* within(firstByteTimeout)(headersOf(exchange, signal))
-  if (isRejection(response.status)) {
-    return yield* within(firstByteTimeout)(rejected(response, response.status))
-  }
-  // The provider did not answer with a stream.
-  if (!/^text\/event-stream\b/i.test(String(response.headers["content-type"]))) {
-    return yield* Effect.fail(failure("malformed"))
-  }
   const reader = streamReader(reading)
   state.reader = reader
-  const chunks: AsyncIterator<Uint8Array> = response.body[Symbol.asyncIterator]()
+  const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
   const held: Array<Uint8Array> = []
   let heldBytes = 0
   let heldFrames = 0
   let isFinished = false
-  // Only time spent reading counts, not time spent waiting for a slow client. All frames before the first content share one
-  // timeout, or a provider could extend it with pings.
-  let maxWait = firstByteTimeout - ((yield* Clock.currentTimeMillis) - startedAt)
 
   for (;;) {
-    const readSince = yield* Clock.currentTimeMillis
-    const { ended, piece } = yield* nextFrames(chunks, reader).pipe(
-      within(maxWait),
+    const { ended, piece } = yield* nextFrames(chunks, reader, deadline.cancellation.signal).pipe(
       // A stream that declared itself complete is complete, however its connection ends.
       Effect.catch((error) =>
         isFinished ? Effect.succeed<Next>({ piece: reader.end(), ended: true }) : Effect.fail(error)
       )
     )
     isFinished = piece.finished
-    maxWait = piece.content ? idleTimeout : maxWait - ((yield* Clock.currentTimeMillis) - readSince)
     if (!state.began && !piece.content) {
       if (piece.fault !== undefined) return yield* Effect.fail(failure(piece.fault.kind))
       if (ended && !piece.finished) return yield* Effect.fail(failure("ended"))
@@ -249,17 +272,25 @@ const streamed = Effect.fnUntraced(function* (
     heldFrames += piece.frames
     const isHeldBack = !piece.content && !ended && heldFrames < maxHeldFrames && heldBytes < maxHeldBytes
     if (!state.began && isHeldBack) continue
+    const readAt = yield* Clock.currentTimeMillis
+    const firstContentBy = deadline.at
+    deadline.at = Number.POSITIVE_INFINITY
     if (!state.began) {
       state.began = true
-      state.firstByteAt = yield* Clock.currentTimeMillis
+      state.firstByteAt = readAt
       yield* client.begin
     }
     if (!(yield* client.write(Buffer.concat(held)))) return { outcome: "unread" }
     held.length = 0
     if (piece.fault !== undefined) return yield* Effect.fail(failure(piece.fault.kind))
-    if (!ended) continue
-    return yield* piece.finished
-      ? Effect.succeed({ outcome: "streamed" } as const)
-      : Effect.fail(failure("ended"))
+    if (ended) {
+      return yield* piece.finished
+        ? Effect.succeed({ outcome: "streamed" } as const)
+        : Effect.fail(failure("ended"))
+    }
+    // Only time spent reading counts, not time spent waiting for a slow client. All frames before the first content share
+    // one timeout, or a provider could extend it with pings.
+    const now = yield* Clock.currentTimeMillis
+    deadline.at = piece.content ? now + deadline.idleTimeout : firstContentBy + (now - readAt)
   }
 })

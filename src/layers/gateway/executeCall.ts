@@ -1,21 +1,19 @@
 /** One call from admission to settlement: admit, reserve, ask providers, and settle whatever the client does. */
 import { Cause, Clock, Effect, Exit, Option } from "effect"
-import type { Scope } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf } from "../../scoring/tokenPrices.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
-import { admitCall, configuredOnly } from "./admitCall.ts"
+import { cheapSpan } from "../cheapSpan.ts"
 import type { AdmittedCall } from "./admitCall.ts"
 import { statusOf, streamError } from "./errors.ts"
-import { countOrEstimate, countText, promptTokens, roughCount } from "./tokens.ts"
+import { promptTokens, textTokens } from "./tokens.ts"
 import type { Usage } from "./types.ts"
 import { newCallState } from "./attempt.ts"
 import type { CallState, ClientStream } from "./attempt.ts"
 import { makeCircuitBreaker } from "./circuitBreaker.ts"
 import { fallback } from "./fallback.ts"
 import type { CallResult } from "./fallback.ts"
-import { GatewayConfig } from "./GatewayConfig.ts"
 import { countCall } from "./metrics.ts"
 
 /** How a call is paid. */
@@ -26,17 +24,15 @@ interface Billing {
 }
 
 export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }: Billing) {
-  const config = yield* GatewayConfig
   const random = yield* SecureRandom.SecureRandom
   const circuitBreaker = makeCircuitBreaker()
 
   /** Fails only when nothing was delivered. Interruption means that the client has left. */
   return Effect.fnUntraced(function* (
     call: Call,
+    admittedCall: AdmittedCall,
     client: ClientStream
-  ): Effect.fn.Return<CallResult, CallError, Scope.Scope> {
-    const snapshot = yield* configuredOnly(config.acquire)
-    const admittedCall = yield* admitCall(snapshot, call.style, call.body)
+  ): Effect.fn.Return<CallResult, CallError> {
     const { admitted, maxCost, model } = admittedCall
     yield* Effect.annotateCurrentSpan({ "gateway.model": model.name, "gateway.style": call.style })
     const open: OpenCall = {
@@ -57,14 +53,13 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
         Effect.gen(function* () {
           const usage = yield* billableUsage(admittedCall, state, exit)
           const ended = endedCall(admittedCall, open, state, usage, yield* Clock.currentTimeMillis)
-          const outcome = ended.error ?? "ok"
-          yield* countCall({ ...ended, ...usage.usage, model: model.name, outcome })
+          yield* countCall({ ...ended, model: model.name, outcome: ended.error ?? "ok" })
           yield* settle(ended)
         })
     )
     if (result.result === "broken") yield* client.write(brokenStream(call))
     return result
-  }, Effect.scoped)
+  }, cheapSpan("Gateway.call"))
 })
 
 const brokenStream = (call: Call) =>
@@ -149,10 +144,7 @@ const generatedUsage = Effect.fnUntraced(function* (
   const generated = answer?.generated ?? reader?.generated() ?? ""
   const usage: Usage = {
     prompt: reader?.promptTokens() ?? (yield* promptTokens(admitted, model.imageTokens)),
-    completion: yield* countOrEstimate(
-      () => countText(generated),
-      () => roughCount(generated)
-    )
+    completion: yield* textTokens(generated)
   }
   return { usage, estimated: true }
 })

@@ -1,5 +1,5 @@
 /** Tries the candidates of a call in order until one delivers something. */
-import { Clock, Effect, Random, Redacted, Result } from "effect"
+import { Clock, Effect, Exit, Random, Redacted, Result } from "effect"
 import { RejectedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, CallError, Style } from "../../services/Gateway.ts"
 import { cheapSpan } from "../cheapSpan.ts"
@@ -52,7 +52,6 @@ export const fallback = Effect.fnUntraced(function* (
     state.attempts += 1
     state.provider = route.provider.name
     if (!pinned) circuitBreaker.begin(route, now)
-    const labels = { provider: route.provider.name, model: model.name, route: route.model }
     const outcome = yield* attempt({
       upstream,
       request: { body: body.success, stream: admitted.stream, versionHeaders: call.versionHeaders },
@@ -70,17 +69,20 @@ export const fallback = Effect.fnUntraced(function* (
       isLast: () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later))),
       state
     }).pipe(
-      Effect.tap((ended) =>
-        Effect.annotateCurrentSpan({
-          "gateway.provider": route.provider.name,
-          "gateway.route": route.model,
-          "gateway.outcome": outcomeName(ended)
-        })
-      ),
-      cheapSpan(`Gateway.attempt ${routeId(route)}`),
-      Effect.onInterrupt(() => countAttempt({ ...labels, outcome: "left" }))
+      Effect.onExit((exit) => {
+        const outcome = Exit.isSuccess(exit) ? outcomeName(exit.value) : "left"
+        const labels = { provider: route.provider.name, model: model.name, route: route.model, outcome }
+        return Effect.andThen(
+          countAttempt(labels),
+          Effect.annotateCurrentSpan({
+            "gateway.provider": route.provider.name,
+            "gateway.route": route.model,
+            "gateway.outcome": outcome
+          })
+        )
+      }),
+      cheapSpan(`Gateway.attempt ${routeId(route)}`)
     )
-    yield* countAttempt({ ...labels, outcome: outcomeName(outcome) })
     if (!pinned) yield* noteHealth(circuitBreaker, route, outcome, model.name)
     switch (outcome.outcome) {
       case "whole":

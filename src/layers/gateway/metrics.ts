@@ -68,18 +68,20 @@ export const countAttempt = (attributes: {
   return Metric.update(attemptsOf(provider)(model)(route)(outcome), 1)
 }
 
-export const countCall = Effect.fnUntraced(function* (call: {
+export const countCall = (call: {
   readonly model: string
   readonly outcome: string
   readonly latencyMs: number
   readonly firstByteMs: number | null
-  readonly prompt: number
-  readonly completion: number
-}) {
-  const { completion, firstByteMs, latencyMs, outcome, prompt } = call
-  const calls = callsOf(call.model)
-  yield* Metric.update(calls.duration(outcome), latencyMs / 1000)
-  if (firstByteMs !== null) yield* Metric.update(calls.firstByte, firstByteMs / 1000)
-  if (prompt > 0) yield* Metric.update(calls.prompt, prompt)
-  if (completion > 0) yield* Metric.update(calls.completion, completion)
-})
+  readonly promptTokens: number
+  readonly completionTokens: number
+}): Effect.Effect<void> =>
+  Effect.contextWith((context) => {
+    const { completionTokens, firstByteMs, latencyMs, outcome, promptTokens } = call
+    const calls = callsOf(call.model)
+    calls.duration(outcome).updateUnsafe(latencyMs / 1000, context)
+    if (firstByteMs !== null) calls.firstByte.updateUnsafe(firstByteMs / 1000, context)
+    if (promptTokens > 0) calls.prompt.updateUnsafe(promptTokens, context)
+    if (completionTokens > 0) calls.completion.updateUnsafe(completionTokens, context)
+    return Effect.void
+  })

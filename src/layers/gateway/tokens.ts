@@ -93,6 +93,12 @@ export const promptTokens = (admitted: Admitted, imageTokens: number) =>
     (tokens) => tokens + admitted.images * imageTokens
   )
 
+export const textTokens = (text: string) =>
+  countOrEstimate(
+    () => countText(text),
+    () => roughCount(text)
+  )
+
 /** Never fails: a call whose tokens cannot be counted must still be settled, or its reservation would stay. */
 export const countOrEstimate = (count: () => Promise<number>, estimate: () => number) =>
   Effect.tryPromise(count).pipe(
