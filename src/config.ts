@@ -179,6 +179,13 @@ export const settings = {
     [1, 1000],
     "Attempts at the registration challenge."
   ),
+  registrationBank: optional({
+    name: "AUSPEX_REGISTRATION_BANK",
+    takes: "a YAML file",
+    meaning:
+      "Events of the registration challenge (docs/operations.md); without it those of the public bank, which everybody can read.",
+    parse: Option.some
+  }),
   disposableDomains: required<DomainList>({
     name: "AUSPEX_DISPOSABLE_DOMAINS",
     defaultText: "",

@@ -21,7 +21,8 @@ import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/DurableFile.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
-import { services } from "./layers/postgres/layer.ts"
+import { services, servicesWith } from "./layers/postgres/layer.ts"
+import * as RubricJudge from "./layers/registration/RubricJudge.ts"
 import * as Payments from "./layers/postgres/credit/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
@@ -214,6 +215,13 @@ const gatewayLayer = ({ gatewayConfig }: Composition) =>
     })
   ).pipe(Layer.provideMerge(GatewayConfig.layer(gatewayConfig)))
 
+/** The services with the registration challenge of the operator's own bank, if there is one. */
+const judged = ({ registrationBank }: Composition) =>
+  Option.match(registrationBank, {
+    onNone: () => services,
+    onSome: (path) => servicesWith(RubricJudge.layerOf(path))
+  })
+
 const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"
 
@@ -288,7 +296,7 @@ const application = (config: Composition) =>
         Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(Payments.layer),
         Layer.provide(PaymentProvider.layer(config.stripe)),
-        Layer.provide(services),
+        Layer.provide(judged(config)),
         Layer.provide(mail.layer),
         Layer.provide(
           LogSigner.layer({
@@ -317,7 +325,8 @@ const explain = (cause: Cause.Cause<unknown>) => {
     "DatabaseMismatch",
     "PriceSourceUnusable",
     "FeedsUnusable",
-    "GatewayConfigUnusable"
+    "GatewayConfigUnusable",
+    "RegistrationBankUnusable"
   ]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))

@@ -1,6 +1,7 @@
 /** Every service as PostgreSQL implements it. */
 import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
+import type { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import * as RubricJudge from "../registration/RubricJudge.ts"
 import * as KeySets from "../keys/KeySets.ts"
 import * as Cursors from "../crypto/Cursors.ts"
@@ -37,43 +38,49 @@ import * as Social from "./community/Social.ts"
 import * as Targets from "./challenges/Targets.ts"
 import * as Tokens from "./agents/Tokens.ts"
 
-const foundations = Layer.mergeAll(
-  Amendments.layer,
-  Archive.layer,
-  AdminAudit.layer,
-  Charts.layer,
-  Credits.layer,
-  Discussion.layer,
-  Events.layer,
-  GatewayBilling.layer,
-  GatewayKeys.layer,
-  GatewayUsage.layer,
-  Health.layer,
-  Idempotency.layer,
-  JobRuns.layer,
-  KeySets.layer,
-  RateLimiter.layer,
-  LogAudit.layer,
-  MacroProposals.layer,
-  Mailer.layer,
-  Pools.layer,
-  Prices.layer,
-  Targets.layer,
-  TransparencyLog.layer,
-  RubricJudge.layer
-).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
+const foundations = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+  Layer.mergeAll(
+    Amendments.layer,
+    Archive.layer,
+    AdminAudit.layer,
+    Charts.layer,
+    Credits.layer,
+    Discussion.layer,
+    Events.layer,
+    GatewayBilling.layer,
+    GatewayKeys.layer,
+    GatewayUsage.layer,
+    Health.layer,
+    Idempotency.layer,
+    JobRuns.layer,
+    KeySets.layer,
+    RateLimiter.layer,
+    LogAudit.layer,
+    MacroProposals.layer,
+    Mailer.layer,
+    Pools.layer,
+    Prices.layer,
+    Targets.layer,
+    TransparencyLog.layer,
+    judge
+  ).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
-const identity = Layer.mergeAll(Claims.layer, Operators.layer).pipe(Layer.provideMerge(foundations))
+const identity = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+  Layer.mergeAll(Claims.layer, Operators.layer).pipe(Layer.provideMerge(foundations(judge)))
 
-const arenas = Arenas.layer.pipe(Layer.provideMerge(identity))
+const arenas = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+  Arenas.layer.pipe(Layer.provideMerge(identity(judge)))
 
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
-export const services = Layer.mergeAll(
-  Registry.layer,
-  Tokens.layer,
-  ReleaseCalendar.layer,
-  Schedules.layer,
-  Scoring.layer,
-  Social.layer,
-  Witnesses.layer
-).pipe(Layer.provideMerge(arenas))
+export const servicesWith = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+  Layer.mergeAll(
+    Registry.layer,
+    Tokens.layer,
+    ReleaseCalendar.layer,
+    Schedules.layer,
+    Scoring.layer,
+    Social.layer,
+    Witnesses.layer
+  ).pipe(Layer.provideMerge(arenas(judge)))
+
+export const services = servicesWith(RubricJudge.layer)

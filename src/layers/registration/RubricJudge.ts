@@ -9,6 +9,7 @@ import { NotFound } from "../../services/domain/errors.ts"
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import type { RegistrationPrompt } from "../../services/RegistrationJudge.ts"
 import { templates as publicBank } from "./bank.ts"
+import { readBank } from "./operatorBank.ts"
 
 /** Whole numbers that the seed determines: digests, because agents' ids begin with the time and so are all but alike. */
 const numbersOf = (seed: string) => {
@@ -25,7 +26,7 @@ const noLongerInUse = new NotFound({
 })
 
 /** The judge of a bank of events. */
-export const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge["Service"] => {
+const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge["Service"] => {
   const bySlug = new Map(templates.map((template) => [template.slug, template]))
   const inUse = templates.filter(({ retired }) => retired !== true)
   const all = templates.map(usualEvent)
@@ -49,3 +50,10 @@ export const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge
 }
 
 export const layer = Layer.succeed(RegistrationJudge, RegistrationJudge.of(make(publicBank)))
+
+/** The same rules over the operator's own events; challenges of the public bank are found in it no more. */
+export const layerOf = (path: string) =>
+  Layer.effect(
+    RegistrationJudge,
+    Effect.map(readBank(path), (templates) => RegistrationJudge.of(make(templates)))
+  )

@@ -1,0 +1,82 @@
+/** The operator's own bank of events for the registration challenge. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { stringify } from "yaml"
+import { templates } from "../../src/layers/registration/bank.ts"
+import { parseBank } from "../../src/layers/registration/operatorBank.ts"
+import * as RubricJudge from "../../src/layers/registration/RubricJudge.ts"
+import { RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
+import { scratchDirectory } from "../support/scratch.ts"
+
+const own = {
+  slug: "zinc-report",
+  prompt: "Copper stocks were {now} 000 tonnes, where {before} 000 had been expected.",
+  numbers: { now: [90, 60, 99, 1], before: [50, 40, 59, 1] },
+  figure: {
+    by: "difference",
+    of: ["now", "before"],
+    ask: "the surprise in thousand tonnes",
+    unit: "thousand"
+  },
+  assets: { core: ["HG"], plausible: ["PPI"] },
+  directions: { bearish: 1 },
+  magnitudes: { medium: 1 },
+  kinds: ["metals"],
+  terms: ["stocks", "tonnes", "copper"],
+  related: ["metals", "growth"]
+}
+
+const faultOf = (events: ReadonlyArray<unknown>): string => {
+  const parsed = parseBank(stringify({ events }, { aliasDuplicateObjects: false }))
+  return Result.isFailure(parsed) ? parsed.failure : ""
+}
+
+describe("AUSPEX_REGISTRATION_BANK", () => {
+  it("takes the schema of the public bank: that bank, written as YAML, is read as it is", () => {
+    const parsed = parseBank(stringify({ events: templates }, { aliasDuplicateObjects: false }))
+    assert.deepStrictEqual(parsed, Result.succeed(templates))
+  })
+
+  it.each([
+    ["an unknown asset", { assets: { core: ["XX"], plausible: [] } }, /events.*assets/],
+    ["an unknown kind", { kinds: ["football"] }, /Expected a kind of event/],
+    ["a number that is not drawn", { prompt: "It was {other}." }, /^events\.0: there is no number other$/],
+    ["a range without a step", { numbers: { now: [1, 1, 2, 0], before: [1, 1, 2, 1] } }, /numbers\.now/],
+    ["a direction that none may take", { directions: { mixed: 0.3 } }, /directions/],
+    [
+      "a figure that the prompt has always",
+      { figure: { ...own.figure, by: "sum", of: ["now", 0] } },
+      /no draw/
+    ],
+    ["a member that is none", { answers: [] }, /answers/]
+  ])("is refused with one line for %s", (_, change, expected) => {
+    const fault = faultOf([{ ...own, ...change }])
+    assert.match(fault, expected)
+    assert.notInclude(fault, "\n")
+  })
+
+  it("is refused with a slug twice, without an event, and as no YAML", () => {
+    assert.strictEqual(faultOf([own, own]), "events.1: zinc-report is there already")
+    assert.notStrictEqual(faultOf([]), "")
+    assert.isTrue(Result.isFailure(parseBank("events: [")))
+  })
+
+  it.effect("is what agents are asked about, and nothing else is", () =>
+    Effect.gen(function* () {
+      const path = join(scratchDirectory(), "bank.yaml")
+      writeFileSync(path, stringify({ events: [own] }))
+      assert.include(readFileSync(path, "utf8"), "zinc-report")
+      const asked = yield* Effect.gen(function* () {
+        const { choose } = yield* RegistrationJudge
+        return yield* choose("an agent")
+      }).pipe(Effect.provide(RubricJudge.layerOf(path)))
+      assert.match(asked.slug, /^zinc-report\?/)
+      const error = yield* Effect.gen(function* () {
+        return yield* RegistrationJudge
+      }).pipe(Effect.provide(RubricJudge.layerOf(`${path}.none`)), Effect.flip)
+      assert.match(error.message, /^AUSPEX_REGISTRATION_BANK=.*cannot be used: [^\n]+$/)
+    })
+  )
+})
