@@ -29,6 +29,21 @@ export class UnsupportedMediaType extends apiError("UnsupportedMediaType", 415, 
 
 const { retry_after, ...tooMany } = TooManyRequests.fields
 
+/** The edge sets these on every answer that met a limit, accepted or not. */
+const quotaHeaders = {
+  ratelimit: Schema.optionalKey(
+    Schema.String.annotate({
+      description:
+        "of each window met: what is left (r), and seconds until the oldest use leaves it (t); on every limited answer"
+    })
+  ),
+  "ratelimit-policy": Schema.optionalKey(
+    Schema.String.annotate({
+      description: "of each window met: how many uses (q) in how many seconds (w); on every limited answer"
+    })
+  )
+}
+
 /** 429 with `Retry-After`. */
 export const TooManyRequestsResponse = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
@@ -36,7 +51,7 @@ export const TooManyRequestsResponse = TooManyRequests.pipe(
       body: Schema.Struct({ ...tooMany, retry_after })
         .annotate({ identifier: "TooManyRequests" })
         .pipe(HttpApiSchema.status(429)),
-      headers: { "retry-after": Schema.Int }
+      headers: { "retry-after": Schema.Int, ...quotaHeaders }
     },
     {
       decode: ({ body }) => new TooManyRequests(body),
