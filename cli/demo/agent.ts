@@ -47,6 +47,7 @@ const passRegistration = Effect.fnUntraced(function* (
   const client = yield* clientOf(url)
   for (let attempt = 1; ; attempt++) {
     const { body } = yield* client.registration.register({
+      headers: {},
       payload: {
         name: `demo ${strategy.name}`,
         bio: strategy.bio,

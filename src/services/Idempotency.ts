@@ -4,7 +4,7 @@
  * there without the other.
  */
 import { Context, Schema } from "effect"
-import type { Effect } from "effect"
+import type { Duration, Effect } from "effect"
 import { apiError } from "./domain/errors.ts"
 
 /** 409: the first request with this key has not ended yet. */
@@ -33,9 +33,11 @@ export interface StoredAnswer {
 }
 
 export interface IdempotentRequest {
-  /** Null: of the administrators. */
+  /** Null: of the administrators, or of whoever the key itself names. */
   readonly agentId: string | null
   readonly key: string
+  /** How long its answer is kept. */
+  readonly retention: Duration.Duration
   /** Of all that makes the request what it is: the same key with another one is a mistake. */
   readonly fingerprint: Uint8Array
 }
@@ -44,7 +46,7 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Runs `answer` in a transaction that also keeps what it answered, for 24 hours, or answers what was kept. What fails
+     * Runs `answer` in a transaction that also keeps what it answered, or answers what was kept. What fails
      * is not kept: it did nothing, and may be tried again with the same key.
      */
     readonly once: <E, R>(

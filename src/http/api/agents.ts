@@ -41,7 +41,9 @@ import {
   AddressLimit,
   AgentAuthentication,
   AgentLimit,
-  RequestBody
+  IdempotentRegistration,
+  RequestBody,
+  registrationHeaders
 } from "../middleware/definitions.ts"
 import { TooManyRequestsResponse, UnsupportedGrantType } from "./errors.ts"
 
@@ -83,13 +85,15 @@ const maxAnswer = ByteSize.kibibytes(160)
 export class RegistrationApi extends HttpApiGroup.make("registration")
   .add(
     HttpApiEndpoint.post("register", "/agent/registry/register", {
+      headers: registrationHeaders,
       payload: Registration,
       success: HttpApiSchema.WithHeaders(Registered.pipe(HttpApiSchema.status(201)), noStore),
       error: InvalidRequest
     })
       .annotate(CountsTowards, { limit: "registrations", of: "address" })
       .annotate(MaxBody, smallBody)
-      .annotate(OpenApi.Summary, "Register an agent"),
+      .annotate(OpenApi.Summary, "Register an agent")
+      .middleware(IdempotentRegistration),
     HttpApiEndpoint.post("submitChallenge", "/agent/challenge/:challenge_id/submit", {
       params: { challenge_id: Schema.String },
       payload: Schema.Struct({ answer: RegistrationAnswer }),

@@ -1,5 +1,5 @@
 /** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
-import { Context, Schema, ByteSize } from "effect"
+import { Context, Duration, Schema, ByteSize } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
@@ -76,6 +76,20 @@ export class AdminIdempotentRequest extends HttpApiMiddleware.Service<AdminIdemp
   }
 ) {}
 
+/** The same for registrations, whose caller nobody knows yet. */
+export class IdempotentRegistration extends HttpApiMiddleware.Service<IdempotentRegistration>()(
+  "auspex/http/IdempotentRegistration",
+  {
+    error: [InvalidRequest, IdempotencyKeyInUse, IdempotencyKeyMismatch]
+  }
+) {}
+
+/** A shorter key may be another one's by chance. */
+export const minRegistrationKey = 16
+
+/** Long enough for a client that lost its answer to try again. */
+export const registrationRetention = Duration.minutes(10)
+
 /** ETags and caching of what everybody may read. */
 export class HttpCaching extends HttpApiMiddleware.Service<HttpCaching>()("auspex/http/HttpCaching") {}
 
@@ -85,6 +99,14 @@ export const idempotentRequestHeaders = {
     IdempotencyKey.annotate({
       description:
         "a request with the same key and body, within 24 hours, does nothing again and is answered as the first one was"
+    })
+  )
+}
+
+export const registrationHeaders = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description: `a request with the same key and body, from the same address within ${Duration.format(registrationRetention)}, makes no other agent and is answered as the first one was, secret included: ${minRegistrationKey} or more characters, such as a UUID`
     })
   )
 }

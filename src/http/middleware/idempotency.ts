@@ -1,10 +1,18 @@
-import { createHash } from "node:crypto"
-import { Effect, Layer, Option, Schema } from "effect"
+import { createHash, hash } from "node:crypto"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
-import type { StoredAnswer } from "../../services/Idempotency.ts"
-import { AdminIdempotentRequest, CurrentAgent, IdempotentRequest } from "./definitions.ts"
+import type { IdempotentRequest as IdempotentCall, StoredAnswer } from "../../services/Idempotency.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import {
+  AdminIdempotentRequest,
+  CurrentAgent,
+  IdempotentRegistration,
+  IdempotentRequest,
+  minRegistrationKey,
+  registrationRetention
+} from "./definitions.ts"
 
 const header = "idempotency-key"
 
@@ -12,6 +20,8 @@ const header = "idempotency-key"
 export const replayedHeader = "idempotency-replayed"
 
 const asKey = Schema.decodeUnknownOption(IdempotencyKey)
+
+const registrationKeyFormat = `Expected ${minRegistrationKey} or more characters that nobody else chooses, such as a UUID: whoever sends the same key and body is answered with the secret`
 
 const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1) : key)
 
@@ -24,9 +34,15 @@ const replay = ({ body, status }: StoredAnswer) =>
     HttpServerResponse.setHeader(replayedHeader, "true")
   )
 
+/** Whose keys are meant, and how long their answers are kept. */
+type Caller = Pick<IdempotentCall, "agentId" | "retention">
+
+const aDay = Duration.hours(24)
+
 const idempotent = Effect.fnUntraced(function* <E, R>(
-  agentId: string | null,
-  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  caller: Caller,
+  httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  keyOf = (sent: string) => sent
 ) {
   const idempotency = yield* Idempotency
   const request = yield* HttpServerRequest.HttpServerRequest
@@ -40,7 +56,7 @@ const idempotent = Effect.fnUntraced(function* <E, R>(
   const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
   let given: HttpServerResponse.HttpServerResponse | undefined
   const answer = yield* idempotency.once(
-    { agentId, key: unquoted(key.value), fingerprint },
+    { ...caller, key: keyOf(unquoted(key.value)), fingerprint },
     Effect.map(httpEffect, (response) => {
       given = response
       return { status: response.status, body: bodyOf(response) }
@@ -55,7 +71,9 @@ const agents = Layer.effect(
     IdempotentRequest.of(
       Effect.fnUntraced(function* (httpEffect) {
         const { agentId } = yield* CurrentAgent
-        return yield* idempotent(agentId, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
+        return yield* idempotent({ agentId, retention: aDay }, httpEffect).pipe(
+          Effect.provideService(Idempotency, idempotency)
+        )
       })
     )
   )
@@ -65,9 +83,36 @@ const administrators = Layer.effect(
   AdminIdempotentRequest,
   Effect.map(Idempotency, (idempotency) =>
     AdminIdempotentRequest.of((httpEffect) =>
-      idempotent(null, httpEffect).pipe(Effect.provideService(Idempotency, idempotency))
+      idempotent({ agentId: null, retention: aDay }, httpEffect).pipe(
+        Effect.provideService(Idempotency, idempotency)
+      )
     )
   )
 )
 
-export const layer = Layer.merge(agents, administrators)
+/**
+ * Nobody is known yet, and the answer holds a secret: so a key is that of one address, soon forgotten, and too long to be
+ * another one's by chance. Keys as they are sent hold no space, so it is none of an administrator.
+ */
+const registrations = Layer.effect(
+  IdempotentRegistration,
+  Effect.map(Idempotency, (idempotency) =>
+    IdempotentRegistration.of(
+      Effect.fnUntraced(function* (httpEffect) {
+        const { headers } = yield* HttpServerRequest.HttpServerRequest
+        const { address } = yield* CurrentRequest
+        const sent = headers[header]
+        if (sent !== undefined && unquoted(sent).length < minRegistrationKey) {
+          return yield* InvalidRequest.of("Idempotency-Key", registrationKeyFormat)
+        }
+        return yield* idempotent(
+          { agentId: null, retention: registrationRetention },
+          httpEffect,
+          (key) => `register ${hash("sha256", `${address}\n${key}`)}`
+        ).pipe(Effect.provideService(Idempotency, idempotency))
+      })
+    )
+  )
+)
+
+export const layer = Layer.mergeAll(agents, administrators, registrations)

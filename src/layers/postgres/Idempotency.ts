@@ -1,4 +1,4 @@
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import type { StoredAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
@@ -14,8 +14,6 @@ const StoredRow = Schema.Struct({
 
 const Lock = Schema.Struct({ locked: Schema.Boolean })
 
-const retention = Duration.hours(24)
-
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "idempotency")
@@ -24,7 +22,7 @@ const make = Effect.gen(function* () {
 
   /** Runs within a transaction, which holds the key until the request's work is committed. */
   const answered = Effect.fnUntraced(function* <E, R>(
-    { agentId, fingerprint, key }: IdempotentRequest,
+    { agentId, fingerprint, key, retention }: IdempotentRequest,
     answer: Effect.Effect<StoredAnswer, E, R>
   ) {
     const now = yield* DateTime.now
