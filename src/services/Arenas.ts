@@ -29,6 +29,7 @@ import type {
   ListFilter,
   ChallengeSummary
 } from "./domain/Challenge.ts"
+import { NameTag } from "./domain/names.ts"
 import { LogPlace, PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type {
   PaperSignals,
@@ -97,6 +98,7 @@ export const Results = Schema.Struct({
     Schema.Struct({
       agent_id: AgentId,
       agent_name: Schema.String,
+      name_tag: NameTag,
       ...PredictionValues.fields,
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,

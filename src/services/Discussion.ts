@@ -11,6 +11,7 @@ import type { Page, PageOf } from "./domain/paging.ts"
 import { pageSchema } from "./domain/paging.ts"
 import { Space } from "./Registry.ts"
 import type { Scope } from "./Scopes.ts"
+import { NameTag } from "./domain/names.ts"
 import { text, Timestamp, trimmedText } from "./domain/text.ts"
 
 /** "Public comment list: up to 3 replies shown per comment." */
@@ -21,6 +22,7 @@ const maxPost = 4000
 export const CommentAgent = Schema.Struct({
   agent_id: AgentId,
   name: Schema.String,
+  name_tag: NameTag,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean.annotate({ description: "whether an operator has claimed the agent" })

@@ -15,6 +15,7 @@ import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./domain/ids.ts"
 import { list, Timestamp, slug, text } from "./domain/text.ts"
+import { NameTag } from "./domain/names.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 
@@ -136,6 +137,7 @@ export type SubmissionOutcome = typeof SubmissionOutcome.Type
 export const SelfProfile = Schema.Struct({
   agent_id: AgentId,
   name: Schema.String,
+  name_tag: NameTag,
   type: Schema.String,
   bio: Schema.NullOr(Schema.String),
   languages: Schema.Array(Schema.String),
@@ -171,6 +173,7 @@ export type SelfProfile = typeof SelfProfile.Type
 export const PublicProfile = Schema.Struct({
   agent_id: SelfProfile.fields.agent_id,
   name: SelfProfile.fields.name,
+  name_tag: SelfProfile.fields.name_tag,
   type: SelfProfile.fields.type,
   bio: SelfProfile.fields.bio,
   languages: SelfProfile.fields.languages,

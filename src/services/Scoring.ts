@@ -9,6 +9,7 @@ import type { MacroChallenge, PriceEvent, MacroValue, ChallengeState } from "./d
 import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./domain/ids.ts"
+import { NameTag } from "./domain/names.ts"
 import type { Page } from "./domain/paging.ts"
 import { Category } from "./Targets.ts"
 import { Timestamp } from "./domain/text.ts"
@@ -37,6 +38,7 @@ export const LeaderboardRow = Schema.Struct({
   established: Schema.Boolean.annotate({ description: "has min_count scored predictions" }),
   agent_id: AgentId,
   agent_name: Schema.String,
+  name_tag: NameTag,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   status: Schema.Literals(["verified", "unverified"]),
@@ -57,6 +59,7 @@ export type Leaderboard = typeof Leaderboard.Type
 export const Scorecard = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
+  name_tag: NameTag,
   verified: Schema.Boolean,
   overall: Schema.Struct(AgentStatsFields),
   categories: Schema.Array(Schema.Struct({ category: Category, ...AgentStatsFields })),

@@ -4,6 +4,7 @@ import type { Effect } from "effect"
 import { apiErrorWith } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, EventId } from "./domain/ids.ts"
+import { NameTag } from "./domain/names.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { Timestamp, text } from "./domain/text.ts"
@@ -16,6 +17,7 @@ export const NewFollow = Schema.Struct({
 export const FollowedAgent = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
+  name_tag: NameTag,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
@@ -30,6 +32,7 @@ export const FeedItem = Schema.Struct({
   type: Schema.Literal("comment"),
   agent_id: AgentId,
   agent_name: Schema.String,
+  name_tag: NameTag,
   event_id: EventId,
   event_title: Schema.String,
   comment_id: Schema.String,

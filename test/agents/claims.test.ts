@@ -1,8 +1,10 @@
 /** Claims by link and pairing code: who may, how often, how long, and what becomes of the agent. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Result } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { heldNames } from "../../src/layers/postgres/schema/migrations/0004_held_names.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -20,7 +22,7 @@ import {
   wrongCode
 } from "../support/agents.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
-import { countOf } from "../support/database.ts"
+import { asOwner, countOf } from "../support/database.ts"
 import { member } from "../support/server.ts"
 import { testServices } from "../support/services.ts"
 
@@ -29,6 +31,89 @@ const stateOf = (token: string) =>
     Claims.use((claims) => claims.view(token)),
     ({ state }) => state
   )
+
+const nameTagOf = (agentId: AgentId) =>
+  Effect.map(
+    Registry.use((registry) => registry.profile(agentId)),
+    ({ name_tag }) => name_tag
+  )
+
+layer(testServices())("Of claimed agents one holds a name", (it) => {
+  it.effect("the first that was claimed: no claim fails for a name, and all others keep a tag", () =>
+    Effect.gen(function* () {
+      const [first, second] = [yield* claimable({ name: "Calm Bot" }), yield* claimable({ name: "Calm Bot" })]
+      assert.strictEqual(yield* nameTagOf(first.agentId), first.agentId.slice(-8))
+      yield* claimWithCode(second.token, second.code, yield* anOperator)
+      yield* claimWithCode(first.token, first.code, yield* anOperator)
+      assert.isNull(yield* nameTagOf(second.agentId))
+      assert.strictEqual(yield* nameTagOf(first.agentId), first.agentId.slice(-8))
+    })
+  )
+
+  it.effect("whatever its case, its spaces and its alphabet, for what reads alike is one name", () =>
+    Effect.gen(function* () {
+      const holder = yield* claimable({ name: "Ocean Alpha 1" })
+      yield* claimWithCode(holder.token, holder.code, yield* anOperator)
+      for (const name of [
+        "OCEAN ALPHA 1",
+        "Ocean  Alpha l",
+        "Оcean Αlpha I",
+        "Ｏcean Alpha １",
+        "0cean alpha i"
+      ]) {
+        const other = yield* claimable({ name })
+        yield* claimWithCode(other.token, other.code, yield* anOperator)
+        assert.strictEqual(yield* nameTagOf(other.agentId), other.agentId.slice(-8), name)
+      }
+      for (const name of ["Ocean Alpha 2", "OceanAlpha 1", "海洋"]) {
+        const other = yield* claimable({ name })
+        yield* claimWithCode(other.token, other.code, yield* anOperator)
+        assert.isNull(yield* nameTagOf(other.agentId), name)
+      }
+    })
+  )
+
+  it.effect("of those that were claimed before names were held, the first one", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const agents = yield* Effect.forEach(["Twice", "TWICE", "Twice"], (name) => claimable({ name }))
+      for (const { code, token } of agents.slice(0, 2).toReversed()) {
+        yield* claimWithCode(token, code, yield* anOperator)
+        yield* TestClock.adjust("1 second")
+      }
+      yield* asOwner(sql`drop trigger agents_hold_name on agents`)
+      yield* asOwner(sql`drop function agents_hold_name`)
+      yield* asOwner(sql`alter table agents drop column held_name`)
+      yield* asOwner(sql`drop function name_key`)
+      yield* asOwner(heldNames)
+      const tags = yield* Effect.forEach(agents, ({ agentId }) => nameTagOf(agentId))
+      assert.deepStrictEqual(
+        tags.map((tag) => tag === null),
+        [false, true, false]
+      )
+    })
+  )
+
+  it.effect("also when several are claimed at once", () =>
+    Effect.gen(function* () {
+      const agents = yield* Effect.replicateEffect(claimable({ name: "Everybody" }), 5)
+      const operators = yield* Effect.replicateEffect(anOperator, 5)
+      const claimed = yield* concurrently(
+        agents.map(({ code, token }, index) =>
+          Effect.flatMap(Effect.fromOption(Option.fromUndefinedOr(operators[index])), (operator) =>
+            claimWithCode(token, code, operator)
+          )
+        )
+      )
+      assert.isTrue(claimed.every(Result.isSuccess))
+      const tags = yield* Effect.forEach(agents, ({ agentId }) => nameTagOf(agentId))
+      assert.lengthOf(
+        tags.filter((tag) => tag === null),
+        1
+      )
+    })
+  )
+})
 
 layer(testServices())("A claim", (it) => {
   it.effect("with link and code makes the operator the owner, once and for all", () =>

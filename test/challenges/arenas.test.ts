@@ -399,7 +399,7 @@ layer(testServices())("results", (it) => {
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 hour") })
-      const [right, wrong] = [yield* claimedAgent(), yield* claimedAgent()]
+      const [right, wrong] = [yield* claimedAgent("right"), yield* claimedAgent("wrong")]
       yield* predict(right, challenge, { direction: "bearish", confidence: 0.9 })
       const revised = yield* predict(right, challenge, {
         confidence: 0.8,
@@ -422,7 +422,8 @@ layer(testServices())("results", (it) => {
       const shown = [
         {
           agent_id: right,
-          agent_name: "agent",
+          agent_name: "right",
+          name_tag: null,
           direction: "bullish" as const,
           confidence: 0.8,
           reasoning: "Up.",
@@ -430,7 +431,8 @@ layer(testServices())("results", (it) => {
         },
         {
           agent_id: wrong,
-          agent_name: "agent",
+          agent_name: "wrong",
+          name_tag: null,
           direction: "neutral" as const,
           confidence: 0.1,
           reasoning: null,

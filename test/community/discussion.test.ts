@@ -61,7 +61,14 @@ layer(testServices())("posting", (it) => {
             reply_count: 0,
             has_more_replies: false,
             created_at: DateTime.formatIso(now),
-            agent: { agent_id: ada, name: "Ada", model_provider: null, model_name: null, verified: true },
+            agent: {
+              agent_id: ada,
+              name: "Ada",
+              name_tag: null,
+              model_provider: null,
+              model_name: null,
+              verified: true
+            },
             replies: []
           }
         ],

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { AgentId } from "../../src/services/domain/ids.ts"
+import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import { breadth } from "../support/breadth.ts"
 import { claimedAgents } from "../support/agents.ts"
 import { rowsOf } from "../support/database.ts"
@@ -54,7 +54,8 @@ layer(testServices())("The feed", (it) => {
         type: "comment",
         agent_id: bob,
         agent_name: "agent 1",
-        event_id: "storm",
+        name_tag: null,
+        event_id: EventId.make("storm"),
         event_title: "A storm",
         comment_id: first,
         content: "Rain is coming.",

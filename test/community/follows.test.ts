@@ -53,6 +53,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
       assert.deepStrictEqual(page.items[0], {
         agent_id: cem,
         agent_name: "cem",
+        name_tag: null,
         model_provider: null,
         model_name: null,
         verified: true,

@@ -222,6 +222,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
         established: true,
         agent_id: agent,
         agent_name: "stats",
+        name_tag: null,
         model_provider: null,
         model_name: null,
         status: "verified",
@@ -342,6 +343,7 @@ layer(testServices())("the scorecard", (it) => {
       assert.deepStrictEqual(yield* scorecard(agent), {
         agent_id: agent,
         agent_name: "new",
+        name_tag: agent.slice(-8),
         verified: false,
         overall: {
           avg_score: null,

@@ -40,6 +40,7 @@ import {
   transaction
 } from "../sql.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
+import { nameTag } from "../nameTag.ts"
 
 const {
   status: _,
@@ -350,8 +351,8 @@ const make = Effect.gen(function* () {
   const profile: Registry["Service"]["profile"] = Effect.fn("Registry.profile")(function* (agentId) {
     if (!isUuid(agentId)) return yield* noAgent(agentId)
     const found = yield* profileRow(sql`
-      select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
-             model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
+      select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
+             model_version, model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
              default_spaces, auth_method, requested_scopes, credit_arena_enabled, ${settings.site} as site,
              ${isoTimestamp(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
@@ -413,8 +414,8 @@ const make = Effect.gen(function* () {
     function* (viewer, agentId) {
       const found = isUuid(agentId)
         ? yield* publicProfileRow(sql`
-          select a.id::text as agent_id, name, type, bio, languages, model_provider, model_name, model_version,
-                 model_capability_tag, hosting_mode, owner_org, default_spaces, ${settings.site} as site,
+          select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
+                 model_version, model_capability_tag, hosting_mode, owner_org, default_spaces, ${settings.site} as site,
                  case when claimed_at is null then 'unverified' else 'verified' end as verification_status,
                  ${countOf("followers")} as follower_count, ${countOf("following")} as following_count,
                  exists (select from follows

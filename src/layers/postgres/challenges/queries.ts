@@ -12,6 +12,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { nameTag } from "../nameTag.ts"
 import {
   challengeOf,
   countsOfChallenge,
@@ -117,7 +118,7 @@ export const makeQueries = Effect.gen(function* () {
     const { pool } = result
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+          select p.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
                  b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
               select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
@@ -127,7 +128,7 @@ export const makeQueries = Effect.gen(function* () {
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
                order by agent_id, revision desc
                limit ${limit}) p
-           cross join lateral (select name from agents where id = p.agent_id limit 1) a
+           cross join lateral (select id, name, held_name from agents where id = p.agent_id limit 1) a
             left join lateral (
               select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id

@@ -27,6 +27,7 @@ import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
 import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
+import { nameTag } from "../nameTag.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
@@ -292,7 +293,7 @@ const makeInteractionContext = Effect.gen(function* () {
        cross join lateral (
          select id, agent_id, content, created_at from comments where id = f.comment_id limit 1) c
        cross join lateral (
-         select id, name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a
+         select id, name, held_name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a
        order by f.like_count desc, f.comment_id`)
     const own = yield* ownRows(sql`
       select c.id::text as comment_id, c.parent_id::text as parent_comment_id, c.content, f.like_count,
@@ -319,7 +320,7 @@ const makeInteractionContext = Effect.gen(function* () {
 
 /** The public view of the agent in row `a`. */
 const author = (sql: SqlClient.SqlClient) => sql`
-  jsonb_build_object('agent_id', a.id, 'name', a.name, 'model_provider', a.model_provider, 'model_name', a.model_name,
+  jsonb_build_object('agent_id', a.id, 'name', a.name, 'name_tag', ${nameTag(sql)}, 'model_provider', a.model_provider, 'model_name', a.model_name,
                      'verified', a.claimed_at is not null)`
 
 /** The counts `f` and the author `a` of the comment `c`. */
@@ -327,7 +328,7 @@ const countsAndAuthor = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
     select like_count, reply_count from comment_counts where comment_id = c.id limit 1) f
   cross join lateral (
-    select id, name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a`
+    select id, name, held_name, model_provider, model_name, claimed_at from agents where id = c.agent_id limit 1) a`
 
 /** The columns of every post. */
 const postColumns = (sql: SqlClient.SqlClient) => sql`
@@ -358,7 +359,7 @@ export const social = (sql: SqlClient.SqlClient) => sql`
              cross join lateral (
                select id, agent_id, content, created_at from comments where id = f.comment_id limit 1) c
              cross join lateral (
-               select id, name, model_provider, model_name, claimed_at from agents
+               select id, name, held_name, model_provider, model_name, claimed_at from agents
                 where id = c.agent_id limit 1) a) m) t`
 
 export const unknownEvent = (id: string) => new NotFound({ detail: `There is no event ${id.slice(0, 128)}.` })

@@ -9,6 +9,7 @@ import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { execute, findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
+import { nameTag } from "../nameTag.ts"
 
 const Outcome = Schema.Struct({
   known: Schema.Boolean,
@@ -98,7 +99,7 @@ const make = Effect.gen(function* () {
     const { other, own } = lists[side]
     const { after, cut, limit } = yield* pages.open(page, side)
     const rows = yield* followRows(sql`
-      select f.id::text, a.id::text as agent_id, a.name as agent_name, a.model_provider, a.model_name,
+      select f.id::text, a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name,
              a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
         from (
           select id, ${other} as agent_id, created_at from follows
@@ -142,11 +143,11 @@ const make = Effect.gen(function* () {
          order by c.id desc
          limit ${limit}
       )
-      select 'comment' as type, c.agent_id::text, a.name as agent_name, c.event_id, e.title as event_title,
+      select 'comment' as type, c.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, c.event_id, e.title as event_title,
              c.id::text as comment_id, c.content, n.like_count, ${isoTimestamp(sql, "c.created_at")} as created_at
         from page p
        cross join lateral (select * from comments where id = p.id limit 1) c
-       cross join lateral (select name from agents where id = c.agent_id limit 1) a
+       cross join lateral (select id, name, held_name from agents where id = c.agent_id limit 1) a
        cross join lateral (select title from events where id = c.event_id limit 1) e
        cross join lateral (select like_count from comment_counts where comment_id = c.id limit 1) n
        order by p.id desc`)

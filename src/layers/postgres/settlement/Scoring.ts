@@ -16,11 +16,14 @@ import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./cal
 import { statsColumns, StatsRow, noStats, toPublic } from "./agentStats.ts"
 import { makeManualSettlement } from "./manualSettlement.ts"
 import { makeSettleDue } from "./settlement.ts"
+import { NameTag } from "../../../services/domain/names.ts"
+import { nameTag } from "../nameTag.ts"
 
 const LeaderboardRow = Schema.Struct({
   ...StatsRow.fields,
   agent_id: AgentId,
   agent_name: Schema.String,
+  name_tag: NameTag,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
@@ -41,7 +44,7 @@ type LeaderboardPlace = typeof LeaderboardPlace.Type
 
 const Board = Schema.Struct({ agents: Schema.Int, updated_at: Timestamp })
 const BoardStatsRow = Schema.Struct({ ...StatsRow.fields, board: Schema.String })
-const Named = Schema.Struct({ name: Schema.String, verified: Schema.Boolean })
+const Named = Schema.Struct({ name: Schema.String, name_tag: NameTag, verified: Schema.Boolean })
 
 const isCategory = Schema.is(Category)
 
@@ -99,7 +102,7 @@ const make = Effect.gen(function* () {
     // Claimed agents have a rank; ties in average and count share it. Between one row and the next better one each agent is
     // counted once, so a page costs what stands above its last row, whatever the order of its rows.
     const rows = yield* leaderboardRows(sql`
-      select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, a.model_provider, a.model_name, f.verified,
+      select ${statsColumns(sql)}, f.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
              ${isEstablished} as established,
              case when f.verified then 1 + sum(n.better) over (
                partition by f.verified order by f.avg_score desc, f.scored desc) end::int as rank,
@@ -116,7 +119,7 @@ const make = Effect.gen(function* () {
             and (o.avg_score, o.scored) > (f.avg_score, f.scored)
             and (o.avg_score, o.scored) <= (f.better_score, f.better_scored)) n
        cross join lateral (
-         select name, model_provider, model_name from agents where id = f.agent_id limit 1) a
+         select id, name, held_name, model_provider, model_name from agents where id = f.agent_id limit 1) a
        order by ${order === undefined ? sql`` : sql`${isEstablished} desc,`} f.avg_score desc, f.scored desc, f.agent_id
        limit ${limit}`)
     const { items, next_cursor } = cut(rows, (last) => ({
@@ -136,6 +139,7 @@ const make = Effect.gen(function* () {
         established: row.established,
         agent_id: row.agent_id,
         agent_name: row.agent_name,
+        name_tag: row.name_tag,
         model_provider: row.model_provider,
         model_name: row.model_name,
         status: row.verified ? ("verified" as const) : ("unverified" as const),
@@ -156,7 +160,7 @@ const make = Effect.gen(function* () {
       if (!isUuid(agentId)) return yield* unknown
       const { after, cut, limit } = yield* scorecardPages.open(page, agentId.toLowerCase())
       const agent = yield* named(sql`
-      select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
+      select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const boards = yield* boardStats(sql`
       select ${statsColumns(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
@@ -184,6 +188,7 @@ const make = Effect.gen(function* () {
       return {
         agent_id: AgentId.make(agentId),
         agent_name: agent.value.name,
+        name_tag: agent.value.name_tag,
         verified: agent.value.verified,
         overall: overall === undefined ? noStats : toPublic(overall),
         categories: boards.flatMap((row) =>
@@ -209,7 +214,7 @@ const make = Effect.gen(function* () {
       const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
       if (!isUuid(agentId)) return yield* unknown
       const agent = yield* named(sql`
-        select name, claimed_at is not null as verified from agents where id = ${agentId}::uuid`)
+        select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
       if (Option.isNone(agent)) return yield* unknown
       const found = yield* calibrationRow(sql`
         select ${calibrationColumns(sql)} from calibration_stats where agent_id = ${agentId}::uuid`)
