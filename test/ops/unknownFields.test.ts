@@ -126,7 +126,7 @@ layer(testServer())("A query parameter that is not known", (it) => {
       assert.deepStrictEqual(wrongFields(refused), ["since", "staus"])
       assert.strictEqual(
         member(refused.json, "errors", 0, "message"),
-        "Unknown query parameter (did you mean status?): this endpoint takes limit, cursor, status, event_id, asset"
+        "Unknown query parameter (did you mean status?): this endpoint takes limit, cursor, lang, status, event_id, asset"
       )
     })
   )
