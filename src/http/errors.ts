@@ -11,17 +11,19 @@ export const errorStatus = (error: unknown): number => {
 interface ApiError {
   readonly detail: string
   readonly code: string
+  readonly hint?: string | undefined
   readonly errors?: unknown
   readonly retry_after?: number
 }
 
 /** An error as a response, for routes outside of the HttpApi: in the same form. */
 export const errorResponse = (error: ApiError): HttpServerResponse.HttpServerResponse => {
-  const { code, detail, errors, retry_after } = error
+  const { code, detail, errors, hint, retry_after } = error
   return HttpServerResponse.jsonUnsafe(
     {
       detail,
       code,
+      ...(hint !== undefined && { hint }),
       ...(errors !== undefined && { errors }),
       ...(retry_after !== undefined && { retry_after })
     },

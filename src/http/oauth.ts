@@ -10,7 +10,8 @@ import type { FieldProblem } from "../services/domain/errors.ts"
 import { UnsupportedGrantType } from "./api/errors.ts"
 import { assertion, assertionType, id, secret } from "./api/agents.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
-import { mediaType, problemsOf } from "./middleware/requestBody.ts"
+import { detailOf, problemsOf } from "./fieldProblems.ts"
+import { mediaType } from "./middleware/requestBody.ts"
 
 type Sent = Readonly<Record<string, unknown>>
 
@@ -90,12 +91,6 @@ const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<Fie
   return problems
 }
 
-const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
-  errors
-    .map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
-    .join("; ")
-    .slice(0, 2000)
-
 /** The credentials, or all faults, one a field. */
 const read = Effect.gen(function* () {
   const request = yield* HttpServerRequest.HttpServerRequest
@@ -107,17 +102,18 @@ const read = Effect.gen(function* () {
   const { authorization } = request.headers
   const basic = usesBasic(authorization) ? basicOf(authorization) : Option.none()
   const broken = { path: "authorization", message: "Expected HTTP Basic with agent_id and client_secret" }
-  const decoded = decodeParameters({
+  const parameters = {
     ...sent,
     ...Option.match(basic, {
       onNone: () => ({}),
       onSome: ({ password, user }) => ({ agent_id: user, client_secret: password })
     })
-  })
+  }
+  const decoded = decodeParameters(parameters)
   const all = [
     ...problems,
     ...(usesBasic(authorization) && Option.isNone(basic) ? [broken] : []),
-    ...(Result.isFailure(decoded) ? problemsOf(decoded.failure.issue) : []),
+    ...(Result.isFailure(decoded) ? problemsOf(decoded.failure.issue, parameters) : []),
     ...contradictions(sent, Option.getOrUndefined(basic))
   ]
   const errors = [...Map.groupBy(all, ({ path }) => path).values()].flatMap(([first]) => first ?? [])

@@ -9,6 +9,16 @@ const ownSecrets = new RegExp(`${secretPrefix}[\\w-]+`, "g")
 /** Replaces secrets that this service makes. */
 export const withoutOwnSecrets = (text: string): string => text.replaceAll(ownSecrets, "aus_$1_<redacted>")
 
+/** Such as access tokens and assertions, which have no prefix of ours. */
+const signedTokens = /\beyJ[\w-]+(?:\.[\w-]+)*/g
+
+/** Replaces secrets in a value that is told to whoever sent it, and may be logged there. */
+export const withoutSecretValues = (text: string): string =>
+  withoutOwnSecrets(text).replaceAll(signedTokens, "<redacted>")
+
+/** Names of members and parameters that may hold a secret. */
+export const secretName = /token|secret|password|assertion|code|sig|key/i
+
 /** Members that hold a secret of any form. */
 const secretMembers = /"(client_secret|access_token|client_assertion|api_key)"\s*:\s*"(?:[^"\\]|\\.)*"/g
 
@@ -33,6 +43,4 @@ export const redactSecrets = (text: string): string => {
 }
 
 /** Spans redact these query parameters. */
-export const layer = Layer.succeed(UrlParams.CurrentRedactedNames, [
-  /token|secret|password|assertion|code|sig|key/i
-])
+export const layer = Layer.succeed(UrlParams.CurrentRedactedNames, [secretName])

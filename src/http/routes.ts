@@ -5,6 +5,7 @@ import { Api } from "./api/Api.ts"
 import { pageMethods } from "./site/paths.ts"
 import { gatewayPaths } from "./gateway/clients.ts"
 import { assets } from "./site/assets/assets.ts"
+import { nearest } from "../services/domain/nearest.ts"
 import { tileWidth } from "../services/TransparencyLog.ts"
 
 /** Served beside the API. */
@@ -92,6 +93,45 @@ const plainPaths = new Map(
     .filter(([path]) => !/[:*]/.test(path))
     .map(([path, methods]): [string, KnownPath] => [path, { path, methods }])
 )
+
+/** Segments that are no parameters, and those of a request at the same places; without what all paths begin with. */
+const fixedSegments = (template: ReadonlyArray<string>, segments: ReadonlyArray<string>): string =>
+  segments.filter((_, index) => !/^[:*]/.test(template[index] ?? "")).join("/")
+
+const segmentsOf = (path: string): ReadonlyArray<string> =>
+  path
+    .replace(/\/+$/, "")
+    .replace(/^(?:\/api)?(?:\/v1)?\//, "")
+    .split("/")
+
+const calledAs = (path: string, methods: ReadonlySet<string>): string =>
+  `${[...methods].filter((each) => each !== "HEAD").join(", ")} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
+
+const named = [...methodsByPath].map(([path, methods]) => ({
+  template: segmentsOf(path),
+  called: calledAs(path, methods)
+}))
+
+/** The call that was probably meant by a path at which there is nothing. */
+export const nearestPath = (path: string): string | undefined => {
+  // Reads of a challenge of any type have one path.
+  const ofAnyType = knownPath(path.replace(/\/(?:macro|price-events)\/challenges\//, "/challenges/"))
+  if (ofAnyType !== undefined) return calledAs(ofAnyType.path, ofAnyType.methods)
+  const segments = segmentsOf(path)
+  const candidates = named
+    .filter(({ template }) => template.length === segments.length)
+    .map(({ called, template }) => {
+      const meant = fixedSegments(template, template)
+      return { called, meant, isNear: nearest(fixedSegments(template, segments), [meant]) !== undefined }
+    })
+    .filter(({ isNear }) => isNear)
+  const best =
+    nearest(
+      path,
+      candidates.map(({ meant }) => meant)
+    ) ?? candidates[0]?.meant
+  return candidates.find(({ meant }) => meant === best)?.called
+}
 
 /** The path of a URL, without its query. */
 export const pathOf = (url: string): string => url.split("?", 1).join("")

@@ -20,6 +20,7 @@ import * as calls from "./gateway/calls.ts"
 import * as models from "./gateway/models.ts"
 import * as pages from "./site/pages/layer.ts"
 import * as authentication from "./middleware/authentication.ts"
+import * as challengePath from "./middleware/challengePath.ts"
 import * as edge from "./middleware/edge.ts"
 import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
@@ -46,6 +47,7 @@ const handlers = Layer.mergeAll(
     limits.byAgent,
     httpCaching.publicReads,
     requestBody.layer,
+    challengePath.layer,
     idempotency.layer
   ]),
   Layer.provide(httpCaching.layer)

@@ -2,9 +2,9 @@
  * Targets: the scope keys that can be predicted, each in its category. The ten keys of the interface are subscribed
  * to; macro series need no subscription.
  */
-import { Context, Schema } from "effect"
-import type { Effect } from "effect"
-import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { Context, Effect, Schema } from "effect"
+import { InvalidRequest } from "./domain/errors.ts"
+import type { NotFound } from "./domain/errors.ts"
 import type { AgentId } from "./domain/ids.ts"
 
 export const Category = Schema.Literals(["commodities", "equity", "rates", "economics", "crypto"])
@@ -57,3 +57,13 @@ export class Targets extends Context.Service<
     readonly unsubscribe: (agentId: AgentId, key: string) => Effect.Effect<void, NotFound>
   }
 >()("auspex/services/Targets") {}
+
+/** Fails with what may be named instead of an asset that is no target. */
+export const unknownAsset = (targets: Targets["Service"], asset: string) =>
+  Effect.flatMap(targets.catalog, ({ categories }) => {
+    const keys = categories.flatMap((each) => each.targets.map(({ key }) => key))
+    return InvalidRequest.of(
+      "asset",
+      `${JSON.stringify(asset.slice(0, 40))} is not a target: expected one of ${keys.join(", ")}`
+    )
+  })

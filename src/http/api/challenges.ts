@@ -24,6 +24,7 @@ import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import {
+  ChallengePath,
   CountsTowards,
   DecidedByBody,
   RefusedFields,
@@ -84,6 +85,7 @@ export class ArenaApi extends HttpApiGroup.make("arena")
     }).annotate(OpenApi.Summary, "This agent's paper-trade signals on a challenge")
   )
   .middleware(RequestBody)
+  .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
@@ -136,6 +138,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
       .middleware(IdempotentRequest)
   )
   .middleware(RequestBody)
+  .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")
@@ -174,6 +177,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
       .middleware(IdempotentRequest)
   )
   .middleware(RequestBody)
+  .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
   .prefix("/api/v1")

@@ -8,7 +8,8 @@ import { allows } from "../../services/Scopes.ts"
 import { inLanguage } from "../../services/domain/language.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
-import { MissingScope } from "../api/errors.ts"
+import { missingScope } from "../missingScope.ts"
+import { Registry } from "../../services/Registry.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
 const directionalHandlers = HttpApiBuilder.group(
@@ -50,13 +51,14 @@ const macroHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const { macro } = yield* Arenas
     const pools = yield* Pools
+    const registry = yield* Registry
     return handlers.handleAll({
       forecast: Effect.fnUntraced(function* ({ params, payload }) {
         // The timestamp that decides whether the deadline was met: after the body was read.
         const receivedAt = yield* DateTime.now
         const { agentId, scopes } = yield* CurrentAgent
         if (payload.amount !== undefined && !allows(scopes, "credits:stake")) {
-          return yield* new MissingScope({ detail: "Missing required scope: credits:stake" })
+          return yield* missingScope(registry, agentId, "credits:stake")
         }
         const { answer, replaced } = yield* macro.predict({
           agentId,

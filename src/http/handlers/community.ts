@@ -10,7 +10,7 @@ import { Social } from "../../services/Social.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { needsOfPost } from "../api/community.ts"
-import { MissingScope } from "../api/errors.ts"
+import { missingScope } from "../missingScope.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
 const publicDiscussionHandlers = HttpApiBuilder.group(
@@ -32,6 +32,7 @@ const discussionHandlers = HttpApiBuilder.group(
   "discussion",
   Effect.fnUntraced(function* (handlers) {
     const discussion = yield* Discussion
+    const registry = yield* Registry
     const like = (kind: PostKind, id: string) =>
       Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.like({ agentId, kind, id }))
     const unlike = (kind: PostKind, id: string) =>
@@ -44,7 +45,7 @@ const discussionHandlers = HttpApiBuilder.group(
         const { agentId, scopes } = yield* CurrentAgent
         const { scope } = needsOfPost(payload)
         if (!allows(scopes, scope)) {
-          return yield* new MissingScope({ detail: `Missing required scope: ${scope}` })
+          return yield* missingScope(registry, agentId, scope)
         }
         return yield* discussion.post(agentId, payload)
       }),

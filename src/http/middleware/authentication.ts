@@ -8,13 +8,15 @@ import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import { allows } from "../../services/Scopes.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
+import { Registry } from "../../services/Registry.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
-import { AgentMismatch, MissingScope, Unauthorized } from "../api/errors.ts"
+import { AgentMismatch, Unauthorized } from "../api/errors.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
 import { gatewayCredential, isGatewayKey, neitherDetail } from "../gateway/clients.ts"
 import { PublicCache } from "../httpCaching.ts"
+import { missingScope } from "../missingScope.ts"
 import { redactSecrets } from "../redaction.ts"
 import {
   AdminAuthentication,
@@ -35,6 +37,7 @@ export const agents = Layer.effect(
   Effect.gen(function* () {
     const limits = yield* RateLimiter
     const tokens = yield* Tokens
+    const registry = yield* Registry
     return AgentAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -51,12 +54,12 @@ export const agents = Layer.effect(
             yield* countedRequest
             yield* limits.consume("refused_writes", principal.agentId)
           }
-          return yield* new MissingScope({ detail: `Missing required scope: ${needed}` })
+          return yield* missingScope(registry, principal.agentId, needed)
         }
         const possible = Context.get(endpoint.annotations, SomeScopeOf)
         const [first] = possible
         if (first !== undefined && !possible.some((scope) => allows(principal.scopes, scope))) {
-          return yield* new MissingScope({ detail: `Missing required scope: ${first}` })
+          return yield* missingScope(registry, principal.agentId, first)
         }
         yield* Effect.annotateCurrentSpan({ "agent.id": principal.agentId })
         return yield* Effect.provideService(httpEffect, CurrentAgent, principal)

@@ -90,6 +90,9 @@ export const minRegistrationKey = 16
 /** Long enough for a client that lost its answer to try again. */
 export const registrationRetention = Duration.minutes(10)
 
+/** Names the right path where the id of a challenge was sent to the path of another type. */
+export class ChallengePath extends HttpApiMiddleware.Service<ChallengePath>()("auspex/http/ChallengePath") {}
+
 /** ETags and caching of what everybody may read. */
 export class HttpCaching extends HttpApiMiddleware.Service<HttpCaching>()("auspex/http/HttpCaching") {}
 

@@ -28,7 +28,7 @@ import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { negotiated } from "../httpCaching.ts"
-import { knownPath, methodLabel, pathOf } from "../routes.ts"
+import { documents, knownPath, methodLabel, nearestPath, pathOf } from "../routes.ts"
 import { quotaHeaders, UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
 
@@ -61,6 +61,7 @@ interface Rejection {
   readonly status: number
   readonly code: string
   readonly detail: string
+  readonly hint?: string
   readonly retry_after?: number
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -145,12 +146,21 @@ const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
 const nothingThere: Rejection = {
   status: 404,
   code: "not_found",
-  detail: "There is nothing at this path: see /docs."
+  detail: "There is nothing at this path."
+}
+
+const nothingNear = (path: string): Rejection => {
+  const meant = nearestPath(path)
+  const question = meant === undefined ? "" : `Did you mean ${meant}? `
+  return {
+    ...nothingThere,
+    hint: `${question}${documents.skill} says how to use this service, ${documents.openapi} has every call.`
+  }
 }
 
 const noSuchModelCall: Rejection = {
   ...nothingThere,
-  detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}: see /docs.`
+  detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}.`
 }
 
 const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => ({
@@ -161,7 +171,8 @@ const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => (
   headers: { "retry-after": String(retry_after) }
 })
 
-const noPath = ({ isOfModels, reject }: RequestInfo) => reject(isOfModels ? noSuchModelCall : nothingThere)
+const noPath = ({ isOfModels, path, reject }: RequestInfo) =>
+  reject(isOfModels ? noSuchModelCall : nothingNear(path))
 
 const notFound = (info: RequestInfo) => {
   const { known, reject, request } = info

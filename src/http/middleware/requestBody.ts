@@ -1,18 +1,23 @@
-import { ByteSize, Context, Effect, Layer, SchemaIssue } from "effect"
+import { ByteSize, Context, Effect, Layer } from "effect"
+import type { SchemaIssue } from "effect"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
-import type { FieldProblem } from "../../services/domain/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
 import { jsonFault } from "../../services/domain/strictJson.ts"
-import { refusedFields, unknownFields, unknownParameters, withIgnoredFields } from "./unknownFields.ts"
+import { detailOf, problemsOf, unknownNames } from "../fieldProblems.ts"
+import {
+  refusedFields,
+  unknownFields,
+  unknownMembers,
+  unknownParameters,
+  withIgnoredFields
+} from "./unknownFields.ts"
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-const maxMessage = 300
 const maxPath = 200
-/** At most this many field errors are returned. */
-const maxProblems = 100
 
 const invalidBody = (message: string) =>
   new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
@@ -77,27 +82,24 @@ const checkBody = Effect.fnUntraced(function* (
   return text
 })
 
-const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** What may be left out may be null in JSON, which is said once more of what may be null anyway. */
-const withoutRepeatedNull = (message: string) => message.replace(/ \| null(?= \| null)/gu, "")
-
-/** What a schema says of each field that is wrong. */
-export const problemsOf = (issue: SchemaIssue.Issue): ReadonlyArray<FieldProblem> =>
-  formatIssues(issue)
-    .issues.slice(0, maxProblems)
-    .map((each) => ({
-      path: (each.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join("."),
-      message: withoutRepeatedNull(each.message).slice(0, maxMessage)
-    }))
+/** The values that an issue is about, of a body or a query. */
+const sentTo = (kind: string, body: unknown, url: string): unknown => {
+  if (kind === "Payload") return body
+  return kind === "Query" ? Object.fromEntries(new URL(url, "http://localhost").searchParams) : undefined
+}
 
 /** Every field that is wrong, in one answer. */
-const invalidRequest = (issue: SchemaIssue.Issue): InvalidRequest => {
-  const errors = problemsOf(issue)
-  const detail = errors
-    .map((each) => (each.path === "" ? each.message : `${each.path}: ${each.message}`))
-    .join("; ")
-  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+const invalidRequest = (issue: SchemaIssue.Issue, sent: unknown): InvalidRequest => {
+  const errors = problemsOf(issue, sent)
+  return new InvalidRequest({ detail: detailOf(errors), errors })
+}
+
+/** The error with the fields that are not known, which may be misspelt ones. */
+const withUnknownNames = (error: InvalidRequest, endpoint: HttpApiEndpoint.Top, body: unknown) => {
+  const names = unknownNames(unknownMembers(endpoint, body))
+  if (names === undefined) return error
+  const { detail, errors, hint } = error
+  return new InvalidRequest({ detail: `${detail}; ${names}`, errors, ...(hint !== undefined && { hint }) })
 }
 
 /** What a client sent; what we could not write is our own fault and stays a defect. */
@@ -123,11 +125,13 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
     const refused = refusedFields(endpoint, body)
     if (refused !== undefined) return yield* refused
     const response = yield* httpEffect.pipe(
-      Effect.catchIf(
-        (error) => HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind),
-        (error) =>
-          Effect.fail(HttpApiError.HttpApiSchemaError.is(error) ? invalidRequest(error.cause.issue) : error)
-      )
+      Effect.mapError((error) => {
+        const refusal =
+          HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind)
+            ? invalidRequest(error.cause.issue, sentTo(error.kind, body, request.url))
+            : error
+        return refusal instanceof InvalidRequest ? withUnknownNames(refusal, endpoint, body) : refusal
+      })
     )
     return withIgnoredFields(response, unknownFields(endpoint, body))
   })

@@ -55,7 +55,14 @@ const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
 const maxTold = 100
 const maxPath = 200
 
-const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told: Array<string>): void => {
+interface Unknown {
+  readonly path: string
+  readonly name: string
+  /** What is known beside it. */
+  readonly members: Iterable<string>
+}
+
+const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told: Array<Unknown>): void => {
   const enter = (name: string, each: unknown, inner: Shape) => collect(each, inner, [...path, name], told)
   if (told.length === maxTold) return
   if (Array.isArray(value)) {
@@ -65,17 +72,27 @@ const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told
     for (const [name, each] of Object.entries(value)) {
       const inner = shape.members.get(name)
       if (inner !== undefined) enter(name, each, inner)
-      else if (told.length < maxTold) told.push([...path, name].join(".").slice(0, maxPath))
+      else if (told.length < maxTold) {
+        told.push({
+          path: [...path, name].join(".").slice(0, maxPath),
+          name,
+          members: shape.members.keys()
+        })
+      }
     }
   }
 }
 
-/** The paths of the fields of a JSON body that the endpoint does not know, at most a hundred. */
-export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<string> => {
-  const told: Array<string> = []
+/** The fields of a JSON body that the endpoint does not know, at most a hundred. */
+export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<Unknown> => {
+  const told: Array<Unknown> = []
   collect(body, bodyShape(endpoint), [], told)
   return told
 }
+
+/** Their paths. */
+export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<string> =>
+  unknownMembers(endpoint, body).map(({ path }) => path)
 
 const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined => {
   if (errors.length === 0) return undefined

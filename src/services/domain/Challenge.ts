@@ -203,7 +203,9 @@ export const PriceEventStatus = Schema.Literals(["open", "closed", "resolved", "
 export type PriceEventStatus = typeof PriceEventStatus.Type
 
 /** The answers to a yes-or-no question: Yes is bullish, No is bearish. */
-export const YesOrNo = Schema.Literals(["bullish", "bearish"])
+export const YesOrNo = Schema.Literals(["bullish", "bearish"]).annotate({
+  message: 'Expected "bullish" (Yes) or "bearish" (No)'
+})
 export type YesOrNo = typeof YesOrNo.Type
 
 export const PriceEvent = Schema.Struct({

@@ -8,19 +8,25 @@ import { Cause, Data, Effect, Predicate, Schema } from "effect"
 export const errorCode = <const Code extends string>(code: Code) =>
   Schema.Literal(code).pipe(Schema.withConstructorDefault(Effect.succeed(code)))
 
+const Hint = Schema.String.annotate({
+  identifier: "Hint",
+  description: "what to do about it, where that is known"
+})
+
 type Failed<Tag extends string, Fields extends Schema.Struct.Fields> = {
   readonly _tag: Tag
   readonly detail: string
+  readonly hint?: string
 } & Schema.Struct.Type<Fields>
 
-/** The class of an error that carries `fields`, its `code` among them, besides a `detail`. */
+/** The class of an error that carries `fields`, its `code` among them, besides a `detail` and perhaps a `hint`. */
 export const apiErrorWith = <const Tag extends string, const Fields extends Schema.Struct.Fields>(
   tag: Tag,
   httpApiStatus: number,
   fields: Fields
 ) => {
   const made = Schema.Error<Failed<Tag, Fields>, { readonly _tag: Tag }>(tag)(
-    { detail: Schema.String, ...fields },
+    { detail: Schema.String, hint: Schema.optionalKey(Hint), ...fields },
     { httpApiStatus }
   )
   // No field of the schema, for answers do not have it.

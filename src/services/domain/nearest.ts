@@ -21,6 +21,7 @@ const maxLength = 64
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
   if (word.length > maxLength) return undefined
   const [best] = [...candidates]
+    .filter((candidate) => Math.abs(candidate.length - word.length) <= candidate.length / 3)
     .map((candidate) => ({ candidate, away: distance(word.toLowerCase(), candidate.toLowerCase()) }))
     .filter(({ away, candidate }) => away <= candidate.length / 3)
     .sort((one, other) => one.away - other.away)

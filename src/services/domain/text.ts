@@ -88,6 +88,14 @@ export const trimmedText = (options: { readonly minimum: number; readonly maximu
       Schema.decodeTo(Schema.String.check(sound), normalised),
       Schema.decodeTo(
         Schema.String.check(
+          Schema.makeFilter(
+            (value: string) =>
+              value === "" && options.minimum > 0
+                ? `Expected text that is not blank, of ${options.minimum} to ${options.maximum} characters`
+                : undefined,
+            undefined,
+            true
+          ),
           Schema.isBetweenCodePoints(options.minimum, options.maximum),
           Schema.makeFilter((value: string) =>
             value === "" || visible.test(value) ? undefined : "Expected text with characters that show"

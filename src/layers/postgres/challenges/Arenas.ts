@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return Arenas.of({ directional, macro, priceEvents, publishDue, get, ...queries })
+  return Arenas.of({ directional, macro, priceEvents, publishDue, get, typeOf, ...queries })
 })
 
 export const layer = Layer.effect(Arenas, make)

@@ -87,9 +87,20 @@ const make = Effect.gen(function* () {
   const subscribable = Effect.fnUntraced(function* (key: string) {
     const found = yield* Effect.option(get(key))
     if (Option.isNone(found) || !found.value.subscribable) {
-      return yield* new NotFound({
-        detail: `"${key.slice(0, 20)}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
-      })
+      const detail = `"${key.slice(0, 20)}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
+      if (Option.isSome(found)) {
+        const hint = `${found.value.key} is a macro series: its challenges need no subscription.`
+        return yield* new NotFound({ detail, hint })
+      }
+      const all = yield* targets(sql`select ${columns} from targets where kind = 'asset' order by position`)
+      const words = new Map(all.flatMap((each) => [each.key, each.name].map((word) => [word, each.key])))
+      const meant = [key, ...key.split(/[^A-Za-z]/)].map((word) =>
+        words.get(nearest(word, words.keys()) ?? "")
+      )
+      const likely = meant.find((each) => each !== undefined)
+      const question = likely === undefined ? "" : `Did you mean ${likely}? `
+      const hint = `${question}The scopes are ${all.map((each) => each.key).join(", ")}.`
+      return yield* new NotFound({ detail, hint })
     }
   })
 

@@ -20,7 +20,7 @@ import type { Page } from "../../../services/domain/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { Targets } from "../../../services/Targets.ts"
+import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import { makePaperSignals } from "./paperSignals.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
@@ -231,7 +231,7 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
   const create: DirectionalArena["create"] = Effect.fn("DirectionalArena.create")(function* (wanted) {
     const target = yield* targets
       .get(wanted.asset)
-      .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
+      .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
     if (target.dead_zone_pct === null) {
       return yield* InvalidRequest.of(
         "asset",

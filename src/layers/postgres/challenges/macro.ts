@@ -11,7 +11,7 @@ import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.
 import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { Targets } from "../../../services/Targets.ts"
+import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
@@ -101,7 +101,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
   const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (wanted: NewMacroChallenge) {
     const target = yield* targets
       .get(wanted.asset)
-      .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
+      .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
     if (target.kind !== "macro") {
       return yield* InvalidRequest.of("asset", `${target.key} is not a macro series`)
     }

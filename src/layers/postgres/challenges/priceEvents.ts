@@ -22,7 +22,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { reasonOf } from "../../../services/domain/Prediction.ts"
 import type { NewPriceEventPrediction } from "../../../services/domain/Prediction.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
-import { Targets } from "../../../services/Targets.ts"
+import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
@@ -184,7 +184,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
   const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (wanted) {
     const target = yield* targets
       .get(wanted.asset)
-      .pipe(Effect.mapError(() => InvalidRequest.of("asset", `"${wanted.asset}" is not a target`)))
+      .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
     // Crypto trades at all hours, so every hour has its candle. A pause concerns directional challenges only.
     if (target.category !== "crypto") {
       return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)

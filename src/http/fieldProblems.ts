@@ -1,0 +1,186 @@
+/** What is wrong with the fields of a request: what was expected, beside what was got. */
+import { Predicate, SchemaAST, SchemaIssue } from "effect"
+import type { FieldProblem } from "../services/domain/errors.ts"
+import { nearest } from "../services/domain/nearest.ts"
+import { secretName, withoutSecretValues } from "./redaction.ts"
+
+/** At most this many field errors are returned. */
+const maxProblems = 100
+const maxPath = 200
+const maxMessage = 300
+const maxDetail = 2000
+const maxMembers = 20
+
+type Path = ReadonlyArray<PropertyKey>
+
+/** What a schema says of each field that is wrong, of `sent`. */
+export const problemsOf = (issue: SchemaIssue.Issue, sent: unknown): ReadonlyArray<FieldProblem> => {
+  const found: Array<FieldProblem> = []
+  collect(issue, [], undefined, (path, message) => {
+    if (found.length === maxProblems) return
+    const got = message.startsWith("Expected") ? gotAt(sent, path, message) : ""
+    found.push({
+      path: path.map(String).join(".").slice(0, maxPath),
+      message: `${message.slice(0, maxMessage)}${got}`
+    })
+  })
+  return found
+}
+
+/** All that is wrong, in one text. */
+export const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
+  errors
+    .map(({ message, path }) => (path === "" ? message : `${path}: ${message}`))
+    .join("; ")
+    .slice(0, maxDetail)
+
+/** `message` is that of the check which what lies below it fails. */
+const collect = (
+  issue: SchemaIssue.Issue,
+  path: Path,
+  message: string | undefined,
+  tell: (path: Path, message: string) => void
+): void => {
+  switch (issue._tag) {
+    case "Filter":
+      return collect(issue.issue, path, message ?? checkMessage(issue), tell)
+    case "Encoding":
+      return collect(issue.issue, path, message, tell)
+    case "Pointer":
+      return collect(issue.issue, [...path, ...issue.path], message, tell)
+    case "Composite":
+      for (const each of issue.issues) {
+        const missing = missingIn(issue.ast, each)
+        collect(each, path, message ?? missing, tell)
+      }
+      return
+    case "AnyOf":
+      if (issue.issues.length === 0) return tell(path, message ?? expected(issue.ast))
+      for (const each of issue.issues) collect(each, path, message, tell)
+      return
+    case "InvalidType":
+      return tell(path, message ?? annotated(issue.ast.annotations) ?? expected(issue.ast))
+    default:
+      return tell(path, message ?? SchemaIssue.defaultLeafHook(issue))
+  }
+}
+
+const annotated = (annotations: object | undefined): string | undefined =>
+  Predicate.hasProperty(annotations, "message") && typeof annotations.message === "string"
+    ? annotations.message
+    : undefined
+
+const checkMessage = (issue: SchemaIssue.Filter): string | undefined => {
+  const message = SchemaIssue.defaultCheckHook(issue)
+  if (message !== undefined || issue.issue._tag !== "InvalidValue") return message
+  const told = issue.filter.annotations?.["expected"]
+  return typeof told === "string" ? `Expected ${told}` : undefined
+}
+
+const missingIn = (ast: SchemaAST.AST, issue: SchemaIssue.Issue): string | undefined => {
+  if (issue._tag !== "Pointer" || issue.issue._tag !== "MissingKey" || !SchemaAST.isObjects(ast)) {
+    return undefined
+  }
+  const [name] = issue.path
+  const member = ast.propertySignatures.find((each) => each.name === name)
+  return member === undefined
+    ? undefined
+    : `Missing; ${expected(member.type).replace("Expected", "expected")}`
+}
+
+/** What a value of the schema is, as it is sent; no schema has a name here. */
+const expected = (ast: SchemaAST.AST): string => {
+  const kinds = [...new Set(alternatives(ast))]
+  const last = kinds.at(-1) ?? "a valid value"
+  return kinds.length > 1 ? `Expected ${kinds.slice(0, -1).join(", ")} or ${last}` : `Expected ${last}`
+}
+
+const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  const sent = ast.encoding?.at(-1)?.to
+  if (sent !== undefined) return alternatives(sent)
+  const message = ast.checks?.map((check) => annotated(check.annotations)).find((each) => each !== undefined)
+  if (message?.startsWith("Expected ") === true) return [message.slice("Expected ".length)]
+  switch (ast._tag) {
+    case "Union":
+      return ast.types.flatMap(alternatives)
+    case "Undefined":
+      return []
+    case "Null":
+      return ["null"]
+    case "Literal":
+      return [typeof ast.literal === "bigint" ? String(ast.literal) : JSON.stringify(ast.literal)]
+    case "Boolean":
+      return ["true", "false"]
+    case "String":
+      return ["a string"]
+    case "Number":
+      return [`a number${bounds(ast)}`]
+    case "Arrays":
+      return ["an array"]
+    case "Objects":
+      return [`an object${members(ast)}`]
+    default: {
+      const told = ast.annotations?.["expected"]
+      return typeof told === "string" ? [/^[aeiou]/.test(told) ? `an ${told}` : `a ${told}`] : []
+    }
+  }
+}
+
+const bounds = (ast: SchemaAST.AST): string =>
+  (ast.checks ?? [])
+    .map((check) => check.annotations?.["expected"])
+    .filter((told) => typeof told === "string" && told.startsWith("a value "))
+    .map((told) => String(told).slice("a value".length))
+    .join(" and")
+
+const members = ({ propertySignatures }: SchemaAST.Objects): string => {
+  const names = propertySignatures.map(({ name, type }) =>
+    SchemaAST.isOptional(type) ? `${String(name)} (optional)` : String(name)
+  )
+  return names.length === 0 ? "" : ` with ${names.slice(0, maxMembers).join(", ")}`
+}
+
+const maxShown = 40
+
+/** What was sent there, cut, and without secrets; a body in quotes is a frequent mistake. */
+const gotAt = (sent: unknown, path: Path, message: string): string => {
+  const value = path.reduce<unknown>(
+    (within, key) => (Predicate.hasProperty(within, key) ? within[key] : undefined),
+    sent
+  )
+  if (value === undefined) return ""
+  if (Array.isArray(value)) return `, got a list of ${value.length}`
+  if (Predicate.isObject(value)) return message.startsWith("Expected an object") ? "" : ", got an object"
+  if (typeof value !== "string") return `, got ${String(value)}`
+  if (/Expected an? (?:object|array)/.test(message)) {
+    return /^\s*[[{]/.test(value) ? ", got a string: send the JSON itself, not quoted" : ", got a string"
+  }
+  if (path.some((key) => secretName.test(String(key)))) return ", got a string that is not shown"
+  return `, got the string ${shown(value)}`
+}
+
+const shown = (value: string): string => {
+  // The beginning of a secret is one, too.
+  const safe = withoutSecretValues(value.slice(0, 1000))
+  const text = JSON.stringify(safe.slice(0, maxShown)).replaceAll(
+    /[\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
+  )
+  return safe.length > maxShown ? `${text}... (${Array.from(value).length} characters)` : text
+}
+
+const maxUnknown = 10
+
+/** Names of members that are not known, each with the known one that was probably meant. */
+export const unknownNames = (
+  unknown: ReadonlyArray<{ readonly path: string; readonly name: string; readonly members: Iterable<string> }>
+): string | undefined => {
+  if (unknown.length === 0) return undefined
+  const names = unknown.slice(0, maxUnknown).map(({ members: known, name, path }) => {
+    const meant = nearest(name, known)
+    const told = withoutSecretValues(path).slice(0, maxShown)
+    return meant === undefined ? told : `${told} (did you mean ${meant}?)`
+  })
+  const more = unknown.length > maxUnknown ? ", ..." : ""
+  return `not known here: ${names.join(", ")}${more}`
+}
