@@ -13,9 +13,9 @@ import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
 import { exactLimits } from "./migrations/0002_exact_limits.ts"
-import { frozenRules } from "./migrations/0004_frozen_rules.ts"
+import { frozenRules } from "./migrations/0003_frozen_rules.ts"
 import { heldNames } from "./migrations/0004_held_names.ts"
-import { minProgram } from "./migrations/0008_min_program.ts"
+import { minProgram } from "./migrations/0005_min_program.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -47,9 +47,10 @@ const expand = (run: Migration["run"]): Migration => ({ run, minProgram: 1 })
 export const migrations = {
   "0001_baseline": expand(baseline),
   "0002_exact_limits": expand(exactLimits),
-  "0004_frozen_rules": expand(Effect.andThen(frozenRules, heldNames)),
-  "0008_min_program": expand(minProgram)
+  "0003_frozen_rules": expand(frozenRules),
+  "0004_held_names": expand(heldNames),
+  "0005_min_program": expand(minProgram)
 }
 
 /** The migration that stores in `instance` which programs may run. */
-export const firstWithMinProgram = 8
+export const firstWithMinProgram = 5
