@@ -218,7 +218,7 @@ const faults = [
   ...[...inRoot]
     .filter((name) => !rootOfSrc.includes(name))
     .map((name) => `src/${name}: nothing but ${rootOfSrc.join(", ")} belongs in src`),
-  ...[...src, ...cli, ...bench].flatMap(({ imports, path }) =>
+  ...[...src, ...tests, ...cli, ...bench].flatMap(({ imports, path }) =>
     imports.filter(isInternal).map((specifier) => `${path} imports ${specifier}, which is its package's own`)
   ),
   ...[...src, ...tests, ...bench, ...cli].flatMap(retiredUses),
