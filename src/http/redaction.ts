@@ -12,9 +12,12 @@ export const withoutOwnSecrets = (text: string): string => text.replaceAll(ownSe
 /** Such as access tokens and assertions, which have no prefix of ours. */
 const signedTokens = /\beyJ[\w-]+(?:\.[\w-]+)*/g
 
+/** User name and password in a URL. */
+const urlCredentials = /\/\/[^/\s@]*@/g
+
 /** Replaces secrets in a value that is told to whoever sent it, and may be logged there. */
 export const withoutSecretValues = (text: string): string =>
-  withoutOwnSecrets(text).replaceAll(signedTokens, "<redacted>")
+  withoutOwnSecrets(text).replaceAll(signedTokens, "<redacted>").replaceAll(urlCredentials, "//<redacted>@")
 
 /** Names of members and parameters that may hold a secret. */
 export const secretName = /token|secret|password|assertion|code|sig|key/i

@@ -224,12 +224,18 @@ layer(testServer())("Administration", (it) => {
         assert.strictEqual(member(answer.json, "events", 0, "url"), stored)
       }
       for (const [url, message] of [
-        ["https://user:secret@example.org/", "Expected a URL without user name and password"],
-        ["https://user@example.org/", "Expected a URL without user name and password"],
-        ["ftp://example.org/", "Expected an http or https URL"],
+        [
+          "https://user:secret@example.org/",
+          'Expected a URL without user name and password, got the string "https://<redacted>@example.org/"'
+        ],
+        [
+          "https://user@example.org/",
+          'Expected a URL without user name and password, got the string "https://<redacted>@example.org/"'
+        ],
+        ["ftp://example.org/", 'Expected an http or https URL, got the string "ftp://example.org/"'],
         [
           `https://example.org/${"\u00e9".repeat(700)}`,
-          "Expected a URL of at most 2000 characters, percent-encoded"
+          `Expected a URL of at most 2000 characters, percent-encoded, got the string "https://example.org/${"\u00e9".repeat(20)}"... (720 characters)`
         ]
       ] as const) {
         const answer = yield* imported(url)
@@ -260,7 +266,7 @@ layer(testServer())("Administration", (it) => {
         )
         assert.match(
           String(member(told, 0, "message")),
-          new RegExp(`^Expected a list of .*${maximum} elements$`)
+          new RegExp(`^Expected a list of .*${maximum} elements, got a list of ${maximum + 1}$`)
         )
       }
     })

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { onboard, register } from "../support/agents.ts"
 import { newChallenge, newMacro } from "../support/challenges.ts"
 import { post, send, testServer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
 
 interface Mistake {
   readonly name: string
@@ -344,6 +345,19 @@ layer(testServer())("A mistake", (it) => {
       })
       assert.strictEqual(refused.status, 400)
       assert.notInclude(refused.text, "hunter2")
+    })
+  )
+
+  it.effect("with a password in a URL never has the password in its answer", () =>
+    Effect.gen(function* () {
+      const url = "https://user:hunter2@example.org/"
+      const refused = yield* post("/api/v1/admin/events", {
+        token: testAdminToken,
+        json: { events: [{ title: "One", url }] }
+      })
+      assert.strictEqual(refused.status, 400)
+      assert.notInclude(refused.text, "hunter2")
+      assert.include(refused.text, "//<redacted>@example.org/")
     })
   )
 
