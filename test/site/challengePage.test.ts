@@ -387,7 +387,10 @@ layer(testServer())("The page of a price event", (it) => {
       yield* Scoring.use((scoring) => scoring.settleDue)
       yield* completeLog
       const shown = textOf(yield* get(`/challenges/${barrier.id}`))
-      assert.match(shown, /Void: nobody is scored by it\. The candles that decide it were not all known by/)
+      assert.match(
+        shown,
+        /Void: nobody is scored by it\. The candles that decide it were not all known and undisputed by/
+      )
       assert.match(shown, /Void entry \d+/)
       assert.notInclude(shown, "points")
     })
