@@ -52,7 +52,7 @@ layer(testServer())("Authentication", (it) => {
   )
 
   it.effect.each(agentRoutes.filter(({ scope }) => scope !== undefined))(
-    "$name without $scope is 403 with exactly the body of the interface",
+    "$name without $scope is 403 with exactly the body of the interface, and a hint",
     (route) =>
       Effect.gen(function* () {
         const lacking = new Set([
@@ -67,10 +67,12 @@ layer(testServer())("Authentication", (it) => {
           ...(route.takesBody && { body: "{" })
         })
         assert.strictEqual(answer.status, 403)
-        assert.deepStrictEqual(answer.json, {
+        const { hint, ...body } = answer.json
+        assert.deepStrictEqual(body, {
           detail: `Missing required scope: ${route.scope}`,
           code: "missing_scope"
         })
+        assert.typeOf(hint, "string")
       })
   )
 

@@ -125,6 +125,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
         type: "comment",
         agent_id: bob.agentId,
         agent_name: "Bob",
+        name_tag: null,
         event_id: "storm",
         event_title: "A storm",
         comment_id: ids[2],
