@@ -59,7 +59,7 @@ const noForecast = {
   reward: null
 }
 
-layer(testServices())("making a challenge", (it) => {
+layer(testServices())("A new challenge", (it) => {
   it.effect("freezes its terms and says how it settles, in English and Chinese", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -120,7 +120,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("with a null dead zone it is an older challenge, without frozen texts", () =>
+  it.effect("with a null dead zone is an older one, without frozen texts", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const made = yield* newChallenge({ dead_zone_pct: null })
@@ -131,7 +131,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("without an open price it opens at the latest price known", () =>
+  it.effect("without an open price opens at the latest price known", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const terms = { asset: "ES", deadline: plus(now, "1 hour"), resolve_at: plus(now, "1 hour") }
@@ -152,7 +152,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("that resolves by now is given its open price: the latest one may be its closing price", () =>
+  it.effect("that resolves by now needs an open price: the latest one may be its closing price", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importCandles("HG", "1h", [[plus(now, "-1 hours"), 4.5]])
@@ -167,7 +167,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("a latest price that is not above zero opens nothing: a change from it has no percentage", () =>
+  it.effect("opens at no latest price that is not above zero: a change from it has no percentage", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("CL", [[now, -37.63]])
@@ -217,7 +217,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("a later change of dead zone changes no existing challenge", () =>
+  it.effect("is not changed by a later change of its target's dead zone", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { deadline, resolve_at } = {
@@ -237,7 +237,7 @@ layer(testServices())("making a challenge", (it) => {
     })
   )
 
-  it.effect("a later change of settings changes no existing challenge", () =>
+  it.effect("is not changed by a later change of settings", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* newChallenge({ asset: "ZN", deadline: now })
@@ -263,8 +263,8 @@ layer(testServices())("making a challenge", (it) => {
   )
 })
 
-layer(testServices())("the list of challenges", (it) => {
-  it.effect("status goes by the clock, without any job", () =>
+layer(testServices())("The list of challenges", (it) => {
+  it.effect("tells status by the clock, without any job", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -328,7 +328,7 @@ layer(testServices())("the list of challenges", (it) => {
     })
   )
 
-  it.effect("a cursor that is none of ours is refused, naming the parameter", () =>
+  it.effect("refuses a cursor that is none of ours, naming the parameter", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -357,8 +357,8 @@ layer(testServices())("the list of challenges", (it) => {
   )
 })
 
-layer(testServices())("active challenges", (it) => {
-  it.effect("an agent without scopes sees none, and a hint that names the call to subscribe", () =>
+layer(testServices())("Active challenges", (it) => {
+  it.effect("are none for an agent without scopes, which gets a hint that names the call to subscribe", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* newChallenge()
@@ -394,7 +394,7 @@ layer(testServices())("active challenges", (it) => {
   )
 })
 
-layer(testServices())("results", (it) => {
+layer(testServices())("The results of a challenge", (it) => {
   it.effect("hide predictions before the deadline, show them after it, with scores after settlement", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -513,7 +513,7 @@ layer(testServices())("results", (it) => {
     })
   )
 
-  it.effect("of a cancelled challenge name the reason and score nobody", () =>
+  it.effect("that was cancelled name the reason and score nobody", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -536,7 +536,7 @@ layer(testServices())("results", (it) => {
   )
 })
 
-layer(testServices())("an agent's own predictions", (it) => {
+layer(testServices())("An agent's own predictions", (it) => {
   it.effect("show open ones too, the latest revision of each, newest first, and nobody else's", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -648,8 +648,8 @@ layer(testServices())("an agent's own predictions", (it) => {
   )
 })
 
-layer(testServices())("cancelling", (it) => {
-  it.effect("is possible while open or closed, once, with its reason", () =>
+layer(testServices())("Cancelling a challenge", (it) => {
+  it.effect("is possible while it is open or closed, once, with its reason", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       for (const deadline of [plus(now, "1 hour"), now]) {
@@ -663,7 +663,7 @@ layer(testServices())("cancelling", (it) => {
     })
   )
 
-  it.effect("a resolved challenge cannot be cancelled", () =>
+  it.effect("is not possible once it is resolved", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge({ deadline: now })

@@ -100,7 +100,7 @@ layer(testServer())("A filter", (it) => {
     ["/api/v1/eval/price-events/challenges?status=foo", "status", "all"],
     ["/api/v1/eval/leaderboard?category=foo", "category", "crypto"],
     ["/api/v1/events?space=foo", "space", "finance"]
-  ] as const)("%s is refused, and told what is allowed", ([path, name, allowed]) =>
+  ] as const)("as in %s is refused, and told what is allowed", ([path, name, allowed]) =>
     Effect.gen(function* () {
       const refused = yield* get(path)
       assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [name]])

@@ -36,7 +36,7 @@ const settled = Effect.gen(function* () {
 
 const id = { id: "gen_random_uuid()" }
 
-layer(testServices())("a macro challenge in the database", (it) => {
+layer(testServices())("A macro challenge in the database", (it) => {
   it.effect.each([
     ["has a period", { period: "null" }, "challenges_terms"],
     ["has bins", { bin_edges: "null" }, "challenges_terms"],
@@ -94,7 +94,7 @@ layer(testServices())("a macro challenge in the database", (it) => {
   )
 })
 
-layer(testServices())("a forecast in the database", (it) => {
+layer(testServices())("A forecast in the database", (it) => {
   const ofMacro = "predicted_value is not null"
 
   it.effect.each([
@@ -119,7 +119,7 @@ layer(testServices())("a forecast in the database", (it) => {
     ["settlements", { actual_value: "null" }, "settlements_one_form"],
     ["settlements", { reference_scale: "null" }, "settlements_one_form"],
     ["settlements", { reference_scale: "0" }, "settlements_reference_scale"]
-  ] as const)("%s with %j is refused", ([table, changes, constraint]) =>
+  ] as const)("is refused in %s with %j", ([table, changes, constraint]) =>
     Effect.gen(function* () {
       yield* settled
       const anew: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -133,7 +133,7 @@ layer(testServices())("a forecast in the database", (it) => {
   )
 })
 
-layer(testServices())("a price event in the database", (it) => {
+layer(testServices())("A price event in the database", (it) => {
   it.effect.each([
     ["barrier", "has a level", { level: "null" }, "challenges_terms"],
     ["barrier", "has a level above 0", { level: "0" }, "challenges_level"],
@@ -243,7 +243,7 @@ const archived = Effect.gen(function* () {
   )
 })
 
-layer(testServices())("an archived tournament in the database", (it) => {
+layer(testServices())("An archived tournament in the database", (it) => {
   it.effect.each([
     [
       "has as many challenges as it was imported with",
@@ -302,7 +302,7 @@ layer(testServices())("an archived tournament in the database", (it) => {
   )
 })
 
-layer(testServices())("a virtual position in the database", (it) => {
+layer(testServices())("A virtual position in the database", (it) => {
   it.effect.each([
     ["has the whole of its entry", "null, 100, entry_source, entry_observed_at", "paper_signals_whole_entry"],
     [

@@ -55,8 +55,8 @@ const inBatches = (name: string, suite: Parameters<ReturnType<typeof services>>[
 const directions = ["bullish", "bearish", "neutral"] as const
 const directionAt = (index: number) => directions[index % 3] ?? "neutral"
 
-inBatches("submissions at once", (it) => {
-  it.effect("50 identical predictions leave one, and 49 are duplicates", () =>
+inBatches("Submissions at once", (it) => {
+  it.effect("that are 50 identical predictions leave one, and 49 are duplicates", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -74,7 +74,7 @@ inBatches("submissions at once", (it) => {
   )
 
   it.effect(
-    "50 revisions of one agent all succeed, each with a number of its own, and the counts stay exact",
+    "that are 50 revisions of one agent all succeed, each with a number of its own, and the counts stay exact",
     () =>
       Effect.gen(function* () {
         yield* freshWeek
@@ -94,7 +94,7 @@ inBatches("submissions at once", (it) => {
       })
   )
 
-  it.effect("first predictions and revisions of 20 agents, mixed, leave exact counts", () =>
+  it.effect("that are first predictions and revisions of 20 agents, mixed, leave exact counts", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -114,7 +114,7 @@ inBatches("submissions at once", (it) => {
     })
   )
 
-  it.effect("20 paper-trade signals of one agent leave one", () =>
+  it.effect("that are 20 paper-trade signals of one agent leave one", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge()
@@ -133,7 +133,7 @@ inBatches("submissions at once", (it) => {
     })
   )
 
-  it.effect("a cancellation among predictions: what was let in stays, what came later is refused", () =>
+  it.effect("with a cancellation among them stay if let in before it, and are refused after it", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const arenas = yield* Arenas
@@ -161,8 +161,8 @@ inBatches("submissions at once", (it) => {
   )
 })
 
-inBatches("the cap of a provisional agent", (it) => {
-  it.effect("40 predictions at once leave exactly ten, and the refused ones leave no trace", () =>
+inBatches("The cap of a provisional agent", (it) => {
+  it.effect("leaves exactly ten of 40 predictions at once, and no trace of the refused ones", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -239,7 +239,7 @@ inBatches("the cap of a provisional agent", (it) => {
   )
 })
 
-inBatches("submissions at the moment of closing", (it) => {
+inBatches("Submissions at the moment of closing", (it) => {
   /** Every agent predicts, and revises twice, all of it stamped in time; some of it arrives too late. */
   const submissionsOf = (
     agents: ReadonlyArray<AgentId>,
@@ -287,7 +287,7 @@ inBatches("submissions at the moment of closing", (it) => {
 
   for (const answeredFirst of [1, 10, 40, 80]) {
     it.effect(
-      `nothing stamped in time commits after the settlement: settled when ${answeredFirst} of 120 were answered`,
+      `that are stamped in time never commit after the settlement: settled when ${answeredFirst} of 120 were answered`,
       () =>
         Effect.gen(function* () {
           const deadline = plus(yield* freshWeek, "1 hour")
@@ -320,7 +320,7 @@ inBatches("submissions at the moment of closing", (it) => {
     )
   }
 
-  it.effect("nothing stamped in time commits after the closing, long before the settlement", () =>
+  it.effect("that are stamped in time never commit after the closing, long before the settlement", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })

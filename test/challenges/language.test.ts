@@ -4,8 +4,8 @@ import { onboard } from "../support/agents.ts"
 import { openChallenge, newMacro, newPriceEvent } from "../support/challenges.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 
-layer(testServer())("lang", (it) => {
-  it.effect("en or zh leaves the criteria in the other language out of every list and of results", () =>
+layer(testServer())("The parameter lang", (it) => {
+  it.effect("leaves, as en or zh, the criteria in the other language out of every list and of results", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge({ asset: "GC" })
       yield* newMacro()

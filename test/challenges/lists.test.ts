@@ -16,7 +16,7 @@ const assets = ["GC", "CL"] as const
 const Asset = Schema.Literals(assets)
 const small = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 5 }))
 
-layer(testServices())("the totals of challenges", (it) => {
+layer(testServices())("The totals of challenges", (it) => {
   const Step = Schema.Struct({
     asset: Asset,
     becomes: ChallengeStatus
@@ -79,7 +79,7 @@ layer(testServices())("the totals of challenges", (it) => {
   )
 })
 
-layer(testServices())("the lists of events", (it) => {
+layer(testServices())("The lists of events", (it) => {
   const Imported = Schema.Struct({
     number: small,
     hours: small,

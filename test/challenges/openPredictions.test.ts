@@ -277,7 +277,7 @@ const nothingToRead: ReadonlyArray<string> = [
 /** Counts and odds move as they do by default. */
 const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" } })
 
-layer(server)("an open prediction", (it) => {
+layer(server)("An open prediction", (it) => {
   it.effect(
     "can neither be read nor guessed by anybody else before the deadline",
     () =>
@@ -553,7 +553,7 @@ layer(server)("Polling everything that is public around a single prediction", (i
   )
 })
 
-layer(testServer())("the crawl", (it) => {
+layer(testServer())("The crawl", (it) => {
   it.effect("reads a log of any size: full tiles, partial ones, and all levels", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(tilesOf(0), [])

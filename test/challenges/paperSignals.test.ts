@@ -7,7 +7,7 @@ import { get, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 layer(testServer())("Paper trading over HTTP", (it) => {
-  it.effect("an agent sees what its own positions entered and left at, and what they made", () =>
+  it.effect("shows an agent what its own positions entered and left at, and what they made", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "20 minutes")
       const resolveAt = plus(deadline, "20 minutes")

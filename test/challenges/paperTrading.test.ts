@@ -40,8 +40,8 @@ const closedChallenge = Effect.fnUntraced(function* (days: number = 1) {
   return { agent, challenge, deadline, resolveAt }
 })
 
-layer(testServices())("the virtual position of a paper-trade signal", (it) => {
-  it.effect("GC and ES simulate an actual position, other assets are only recorded", () =>
+layer(testServices())("The virtual position of a paper-trade signal", (it) => {
+  it.effect("simulates an actual one on GC and ES, and is only recorded on other assets", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`update targets set paused = false`

@@ -111,7 +111,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("of many at once that expect the same revision exactly one is recorded", () =>
+  it.effect("sent many times at once with the same expected revision is recorded exactly once", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -166,7 +166,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("of a provisional agent's last ones at once with keys as many are taken as it has left", () =>
+  it.effect("of a provisional agent with keys is taken, of many at once, as often as it has left", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId, token } = yield* onboard()

@@ -45,8 +45,8 @@ const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { reado
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
-layer(testServices())("predicting an open challenge", (it) => {
-  it.effect("the first prediction before the deadline counts for score", () =>
+layer(testServices())("A prediction on an open challenge", (it) => {
+  it.effect("counts for score as the first before the deadline", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -73,7 +73,7 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect("predicting again without is_revision is rejected as a duplicate, and changes nothing", () =>
+  it.effect("that comes again without is_revision is rejected as a duplicate, and changes nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -89,7 +89,7 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect("is_revision replaces the prediction before the deadline; all revisions are kept", () =>
+  it.effect("is replaced by one with is_revision before the deadline; all revisions are kept", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -125,7 +125,7 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect("a revision without an earlier prediction is taken as the first one", () =>
+  it.effect("with is_revision and none before it is taken as the first one", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -137,7 +137,7 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect("the deadline is exclusive: a stamp at it does not count, one millisecond earlier does", () =>
+  it.effect("counts when it is stamped one millisecond before the deadline, and not at the deadline", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -150,7 +150,7 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect("a revision at the deadline does not replace: the earlier prediction stands", () =>
+  it.effect("is not replaced by a revision at the deadline: it stands", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -163,30 +163,28 @@ layer(testServices())("predicting an open challenge", (it) => {
     })
   )
 
-  it.effect(
-    "a prediction is judged by its stamp: one stamped in time counts until the challenge is closed",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
-        const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
-        const stamp = millisBefore(deadline, 1)
+  it.effect("is judged by its stamp: one stamped in time counts until the challenge is closed", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
+      const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
+      const stamp = millisBefore(deadline, 1)
 
-        yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 999)
-        yield* settle
-        const accepted = yield* predict(onItsWay, challenge, {}, stamp)
-        assert.isTrue(accepted.answer.counts_for_score)
+      yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 999)
+      yield* settle
+      const accepted = yield* predict(onItsWay, challenge, {}, stamp)
+      assert.isTrue(accepted.answer.counts_for_score)
 
-        yield* TestClock.adjust("1 millis")
-        yield* settle
-        const shutOut = yield* predict(tooLate, challenge, {}, stamp)
-        assert.isFalse(shutOut.answer.counts_for_score)
-        assert.isString(shutOut.answer.note)
-        assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-      })
+      yield* TestClock.adjust("1 millis")
+      yield* settle
+      const shutOut = yield* predict(tooLate, challenge, {}, stamp)
+      assert.isFalse(shutOut.answer.counts_for_score)
+      assert.isString(shutOut.answer.note)
+      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
+    })
   )
 
-  it.effect("the confidence is kept as the exact decimal of the JSON number", () =>
+  it.effect("keeps its confidence as the exact decimal of the JSON number", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -200,8 +198,8 @@ layer(testServices())("predicting an open challenge", (it) => {
   )
 })
 
-layer(testServices())("predicting what is not open", (it) => {
-  it.effect("an unknown or malformed challenge id is an unknown one", () =>
+layer(testServices())("A prediction on what is not open", (it) => {
+  it.effect("finds no challenge by an unknown or malformed id", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -218,7 +216,7 @@ layer(testServices())("predicting what is not open", (it) => {
     })
   )
 
-  it.effect("a cancelled challenge rejects every submission, live or paper-trade", () =>
+  it.effect("is rejected by a cancelled challenge, live or paper-trade", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const arenas = yield* Arenas
@@ -242,7 +240,7 @@ layer(testServices())("predicting what is not open", (it) => {
     })
   )
 
-  it.effect("a closed challenge records a paper-trade signal that does not count for score", () =>
+  it.effect("is a paper-trade signal of a closed challenge, and does not count for score", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -273,7 +271,7 @@ layer(testServices())("predicting what is not open", (it) => {
     })
   )
 
-  it.effect("a resolved challenge records a paper-trade signal, also of an agent that was scored", () =>
+  it.effect("is a paper-trade signal of a resolved challenge, also of an agent that was scored", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -294,7 +292,7 @@ layer(testServices())("predicting what is not open", (it) => {
     })
   )
 
-  it.effect("paper-trade signals of an agent on one challenge are at least 60 s apart", () =>
+  it.effect("comes at least 60 s after the last paper-trade signal of its agent on that challenge", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, another] = [yield* newChallenge(), yield* newChallenge()]
@@ -316,7 +314,7 @@ layer(testServices())("predicting what is not open", (it) => {
     })
   )
 
-  it.effect("an agent reads its own paper-trade signals, newest first, page by page", () =>
+  it.effect("is read as a paper-trade signal by its own agent, newest first, page by page", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const arenas = yield* Arenas
@@ -346,7 +344,7 @@ layer(testServices())("predicting what is not open", (it) => {
   )
 })
 
-layer(testServices())("the receipt", (it) => {
+layer(testServices())("The receipt", (it) => {
   const commitOf = (salt: string, body: string) =>
     createHash("sha256")
       .update("auspex/commit/v1")
@@ -423,7 +421,7 @@ layer(testServices())("the receipt", (it) => {
     })
   )
 
-  it.effect("a challenge id in capitals is the same challenge, with the same body", () =>
+  it.effect("has the same body for a challenge id in capitals, which is the same challenge", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -436,7 +434,7 @@ layer(testServices())("the receipt", (it) => {
   )
 })
 
-layer(testServices())("the counts of a challenge", (it) => {
+layer(testServices())("The counts of a challenge", (it) => {
   const Step = Schema.Struct({
     agent: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 4 })),
     direction: Direction,

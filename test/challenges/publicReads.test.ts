@@ -34,8 +34,8 @@ const reads = [
 const withPaused = (paused: boolean) =>
   send("PATCH", "/api/v1/admin/targets/BTC", { token: testAdminToken, json: { paused } })
 
-layer(testServer())("Conditional requests", (it) => {
-  it.effect.each(reads)("%s has an ETag, and is 304 for whoever has it", (path) =>
+layer(testServer())("A public read", (it) => {
+  it.effect.each(reads)("of %s has an ETag, and is 304 for whoever has it", (path) =>
     Effect.gen(function* () {
       const first = yield* get(path)
       const etag = first.headers.get("etag") ?? ""
@@ -51,7 +51,7 @@ layer(testServer())("Conditional requests", (it) => {
     })
   )
 
-  it.effect("one challenge of any type is what the list of its type has, with the type and an ETag", () =>
+  it.effect("of one challenge of any type is what the list of its type has, with the type and an ETag", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [directional, macro, event] = [
@@ -76,7 +76,7 @@ layer(testServer())("Conditional requests", (it) => {
     })
   )
 
-  it.effect("another content has another ETag, and the same content the same one", () =>
+  it.effect("of another content has another ETag, and of the same content the same one", () =>
     Effect.gen(function* () {
       const etagOf = Effect.map(get("/api/v1/eval/btc/context"), ({ headers }) => headers.get("etag"))
       const before = yield* etagOf
@@ -88,7 +88,7 @@ layer(testServer())("Conditional requests", (it) => {
     })
   )
 
-  it.effect("nothing but a public read that succeeded has an ETag or may be stored", () =>
+  it.effect("that succeeded is all that has an ETag or may be stored", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       for (const answer of [

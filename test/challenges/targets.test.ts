@@ -11,14 +11,14 @@ const interfaceKeys = ["GC", "ES", "CL", "ZN", "HG", "NG", "BTC", "ZS", "DXY", "
 const macroKeys = ["CPI", "CORE_CPI", "PPI", "NFP", "UNRATE", "PCE", "GDP", "FOMC"]
 const noTargets = ["XX", "gc", "", "GC ", "'; select 1", "G".repeat(300)]
 
-layer(testServices())("targets", (it) => {
-  it.effect("the prediction scopes are exactly the ten keys of the interface", () =>
+layer(testServices())("Targets", (it) => {
+  it.effect("that can be subscribed to are exactly the ten keys of the interface", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Targets.use((targets) => targets.scopes), interfaceKeys)
     })
   )
 
-  it.effect("the catalog has every category and the targets in it", () =>
+  it.effect("are in the catalog under their categories, all of them", () =>
     Effect.gen(function* () {
       const { categories } = yield* Targets.use((targets) => targets.catalog)
       assert.deepStrictEqual(
@@ -78,7 +78,7 @@ layer(testServices())("targets", (it) => {
     })
   )
 
-  it.effect("an admin changes what is given, and only that", () =>
+  it.effect("are changed by an admin in what is given, and only in that", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const before = yield* targets.get("CL")
@@ -96,7 +96,7 @@ layer(testServices())("targets", (it) => {
     })
   )
 
-  it.effect("a macro series has no dead zone", () =>
+  it.effect("that are macro series have no dead zone", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const refused = yield* Effect.flip(targets.change("CPI", { dead_zone_pct: 1 }))
@@ -109,7 +109,7 @@ layer(testServices())("targets", (it) => {
     })
   )
 
-  it.effect("what is no target is not found", () =>
+  it.effect("that do not exist are not found", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       for (const key of noTargets) {
@@ -120,7 +120,7 @@ layer(testServices())("targets", (it) => {
   )
 })
 
-layer(testServices())("subscriptions", (it) => {
+layer(testServices())("Subscriptions", (it) => {
   it.effect("are each agent's own, without limit, also to a paused target", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
@@ -132,7 +132,7 @@ layer(testServices())("subscriptions", (it) => {
     })
   )
 
-  it.effect("subscribing is idempotent, and unsubscribing what is not subscribed does nothing", () =>
+  it.effect("may be made again, and ended where there is none, which changes nothing", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const agent = yield* claimedAgent()
@@ -147,7 +147,7 @@ layer(testServices())("subscriptions", (it) => {
     })
   )
 
-  it.effect("macro series need none, and what is no scope is not found", () =>
+  it.effect("are not of macro series, which need none, nor of what is no scope: not found", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const agent = yield* claimedAgent()

@@ -179,7 +179,7 @@ const resultOf = (challenge: { readonly id: string }) =>
 
 const waiting = Prices.use((prices) => prices.quarantine(firstPage))
 
-layer(world)("price ingestion", (it) => {
+layer(world)("Price ingestion", (it) => {
   it.effect("of one place goes on while another one hangs", () =>
     Effect.gen(function* () {
       const script = yield* newDay
@@ -196,7 +196,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("an hour becomes a price when its source showed it twice alike, two minutes apart", () =>
+  it.effect("makes an hour a price when its source showed it twice alike, two minutes apart", () =>
     Effect.gen(function* () {
       yield* newDay
       yield* runsAt(0.5)
@@ -212,7 +212,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("a price keeps its source, when it was fetched, and the hash of the bytes", () =>
+  it.effect("keeps of a price its source, when it was fetched, and the hash of the bytes", () =>
     Effect.gen(function* () {
       yield* newDay
       yield* runsAt(1, 3)
@@ -232,7 +232,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("nothing is asked for twice: a source is asked only for what is due", () =>
+  it.effect("asks for nothing twice: a source is asked only for what is due", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       yield* runsAt(1, 3, 17, 19)
@@ -247,36 +247,38 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("a candle shown in two ways: both are kept, and it settles nothing until an admin decides", () =>
-    Effect.gen(function* () {
-      const script = yield* newDay
-      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
-      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
-      script.set("ETH", before(1), 105)
-      yield* runsAt(1)
-      script.set("ETH", before(1), 95)
-      // The next hour is known before the decision, and is not the first price at or after noon.
-      yield* runsAt(3, 61, 63)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
-      const [kept, ...others] = (yield* waiting).items
-      assert.deepStrictEqual(
-        [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
-        ["ETH", DateTime.formatIso(before(1)), 105, 95, 0]
-      )
-      yield* Prices.use((prices) =>
-        prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
-      )
-      yield* settle
-      const { close_price, resolution_source, result } = yield* resultOf(challenge)
-      assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
-      // It is decided: no later reading opens it again.
-      yield* runsAt(121, 123)
-      assert.include(yield* states("ETH"), "11:00 settled")
-    })
+  it.effect(
+    "keeps both of a candle shown in two ways, and settles nothing by it until an admin decides",
+    () =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+        yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+        script.set("ETH", before(1), 105)
+        yield* runsAt(1)
+        script.set("ETH", before(1), 95)
+        // The next hour is known before the decision, and is not the first price at or after noon.
+        yield* runsAt(3, 61, 63)
+        yield* settle
+        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+        const [kept, ...others] = (yield* waiting).items
+        assert.deepStrictEqual(
+          [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
+          ["ETH", DateTime.formatIso(before(1)), 105, 95, 0]
+        )
+        yield* Prices.use((prices) =>
+          prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
+        )
+        yield* settle
+        const { close_price, resolution_source, result } = yield* resultOf(challenge)
+        assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
+        // It is decided: no later reading opens it again.
+        yield* runsAt(121, 123)
+        assert.include(yield* states("ETH"), "11:00 settled")
+      })
   )
 
-  it.effect("rejecting what a source showed later makes what it showed first the price", () =>
+  it.effect("takes what a source showed first as the price when what it showed later is rejected", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(1), 105)
@@ -293,7 +295,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("a source that is down for an hour delays settlement and loses nothing", () =>
+  it.effect("loses nothing by a source that is down for an hour, which only delays settlement", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
@@ -318,63 +320,59 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect(
-    "a settlement keeps the hash of what its prices were read from, of several that of their hashes",
-    () =>
-      Effect.gen(function* () {
-        const script = yield* newDay
-        const single = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
-        const two = yield* newPriceEvent({
-          kind: "barrier",
-          level: 500,
-          window_from: before(2),
-          resolve_at: noon,
-          deadline: plus(noon, "1 minute")
-        })
-        const imported = yield* newChallenge({ asset: "ZN", deadline: noon, open_price: 100 })
-        yield* importQuotes("ZN", [[noon, 100]])
-        for (const [minute, payload] of [
-          [0.5, 1],
-          [1, 2],
-          [2.5, 3],
-          [3, 4]
-        ] as const) {
-          script.payload = payload
-          yield* runsAt(minute)
-        }
-        yield* settle
-        const stored = yield* rowsOf(
-          Schema.Struct({ id: Schema.String, hash: Schema.NullOr(Schema.String) }),
-          (sql) => sql`select challenge_id::text as id, encode(raw_sha256, 'hex') as hash from settlements`
-        )
-        const hashOf = ({ id }: { readonly id: string }) => stored.find((row) => row.id === id)?.hash
-        assert.strictEqual(hashOf(single), "04".repeat(32))
-        const both = Buffer.from("03".repeat(32) + "04".repeat(32), "hex")
-        assert.strictEqual(hashOf(two), createHash("sha256").update(both).digest("hex"))
-        assert.strictEqual(hashOf(imported), null)
+  it.effect("leaves a settlement the hash of what its prices were read from, of several that of hashes", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const single = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      const two = yield* newPriceEvent({
+        kind: "barrier",
+        level: 500,
+        window_from: before(2),
+        resolve_at: noon,
+        deadline: plus(noon, "1 minute")
       })
+      const imported = yield* newChallenge({ asset: "ZN", deadline: noon, open_price: 100 })
+      yield* importQuotes("ZN", [[noon, 100]])
+      for (const [minute, payload] of [
+        [0.5, 1],
+        [1, 2],
+        [2.5, 3],
+        [3, 4]
+      ] as const) {
+        script.payload = payload
+        yield* runsAt(minute)
+      }
+      yield* settle
+      const stored = yield* rowsOf(
+        Schema.Struct({ id: Schema.String, hash: Schema.NullOr(Schema.String) }),
+        (sql) => sql`select challenge_id::text as id, encode(raw_sha256, 'hex') as hash from settlements`
+      )
+      const hashOf = ({ id }: { readonly id: string }) => stored.find((row) => row.id === id)?.hash
+      assert.strictEqual(hashOf(single), "04".repeat(32))
+      const both = Buffer.from("03".repeat(32) + "04".repeat(32), "hex")
+      assert.strictEqual(hashOf(two), createHash("sha256").update(both).digest("hex"))
+      assert.strictEqual(hashOf(imported), null)
+    })
   )
 
-  it.effect(
-    "an hour that is still to come holds back later ones of its asset, for what they would settle",
-    () =>
-      Effect.gen(function* () {
-        const script = yield* newDay
-        const challenge = yield* newChallenge({ asset: "ETH", deadline: before(1), open_price: 100 })
-        script.set("ETH", before(2), null)
-        yield* runsAt(0.5)
-        script.set("ETH", before(2), 110)
-        yield* runsAt(1, 3)
-        assert.deepStrictEqual(yield* states("ETH"), ["09:00 settled", "10:00 awaited", "11:00 settled"])
-        yield* settle
-        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
-        yield* runsAt(9, 11)
-        yield* settle
-        assert.strictEqual((yield* resultOf(challenge)).close_price, 110)
-      })
+  it.effect("holds back later hours of an asset while one is still to come, for what they would settle", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: before(1), open_price: 100 })
+      script.set("ETH", before(2), null)
+      yield* runsAt(0.5)
+      script.set("ETH", before(2), 110)
+      yield* runsAt(1, 3)
+      assert.deepStrictEqual(yield* states("ETH"), ["09:00 settled", "10:00 awaited", "11:00 settled"])
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      yield* runsAt(9, 11)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).close_price, 110)
+    })
   )
 
-  it.effect("a gap is asked for again every hour, and is filled when it turns up", () =>
+  it.effect("asks for a gap again every hour, and fills it when it turns up", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(2), null)
@@ -389,7 +387,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("a challenge that an hour would close which was not traded closes by the next that was", () =>
+  it.effect("closes a challenge by the next hour that was traded when its own was not", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
@@ -402,7 +400,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("a closed market is not asked for its missing hours for ever", () =>
+  it.effect("does not ask a closed market for its missing hours for ever", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       for (let hour = 3; hour > -60; hour--) script.set("GC", before(hour), null)
@@ -416,7 +414,7 @@ layer(world)("price ingestion", (it) => {
   )
 
   it.effect(
-    "a symbol that nobody has is asked for every 15 minutes, one of a place that is down at every tick",
+    "asks for a symbol that nobody has every 15 minutes, and for one of a place that is down at every tick",
     () =>
       Effect.gen(function* () {
         const script = yield* newDay
@@ -433,7 +431,7 @@ layer(world)("price ingestion", (it) => {
       })
   )
 
-  it.effect("any number of replicas at once make each price once", () =>
+  it.effect("makes each price once, by any number of replicas at once", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const five = Effect.all(
@@ -462,7 +460,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("what an admin imports settles beside an hour that the source never shows", () =>
+  it.effect("lets what an admin imports settle beside an hour that the source never shows", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
@@ -474,7 +472,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("the open price of a new challenge is the latest price known", () =>
+  it.effect("gives a new challenge the latest price known as its open price", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(1), 105)
@@ -488,7 +486,7 @@ layer(world)("price ingestion", (it) => {
     })
   )
 
-  it.effect("/health/ready names assets whose prices are late or contested, and stays ready", () =>
+  it.effect("has /health/ready name assets whose prices are late or contested, and stay ready", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const check = Effect.map(

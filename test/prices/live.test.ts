@@ -64,7 +64,7 @@ const hoursOf = ({ from, until }: Window) =>
 
 const refusal = (asset: string, window: Window) => Effect.flip(read(asset, window))
 
-it.effect("an exchange's hours: those that are over, in order, with the hash of what was answered", () =>
+it.effect("an exchange's hours are those that are over, in order, with the hash of what was answered", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(5)
@@ -191,7 +191,7 @@ it.effect.each([
   ["gold", "GC", "GC=F"],
   ["the dollar index", "DXY", "DX-Y.NYB"]
 ] as const)(
-  "Yahoo's charts: %s, without the hour under way, and without hours that were not traded",
+  "Yahoo's chart of %s is read without the hour under way, and without untraded hours",
   ([, asset, symbol]) =>
     live((place) =>
       Effect.gen(function* () {
@@ -238,7 +238,7 @@ it.effect.each([
   ["JSON of another shape", async () => ({ status: 200, body: '{"chart":{"result":[{}],"error":null}}' })],
   ["a redirect", async () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } })],
   ["nothing, for ever", () => new Promise<never>(() => {})]
-] as const)("tried three times, then given up: %s", ([, reply]) =>
+] as const)("a place that answers with %s is tried three times, then given up", ([, reply]) =>
   live((place) =>
     Effect.gen(function* () {
       place.spoil("yahoo", reply)
@@ -284,7 +284,7 @@ it.effect("an exchange that shows nothing at all of a market that never closes i
 )
 
 it.effect.each([["nosuchexchange"], ["constructor"], ["Exchange"]] as const)(
-  "an exchange that is none stops the start: %s",
+  "an exchange that is none, as %s, stops the start",
   ([exchange]) =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(Effect.scoped(Layer.build(Live.layer([{ exchange, quote: "USD" }]))))

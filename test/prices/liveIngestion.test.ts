@@ -44,7 +44,7 @@ const closing = ({ id }: { readonly id: string }) =>
 const closeOf = (symbol: string, time: DateTime.Utc) =>
   hourOf(bases[symbol] ?? 0, DateTime.toEpochMillis(time))[3]
 
-it.effect("all places down for an hour: settlement waits, and then finds every price", () =>
+it.effect("settlement waits while all places are down for an hour, and then finds every price", () =>
   Effect.gen(function* () {
     yield* moveTo(eleven)
     // The places' own clock, which runs ahead of what a moment of the test may ask for.
@@ -107,7 +107,7 @@ it.effect("all places down for an hour: settlement waits, and then finds every p
   })
 )
 
-it.effect("Yahoo shows an hour in two ways: it settles nothing, and the admin's choice does", () =>
+it.effect("an hour that Yahoo shows in two ways settles nothing, and the admin's choice does", () =>
   Effect.gen(function* () {
     yield* moveTo(eleven)
     const place = yield* markets(() => DateTime.toEpochMillis(plus(noon, "4 hours")))

@@ -111,17 +111,19 @@ const passing = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
 it.effect.each([
   ["a change over a year, computed in that vintage and rounded as published", "% over a year", 3.3, "pc1"],
   ["a level", "index", 330.123, "lin"]
-] as const)("the first print is what was published first, not what it became: %s", ([, unit, value, units]) =>
-  Effect.gen(function* () {
-    const place = yield* fred()
-    published(place)
-    const firstPrint = asked(place)
-    const print = yield* Effect.fromOption(yield* firstPrint("CPI", "2026-03", unit))
-    assert.deepStrictEqual(
-      [print.value, print.source, print.observation, print.releasedOn, print.payloadHash.length],
-      [value, `FRED CPIAUCNS ${units}`, "2026-03-01", "2026-04-10", 32]
-    )
-  })
+] as const)(
+  "the first print is what was published first, not what it became: of %s",
+  ([, unit, value, units]) =>
+    Effect.gen(function* () {
+      const place = yield* fred()
+      published(place)
+      const firstPrint = asked(place)
+      const print = yield* Effect.fromOption(yield* firstPrint("CPI", "2026-03", unit))
+      assert.deepStrictEqual(
+        [print.value, print.source, print.observation, print.releasedOn, print.payloadHash.length],
+        [value, `FRED CPIAUCNS ${units}`, "2026-03-01", "2026-04-10", 32]
+      )
+    })
 )
 
 it.effect("nothing is proposed before it is published, nor in a unit that is not known for certain", () =>
@@ -172,7 +174,7 @@ it.effect.each([
   ["too many requests", { status: 429, body: "{}" }],
   ["no JSON", { status: 200, body: "<html>" }],
   ["JSON of another shape", { status: 200, body: '{"observations":[{"date":1}]}' }]
-] as const)("is asked again, and given up: %s", ([, reply]) =>
+] as const)("a place that answers with %s is asked again, and given up", ([, reply]) =>
   Effect.gen(function* () {
     const place = yield* fred()
     place.behave(async () => reply)
@@ -214,7 +216,7 @@ const march = {
   release_at: release
 }
 
-it.effect("proposes the first print to administrators, once, and leaves the challenge to them", () =>
+it.effect("the first print is proposed to administrators, once, and the challenge left to them", () =>
   Effect.gen(function* () {
     yield* moveTo(plus(release, "-2 hours"))
     const { layer, place } = yield* world("off")

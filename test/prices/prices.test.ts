@@ -38,7 +38,7 @@ const decide = (id: string, accept: boolean) =>
 const pathsOf = (refused: { readonly errors: ReadonlyArray<{ readonly path: string }> }) =>
   refused.errors.map((error) => error.path)
 
-layer(testServices())("importing prices", (it) => {
+layer(testServices())("Importing prices", (it) => {
   it.effect("stores what is new; the same value again is a no-op", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -122,7 +122,7 @@ layer(testServices())("importing prices", (it) => {
     })
   )
 
-  it("a request holds either quotes, or candles of one interval, each with low <= open, close <= high", () => {
+  it("takes either quotes, or candles of one interval, each with low <= open, close <= high", () => {
     const isImport = (sent: unknown) => Option.isSome(Schema.decodeUnknownOption(PriceImport)(sent))
     const quote = { time: "2026-03-02T12:00:00Z", price: -37.63 }
     const candle = { time: "2026-03-02T12:00:00Z", open: 2, high: 3, low: 1, close: 2 }
@@ -144,7 +144,7 @@ layer(testServices())("importing prices", (it) => {
   })
 })
 
-layer(testServices())("the latest price", (it) => {
+layer(testServices())("The latest price", (it) => {
   it.effect("is the last one observed by now: a candle at its end, a quote at its time", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -168,7 +168,7 @@ layer(testServices())("the latest price", (it) => {
   )
 })
 
-layer(testServices())("a price that contradicts a stored one", (it) => {
+layer(testServices())("A price that contradicts a stored one", (it) => {
   it.effect("is kept aside once, reported each time, and changes nothing", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -216,7 +216,7 @@ layer(testServices())("a price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("within one import: the first value stands, the second is kept aside", () =>
+  it.effect("within one import is kept aside, and the first value stands", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const report = yield* importQuotes("ETH", [
@@ -234,7 +234,7 @@ layer(testServices())("a price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("of imports at once: one value of each point stands, and every other is kept aside", () =>
+  it.effect("of imports at once is kept aside, and one value of each point stands", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const times = Array.from({ length: 40 }, (_, index) => plus(now, `${index} minutes`))
@@ -316,7 +316,7 @@ layer(testServices())("a price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("two contradictions of one point can be accepted one after the other, and at once", () =>
+  it.effect("may be accepted after another of its point, and at once with it", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("DXY", [[now, 104]])
