@@ -186,6 +186,13 @@ export const settings = {
       "Events of the registration challenge (docs/operations.md); without it those of the public bank, which everybody can read.",
     parse: Option.some
   }),
+  registrationJudgeModel: optional({
+    name: "AUSPEX_REGISTRATION_JUDGE_MODEL",
+    takes: "a model of AUSPEX_GATEWAY_CONFIG",
+    meaning:
+      "Judges registration challenges (docs/operations.md); without it, or while it fails, rules do alone.",
+    parse: Option.some
+  }),
   disposableDomains: required<DomainList>({
     name: "AUSPEX_DISPOSABLE_DOMAINS",
     defaultText: "",
@@ -695,6 +702,9 @@ const contradictionIn = (values: Values): string | undefined => {
   const isClient = Option.isSome(values.oidcClientId) || Option.isSome(values.oidcClientSecret)
   if (Option.isNone(values.oidcIssuer) && isClient) {
     return "AUSPEX_OIDC_ISSUER must be set when another AUSPEX_OIDC setting is."
+  }
+  if (Option.isSome(values.registrationJudgeModel) && Option.isNone(values.gatewayConfig)) {
+    return "AUSPEX_GATEWAY_CONFIG must be set when AUSPEX_REGISTRATION_JUDGE_MODEL is."
   }
   const payments: ReadonlyArray<readonly [string, Option.Option<unknown>]> = [
     ["AUSPEX_STRIPE_SECRET_KEY", values.stripeSecretKey],

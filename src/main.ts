@@ -21,7 +21,8 @@ import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/DurableFile.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
-import { services, servicesWith } from "./layers/postgres/layer.ts"
+import { servicesWith } from "./layers/postgres/layer.ts"
+import * as ModelJudge from "./layers/registration/ModelJudge.ts"
 import * as RubricJudge from "./layers/registration/RubricJudge.ts"
 import * as Payments from "./layers/postgres/credit/Payments.ts"
 import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
@@ -215,12 +216,14 @@ const gatewayLayer = ({ gatewayConfig }: Composition) =>
     })
   ).pipe(Layer.provideMerge(GatewayConfig.layer(gatewayConfig)))
 
-/** The services with the registration challenge of the operator's own bank, if there is one. */
-const judged = ({ registrationBank }: Composition) =>
-  Option.match(registrationBank, {
-    onNone: () => services,
-    onSome: (path) => servicesWith(RubricJudge.layerOf(path))
-  })
+/** The services with the registration challenge judged as the operator wants it. */
+const judged = ({ registrationBank, registrationJudgeModel }: Composition) =>
+  servicesWith(
+    Option.match(registrationJudgeModel, {
+      onNone: () => RubricJudge.layerOf(registrationBank),
+      onSome: (model) => ModelJudge.layer({ bank: registrationBank, model })
+    })
+  )
 
 const codeOf = ({ cause }: HttpServerError.ServeError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : "?"
@@ -292,11 +295,11 @@ const application = (config: Composition) =>
       )
       return Layer.unwrap(announced).pipe(
         Layer.provide(Gateway.layer),
-        Layer.provide(gatewayLayer(config)),
         Layer.provide(IdentityProvider.layer(config.openId)),
         Layer.provide(Payments.layer),
         Layer.provide(PaymentProvider.layer(config.stripe)),
         Layer.provide(judged(config)),
+        Layer.provide(gatewayLayer(config)),
         Layer.provide(mail.layer),
         Layer.provide(
           LogSigner.layer({
@@ -326,7 +329,8 @@ const explain = (cause: Cause.Cause<unknown>) => {
     "PriceSourceUnusable",
     "FeedsUnusable",
     "GatewayConfigUnusable",
-    "RegistrationBankUnusable"
+    "RegistrationBankUnusable",
+    "RegistrationJudgeUnusable"
   ]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))

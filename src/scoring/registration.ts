@@ -3,9 +3,9 @@
  * criteria, pass at 60. It tells an agent that reads the event and thinks about it from one that does not; it is
  * no forecast contest, so several readings of an event earn points.
  *
- * Four things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
- * does not say the opposite, an asset that the event moves, and the figure that the prompt asks to be computed. Without one
- * of them no answer passes.
+ * Five things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
+ * does not say the opposite and is no copy of the prompt, an asset that the event moves, and the figure that the prompt asks to
+ * be computed. Without one of them no answer passes, whoever gives the points.
  *
  * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone
  * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
@@ -364,16 +364,18 @@ const unsupported = "No answer passes with a direction that the facts given do n
 const contradictory =
   "The reasoning says the opposite of the direction that you chose: say which way the price goes in both."
 const withoutAsset = "No answer passes that names none of the assets that the event moves."
+const copiedReasoning = "No answer passes whose reasoning is the prompt again or repeats itself."
 const withoutFigure =
   "The figure that the prompt asks for is missing or wrong: compute it from the numbers given and write it in digits, without other guesses."
 
 /** What keeps an answer from passing, however good the rest. */
 const obstacles = (submission: Submission): ReadonlyArray<string> => {
-  const { answer, event, isComputed } = submission
+  const { answer, event, isComputed, prompt, reasoning } = submission
   return complaints(
     [(event.directions[answer.market_impact.direction] ?? 0) < allowed, unsupported],
     [contradictsDirection(event, answer), contradictory],
     [!namesAnyMoved(submission), withoutAsset],
+    [originality(reasoning, prompt) === 0, copiedReasoning],
     [event.figure !== undefined && !isComputed, withoutFigure]
   )
 }
@@ -404,12 +406,33 @@ const capped = (
   })
 }
 
-const verdictOn = (submission: Submission, { assess, name, points: most }: Criterion): CriterionVerdict => {
-  const { lacking, share } = assess(submission)
-  const points = Math.round(share * submission.fit * most)
-  const complaints = submission.fit < 1 ? [aboutAnother, ...lacking] : lacking
+const verdictOn = (
+  { fit }: Submission,
+  { name, points: most }: Criterion,
+  { lacking, share }: Assessment
+): CriterionVerdict => {
+  const points = Math.round(share * fit * most)
+  const complaints = fit < 1 ? [aboutAnother, ...lacking] : lacking
   const feedback = complaints.length === 0 || points === most ? nothingLacking : complaints.join(" ")
   return { name, points, max_points: most, feedback }
+}
+
+/** What holds whoever assesses the criteria: an answer to another event is worth little, and obstacles keep it from passing. */
+const verdictWith = (
+  event: RegistrationEvent,
+  answer: RegistrationAnswer,
+  bank: ReadonlyArray<RegistrationEvent>,
+  assess: (criterion: Criterion, submission: Submission) => Assessment
+): Verdict => {
+  const [name] = event.slug.split("?", 1)
+  const others = bank.filter(({ slug }) => slug !== name)
+  const submission = open(event, answer, others)
+  const verdicts = capped(
+    criteria.map((criterion) => verdictOn(submission, criterion, assess(criterion, submission))),
+    obstacles(submission)
+  )
+  const score = verdicts.reduce((sum, { points }) => sum + points, 0)
+  return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }
 }
 
 /**
@@ -420,14 +443,23 @@ export const judge = (
   event: RegistrationEvent,
   answer: RegistrationAnswer,
   bank: ReadonlyArray<RegistrationEvent> = []
-): Verdict => {
-  const [name] = event.slug.split("?", 1)
-  const others = bank.filter(({ slug }) => slug !== name)
-  const submission = open(event, answer, others)
-  const verdicts = capped(
-    criteria.map((criterion) => verdictOn(submission, criterion)),
-    obstacles(submission)
-  )
-  const score = verdicts.reduce((sum, { points }) => sum + points, 0)
-  return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }
+): Verdict => verdictWith(event, answer, bank, ({ assess }, submission) => assess(submission))
+
+/** The points that somebody else gives by the rubric. */
+export interface Mark {
+  readonly points: number
+  /** What was lacking. */
+  readonly comment: string
 }
+
+/** The verdict by marks, by the names of the criteria: the obstacles and what another event's answer is worth stay rules. */
+export const judgeByMarks = (
+  event: RegistrationEvent,
+  answer: RegistrationAnswer,
+  bank: ReadonlyArray<RegistrationEvent>,
+  marks: ReadonlyMap<string, Mark>
+): Verdict =>
+  verdictWith(event, answer, bank, ({ description, name, points }) => {
+    const mark = marks.get(name)
+    return { share: (mark?.points ?? 0) / points, lacking: [mark?.comment || description] }
+  })

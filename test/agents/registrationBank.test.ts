@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Option, Result } from "effect"
 import { stringify } from "yaml"
 import { templates } from "../../src/layers/registration/bank.ts"
 import { parseBank } from "../../src/layers/registration/operatorBank.ts"
@@ -71,11 +71,11 @@ describe("AUSPEX_REGISTRATION_BANK", () => {
       const asked = yield* Effect.gen(function* () {
         const { choose } = yield* RegistrationJudge
         return yield* choose("an agent")
-      }).pipe(Effect.provide(RubricJudge.layerOf(path)))
+      }).pipe(Effect.provide(RubricJudge.layerOf(Option.some(path))))
       assert.match(asked.slug, /^zinc-report\?/)
       const error = yield* Effect.gen(function* () {
         return yield* RegistrationJudge
-      }).pipe(Effect.provide(RubricJudge.layerOf(`${path}.none`)), Effect.flip)
+      }).pipe(Effect.provide(RubricJudge.layerOf(Option.some(`${path}.none`))), Effect.flip)
       assert.match(error.message, /^AUSPEX_REGISTRATION_BANK=.*cannot be used: [^\n]+$/)
     })
   )

@@ -89,6 +89,7 @@ const absent = [
   "AUSPEX_PRICE_REPLAY_DIR",
   "AUSPEX_EVENT_FEEDS",
   "AUSPEX_REGISTRATION_BANK",
+  "AUSPEX_REGISTRATION_JUDGE_MODEL",
   "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY",
   "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -288,6 +289,7 @@ const free = new Set([
   "AUSPEX_PRICE_REPLAY_DIR",
   "AUSPEX_EVENT_FEEDS",
   "AUSPEX_REGISTRATION_BANK",
+  "AUSPEX_REGISTRATION_JUDGE_MODEL",
   "AUSPEX_GATEWAY_CONFIG",
   "AUSPEX_FRED_API_KEY"
 ])
@@ -455,6 +457,18 @@ describe("Settings", () => {
         yield* refusal({ AUSPEX_GATEWAY_KEY_TTL: "31 days", AUSPEX_GATEWAY_KEY_MAX_TTL: "30 days" }),
         /^AUSPEX_GATEWAY_KEY_TTL cannot be used: expected at most AUSPEX_GATEWAY_KEY_MAX_TTL/
       )
+    })
+  )
+
+  it.effect("a model that judges registrations needs the gateway's file, where it stands", () =>
+    Effect.gen(function* () {
+      const judged = { AUSPEX_REGISTRATION_JUDGE_MODEL: "swift-1" }
+      assert.match(
+        yield* refusal(judged),
+        /^AUSPEX_GATEWAY_CONFIG must be set when AUSPEX_REGISTRATION_JUDGE_MODEL is/
+      )
+      const { registrationJudgeModel } = yield* loaded({ ...judged, AUSPEX_GATEWAY_CONFIG: "gateway.yaml" })
+      assert.deepStrictEqual(registrationJudgeModel, Option.some("swift-1"))
     })
   )
 

@@ -255,6 +255,7 @@ const unusable: ReadonlyArray<readonly [name: string, environment: Readonly<Reco
     "AUSPEX_DISPOSABLE_DOMAINS=.* cannot be used: expected one domain a line",
     { AUSPEX_DISPOSABLE_DOMAINS: import.meta.filename }
   ],
+  ["AUSPEX_GATEWAY_CONFIG", { AUSPEX_REGISTRATION_JUDGE_MODEL: "swift-1" }],
   ["DATABASE_URL", { DATABASE_URL: "mysql://localhost" }],
   ["AUSPEX_MIGRATION_URL", { AUSPEX_MIGRATION_URL: unused }],
   ["AUSPEX_TOKEN_SECRET", { DATABASE_URL: unused, AUSPEX_ADMIN_TOKEN: testAdminToken }],

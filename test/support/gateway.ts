@@ -124,6 +124,10 @@ const configured = Layer.unwrap(
   Effect.map(Providers, ({ file }) => Layer.orDie(GatewayConfig.layer(Option.some(file))))
 ).pipe(Layer.provide(keys))
 
+/** The gateway's file alone, with its providers. */
+export const gatewayFile = (models: ReadonlyArray<TestModel>, times: Timeouts = "usual") =>
+  configured.pipe(Layer.provideMerge(Layer.fresh(providers(models, times))))
+
 const gatewayServices = (environment: Readonly<Record<string, string>>) =>
   Gateway.layer.pipe(
     Layer.provideMerge(configured),

@@ -41,12 +41,12 @@ const chat = {
     completion_tokens: usage.completion,
     total_tokens: usage.prompt + usage.completion
   },
-  whole: (model: string, faults: Faults) => ({
+  whole: (model: string, faults: Faults, content: string) => ({
     id: "chatcmpl-upstream",
     object: "chat.completion",
     created: 1_700_000_000,
     model,
-    choices: [{ index: 0, message: { role: "assistant", content: answerText }, finish_reason: "stop" }],
+    choices: [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }],
     ...(faults["nousage"] === undefined && { usage: reported(chat.usage, faults) })
   }),
   chunk: (model: string, rest: object) => ({
@@ -76,12 +76,12 @@ const chat = {
 }
 
 const messages = {
-  whole: (model: string, faults: Faults) => ({
+  whole: (model: string, faults: Faults, text: string) => ({
     id: "msg_upstream",
     type: "message",
     role: "assistant",
     model,
-    content: [{ type: "text", text: answerText }],
+    content: [{ type: "text", text }],
     stop_reason: "end_turn",
     stop_sequence: null,
     ...(faults["nousage"] === undefined && {
@@ -169,6 +169,8 @@ const streamed = async (
 export interface UpstreamServer {
   readonly port: number
   readonly received: Array<Received>
+  /** The text of answers that are no stream. */
+  says: string
   /** Answers that their reader cut off. */
   aborted: number
   /** Takes no connections from now on, and ends those that there are. */
@@ -217,7 +219,8 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
     response.write('{"id":')
     return void setTimeout(() => response.destroy(), 5)
   }
-  const whole = style === "openai" ? chat.whole(model, faults) : messages.whole(model, faults)
+  const whole =
+    style === "openai" ? chat.whole(model, faults, server.says) : messages.whole(model, faults, server.says)
   const withTools = style === "openai" ? wholeChatTools : wholeMessagesTools
   response.end(JSON.stringify(faults["tools"] === undefined ? whole : withTools))
 }
@@ -249,6 +252,7 @@ export const upstream = Effect.acquireRelease(
     const made: UpstreamServer = {
       port: await listening(server),
       received: [],
+      says: answerText,
       aborted: 0,
       kill: () => {
         server.close()

@@ -145,7 +145,8 @@ const maxErrorBytes = 64 * 1024
 /** How long the next candidate waits for an error's body. */
 const errorBodyMillis = 100
 
-const collect = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> => {
+/** The whole body; undefined when it is larger. */
+export const collect = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> => {
   const chunks: Array<Buffer> = []
   let size = 0
   for await (const chunk of body) {

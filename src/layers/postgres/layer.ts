@@ -38,7 +38,7 @@ import * as Social from "./community/Social.ts"
 import * as Targets from "./challenges/Targets.ts"
 import * as Tokens from "./agents/Tokens.ts"
 
-const foundations = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
     Amendments.layer,
     Archive.layer,
@@ -65,14 +65,14 @@ const foundations = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
     judge
   ).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
-const identity = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+const identity = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(Claims.layer, Operators.layer).pipe(Layer.provideMerge(foundations(judge)))
 
-const arenas = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Arenas.layer.pipe(Layer.provideMerge(identity(judge)))
 
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
-export const servicesWith = <E>(judge: Layer.Layer<RegistrationJudge, E>) =>
+export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
     Registry.layer,
     Tokens.layer,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Effect, Layer, Option } from "effect"
 import { judge, passScore, rubric } from "../../scoring/registration.ts"
-import type { RegistrationEvent } from "../../scoring/registration.ts"
+import type { RegistrationAnswer, RegistrationEvent, Verdict } from "../../scoring/registration.ts"
 import { drawEvent, eventOfSlug, usualEvent } from "../../scoring/registration/template.ts"
 import type { EventTemplate } from "../../scoring/registration/template.ts"
 import { NotFound } from "../../services/domain/errors.ts"
@@ -25,8 +25,20 @@ const noLongerInUse = new NotFound({
   detail: "The event of this registration challenge is no longer in use: register again for another one"
 })
 
+/** Comes to a verdict on an answer to an event; the others might have been asked about instead. */
+export type Decide = (
+  event: RegistrationEvent,
+  answer: RegistrationAnswer,
+  others: ReadonlyArray<RegistrationEvent>
+) => Effect.Effect<Verdict>
+
+export const byRules: Decide = (event, answer, others) => Effect.succeed(judge(event, answer, others))
+
 /** The judge of a bank of events. */
-const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge["Service"] => {
+export const make = (
+  templates: ReadonlyArray<EventTemplate>,
+  decide: Decide = byRules
+): RegistrationJudge["Service"] => {
   const bySlug = new Map(templates.map((template) => [template.slug, template]))
   const inUse = templates.filter(({ retired }) => retired !== true)
   const all = templates.map(usualEvent)
@@ -44,16 +56,22 @@ const make = (templates: ReadonlyArray<EventTemplate>): RegistrationJudge["Servi
     judge: Effect.fn("RegistrationJudge.judge")(function* (slug, answer) {
       const event = eventOf(slug)
       if (Option.isNone(event)) return yield* noLongerInUse
-      return judge(event.value, answer, all)
+      return yield* decide(event.value, answer, all)
     })
   }
 }
 
 export const layer = Layer.succeed(RegistrationJudge, RegistrationJudge.of(make(publicBank)))
 
-/** The same rules over the operator's own events; challenges of the public bank are found in it no more. */
-export const layerOf = (path: string) =>
+/** The operator's own events, or the public ones; challenges of the public bank are found in one's own no more. */
+export const templatesOf = Option.match({
+  onNone: () => Effect.succeed(publicBank),
+  onSome: readBank
+})
+
+/** The same rules over the events of this bank. */
+export const layerOf = (path: Option.Option<string>) =>
   Layer.effect(
     RegistrationJudge,
-    Effect.map(readBank(path), (templates) => RegistrationJudge.of(make(templates)))
+    Effect.map(templatesOf(path), (templates) => RegistrationJudge.of(make(templates)))
   )
