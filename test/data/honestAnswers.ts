@@ -1,7 +1,8 @@
 /**
  * Answers of people and models that read the prompt and thought about it, written to the prompts before the judge was measured by
  * them. `{figure}` and the names of numbers stand for what was drawn; everything else is prose. Every third one is held out: the
- * judge was adjusted by the others only.
+ * judge was adjusted by the others, but for its rules of length and numbers of words. Those were relaxed once after all had been
+ * looked at.
  */
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 
