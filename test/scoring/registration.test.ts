@@ -119,11 +119,11 @@ describe("an answer to another event", () => {
     const ofReadme = Schema.decodeSync(Schema.fromJsonString(RegistrationAnswer))(shown)
     const answers = [
       ...handwritten.map(([slug, , answer]) => ({ slug, answer })),
-      { slug: "strait-tanker-attacks", answer: ofReadme }
+      { slug: "soy-yield-report", answer: ofReadme }
     ]
     const shownEvent = eventOfSlug(
       new Map(inUse.map((template) => [template.slug, template])),
-      "strait-tanker-attacks?before=2.05&after=6.2"
+      "soy-yield-report?actual=54.4&expected=52.2"
     )
     assert(shownEvent !== undefined)
     assert.strictEqual(judge(shownEvent, ofReadme, bank).score, 100)
