@@ -26,17 +26,19 @@ const altered = (claims: JWTPayload, changes: Readonly<Record<string, unknown>>)
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
 
 layer(testServer())("Authentication", (it) => {
-  it.effect.each(agentRoutes)("$name without a token is 401 with a challenge that names no error", (route) =>
-    Effect.gen(function* () {
-      // Nothing else of the request matters: neither its body nor its ids.
-      const answer = yield* send(route.method, pathOf(route), route.takesBody ? { body: "{" } : {})
-      assert.strictEqual(answer.status, 401)
-      assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
-      assert.strictEqual(answer.json["code"], "unauthorized")
-    })
+  it.effect.each(agentRoutes)(
+    "of $name without a token is 401 with a challenge that names no error",
+    (route) =>
+      Effect.gen(function* () {
+        // Nothing else of the request matters: neither its body nor its ids.
+        const answer = yield* send(route.method, pathOf(route), route.takesBody ? { body: "{" } : {})
+        assert.strictEqual(answer.status, 401)
+        assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
+        assert.strictEqual(answer.json["code"], "unauthorized")
+      })
   )
 
-  it.effect.each(agentRoutes)("$name with X-Agent-Id of another agent is 403 agent_mismatch", (route) =>
+  it.effect.each(agentRoutes)("of $name with X-Agent-Id of another agent is 403 agent_mismatch", (route) =>
     Effect.gen(function* () {
       const ada = yield* onboard()
       const bob = yield* onboard()
@@ -52,7 +54,7 @@ layer(testServer())("Authentication", (it) => {
   )
 
   it.effect.each(agentRoutes.filter(({ scope }) => scope !== undefined))(
-    "$name without $scope is 403 with exactly the body of the interface, and a hint",
+    "of $name without $scope is 403 with exactly the body of the interface, and a hint",
     (route) =>
       Effect.gen(function* () {
         const lacking = new Set([
@@ -77,7 +79,7 @@ layer(testServer())("Authentication", (it) => {
   )
 
   it.effect.each(agentRoutes.filter(({ scope }) => scope !== undefined))(
-    "$name needs $scope and no other scope",
+    "of $name needs $scope and no other scope",
     (route) =>
       Effect.gen(function* () {
         const { token } = yield* onboardClaimed({ requested_scopes: [route.scope] })
@@ -89,7 +91,7 @@ layer(testServer())("Authentication", (it) => {
       })
   )
 
-  it.effect("X-Agent-Id may be absent, and may be the token's agent in any case", () =>
+  it.effect("needs no X-Agent-Id, and takes the token's agent there in any case", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       for (const headers of [{}, { "x-agent-id": agentId }, { "x-agent-id": agentId.toUpperCase() }]) {
@@ -102,7 +104,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("the scheme is written in any case; another scheme is no token", () =>
+  it.effect("takes the scheme in any case; another scheme is no token", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const asked = (authorization: string) => get(profile, { headers: { authorization } })
@@ -119,7 +121,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("a token that is malformed, expired, forged or not ours is 401 invalid_token", () =>
+  it.effect("by a token that is malformed, expired, forged or not ours is 401 invalid_token", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       const bob = yield* onboard()
@@ -182,7 +184,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("an authentic token of the other site is 403 wrong_site, whatever its scopes", () =>
+  it.effect("by an authentic token of the other site is 403 wrong_site, whatever its scopes", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const claims = { ...decodeJwt(token), site: "cn" }
@@ -202,7 +204,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("prediction:write is a superset of prediction:submit, and of nothing else", () =>
+  it.effect("takes prediction:write for prediction:submit, and for nothing else", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge()
       const { token } = yield* onboard({ requested_scopes: ["prediction:write"] })
@@ -215,7 +217,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("an agent's token opens nothing of the administrators'", () =>
+  it.effect("by an agent's token opens nothing of the administrators'", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const answer = yield* get("/api/v1/admin/audit", { token })

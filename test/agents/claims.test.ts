@@ -178,7 +178,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("links of one kind are not taken for the other", () =>
+  it.effect("is made by links of its own kind: none is taken for the other", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const ada = yield* claimable({ operator_contact: "links@example.org" })
@@ -188,7 +188,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("each wrong code tells how many tries are left, and the fifth locks the link", () =>
+  it.effect("with a wrong code tells how many tries are left, and the fifth locks the link", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -206,7 +206,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("what could be no code at all counts as a wrong one", () =>
+  it.effect("with what could be no code at all counts as one with a wrong code", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -217,7 +217,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("50 wrong codes at once: five are evaluated, then the link is locked", () =>
+  it.effect("with 50 wrong codes at once has five of them evaluated, then the link is locked", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -234,7 +234,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("the right code among 50 at once claims only if it is among the first five", () =>
+  it.effect("with the right code among 50 at once succeeds only if that is among the first five", () =>
     Effect.gen(function* () {
       const operator = yield* anOperator
       for (const place of [0, 4, 49]) {
@@ -250,7 +250,7 @@ layer(testServices())("A claim", (it) => {
   )
 
   it.effect(
-    "of 20 operators with the right code at once one wins, and the others hear that it is claimed",
+    "by 20 operators with the right code at once is one's, and the others hear that it is claimed",
     () =>
       Effect.gen(function* () {
         const ada = yield* claimable()
@@ -266,7 +266,7 @@ layer(testServices())("A claim", (it) => {
       })
   )
 
-  it.effect("by code and by mail at once: one wins", () =>
+  it.effect("by code and by mail at once is one claim", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const operator = yield* anOperator
@@ -289,7 +289,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("a link is valid for 48 hours, to the millisecond", () =>
+  it.effect("is possible by a link for 48 hours, to the millisecond", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* claimable(), yield* claimable()]
       const operator = yield* anOperator
@@ -304,7 +304,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("an operator owns 50 agents at most, and the code that came too late costs no try", () =>
+  it.effect("is refused to an operator with 50 agents, and the code that came too late costs no try", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const operator = yield* anOperator
@@ -330,8 +330,8 @@ layer(testServices())("A claim", (it) => {
   )
 })
 
-layer(testServices())("What a claim changes", (it) => {
-  it.effect("does not wait for a settlement that holds the agent's statistics; the rank comes after it", () =>
+layer(testServices())("What a claim changes:", (it) => {
+  it.effect("it does not wait for a settlement that holds the agent's statistics; the rank comes after", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ada = yield* claimable()
@@ -496,7 +496,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("at once with a claim: either the claim wins, or the old link is replaced", () =>
+  it.effect("at once with a claim either loses to the claim, or replaces the old link", () =>
     Effect.gen(function* () {
       const operator = yield* anOperator
       for (const _ of times(10, () => 0)) {

@@ -112,7 +112,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("nothing is fetched for what would be refused anyway, nor for anybody else", () =>
+  it.effect("has nothing fetched for what would be refused anyway, nor for anybody else", () =>
     Effect.gen(function* () {
       const { asked, publish } = yield* Publisher
       const agentId = yield* onboarded("quiet")
@@ -135,7 +135,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("20 first requests at once fetch the key set once, and each gets its token", () =>
+  it.effect("has its key set fetched once for 20 first requests at once, and each gets its token", () =>
     Effect.gen(function* () {
       const { asked, publish } = yield* Publisher
       const agentId = yield* onboarded("popular")
@@ -152,7 +152,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("a set that cannot be had is 401, and nobody is told why", () =>
+  it.effect("is 401 where the set cannot be had, and nobody is told why", () =>
     Effect.gen(function* () {
       const registered = yield* register({
         auth_method: "private_key_jwt",

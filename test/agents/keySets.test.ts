@@ -103,7 +103,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("what is no key set changes nothing", () =>
+  it.effect("are not changed by what is no key set", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -137,7 +137,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("64 are fetched at once; who has to wait longer than 5 s is asked to come again", () =>
+  it.effect("are fetched 64 at once; who has to wait longer than 5 s is asked to come again", () =>
     Effect.gen(function* () {
       yield* awhile
       let asked = 0

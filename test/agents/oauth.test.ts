@@ -191,7 +191,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("every other error of it is an OAuth error too: 400, 405, 413, 415", () =>
+  it.effect("has OAuth errors only, for 400, 405, 413 and 415 too", () =>
     Effect.gen(function* () {
       const answers = [
         [

@@ -112,7 +112,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("a missing name is the one thing that is wrong with an empty object", () =>
+    it.effect("finds a missing name the one thing that is wrong with an empty object", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({})
         assert.strictEqual(answer.status, 400)
@@ -121,7 +121,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect.each(texts)("%s takes %d characters and no more", ([field, longest]) =>
+    it.effect.each(texts)("takes %s with %d characters and no more", ([field, longest]) =>
       Effect.gen(function* () {
         // A character is a code point: one that takes two UTF-16 units counts once.
         for (const character of ["x", "\u{1f4c8}"]) {
@@ -134,7 +134,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("length counts what is stored, after normalisation", () =>
+    it.effect("counts the length of what is stored, after normalisation", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* attempt({ name: "e\u0301".repeat(80) })).status, 201)
       })
@@ -165,7 +165,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("a name is in any writing, with marks, spaces and emoji", () =>
+    it.effect("takes a name in any writing, with marks, spaces and emoji", () =>
       Effect.gen(function* () {
         for (const name of [
           "Ада 3",
@@ -182,7 +182,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("more than 30 combining marks in a row are refused in every text field, 30 are taken", () =>
+    it.effect("refuses more than 30 combining marks in a row in every text field, and takes 30", () =>
       Effect.gen(function* () {
         for (const [field] of texts) {
           const marked = (count: number) =>
@@ -200,7 +200,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect.each(slugs)("%s is a slug", (field) =>
+    it.effect.each(slugs)("takes a slug as %s", (field) =>
       Effect.gen(function* () {
         for (const taken of ["a", "z9_-", "a".repeat(32)]) {
           assert.strictEqual((yield* attempt({ name: "Ada", [field]: taken })).status, 201, taken)
@@ -243,7 +243,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("every wrong field is named in one answer", () =>
+    it.effect("names every wrong field in one answer", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({
           name: "x".repeat(81),
@@ -267,7 +267,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("unknown fields are ignored", () =>
+    it.effect("ignores unknown fields", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({
           name: "Ada",
@@ -281,7 +281,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("text is stored in NFC with line feeds", () =>
+    it.effect("stores text in NFC with line feeds", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({
           name: "Ame\u0301lie",
@@ -322,7 +322,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("scopes that do not exist are ignored, and listed once each", () =>
+    it.effect("ignores scopes that do not exist, and lists them once each", () =>
       Effect.gen(function* () {
         const registered = yield* register({
           requested_scopes: [
@@ -354,14 +354,14 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("credits:stake asked for by name is granted", () =>
+    it.effect("grants credits:stake where it is asked for by name", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({ requested_scopes: ["credits:stake", "profile:read:self"] })
         assert.include(member(profile, "effective_scopes"), "credits:stake")
       })
     )
 
-    it.effect("an agent that asks only for scopes that do not exist gets none", () =>
+    it.effect("gives no scopes to an agent that asks only for some that do not exist", () =>
       Effect.gen(function* () {
         const registered = yield* register({ requested_scopes: ["everything"] })
         assert.deepStrictEqual(registered.ignored_scopes, ["everything"])
@@ -370,7 +370,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("the grace window begins at registration", () =>
+    it.effect("begins the grace window", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({ name: "Ada" })
         const days = (field: string) =>

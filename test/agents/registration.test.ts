@@ -28,7 +28,7 @@ const explain = (event: RegistrationEvent, answer: RegistrationAnswer): string =
   return `${event.slug} ${score}: ${lost.map(({ feedback, name, points }) => `${name} ${points}: ${feedback}`).join(" | ")}`
 }
 
-describe("the bank", () => {
+describe("The bank", () => {
   it("has at least 28 events, each with a slug of its own", () => {
     assert.isAtLeast(bank.length, 28)
     assert.strictEqual(new Set(bank.map(({ slug }) => slug)).size, bank.length)
@@ -90,7 +90,7 @@ describe("the bank", () => {
   })
 })
 
-describe("a drawn event", () => {
+describe("A drawn event", () => {
   const draws = inUse.flatMap((template) => Array.from({ length: 20 }, (_, seed) => drawn(template, seed)))
 
   it("is one of at least 25 of its kind, and of no two draws is the figure always the same", () => {
@@ -137,7 +137,7 @@ describe("a drawn event", () => {
   })
 })
 
-describe("competent answers", () => {
+describe("Competent answers", () => {
   it.each(bank.map((event) => [event.slug, event] as const))(
     "to %s pass clearly, in English and in Chinese",
     (_, event) => {
@@ -186,7 +186,7 @@ describe("competent answers", () => {
   })
 })
 
-describe("lazy answers", () => {
+describe("Lazy answers", () => {
   it("come in at least 15 kinds", () => {
     assert.isAtLeast(
       new Set(
@@ -209,7 +209,7 @@ describe("lazy answers", () => {
   )
 })
 
-describe("the shape of an answer", () => {
+describe("The shape of an answer", () => {
   const decode = Schema.decodeUnknownExit(RegistrationAnswer)
   const [, , answer] = handwritten[0] ?? []
   const changed = (change: object): boolean => Exit.isSuccess(decode({ ...answer, ...change }))

@@ -67,7 +67,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("social scopes are withheld while it is provisional, and effective once it is claimed", () =>
+  it.effect("withholds social scopes while it is provisional, which are effective once it is claimed", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       const { agent_id } = yield* passed
@@ -84,7 +84,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("suspending twice is suspending once", () =>
+  it.effect("is the same when it is suspended twice", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -98,7 +98,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("what is asked of an agent that does not exist is NotFound, malformed ids included", () =>
+  it.effect("is NotFound of an agent that does not exist, malformed ids included", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       for (const id of ["0190f000-0000-7000-8000-000000000000", "nobody", "", "\u0000"]) {
@@ -112,7 +112,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("a change of nothing is InvalidRequest", () =>
+  it.effect("is not changed by a change of nothing, which is InvalidRequest", () =>
     Effect.gen(function* () {
       const { agent_id } = yield* passed
       const error = yield* Effect.flip(Registry.use((registry) => registry.amend(agent_id, {})))
@@ -201,7 +201,7 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect("an event that is no longer in use costs no attempt", () =>
+  it.effect("takes no attempt for an event that is no longer in use", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -215,23 +215,21 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect(
-    "a client secret ends in its CRC-32 in base 62, so that a scanner tells it from look-alikes",
-    () =>
-      Effect.gen(function* () {
-        const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-        for (let again = 0; again < 20; again++) {
-          const { client_secret } = yield* register
-          const value = Array.from(client_secret.slice(-6)).reduce(
-            (sum, digit) => sum * 62 + digits.indexOf(digit),
-            0
-          )
-          assert.strictEqual(value, crc32(client_secret.slice(0, -6)))
-        }
-      })
+  it.effect("ends a client secret in its CRC-32 in base 62, so that scanners tell it from look-alikes", () =>
+    Effect.gen(function* () {
+      const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+      for (let again = 0; again < 20; again++) {
+        const { client_secret } = yield* register
+        const value = Array.from(client_secret.slice(-6)).reduce(
+          (sum, digit) => sum * 62 + digits.indexOf(digit),
+          0
+        )
+        assert.strictEqual(value, crc32(client_secret.slice(0, -6)))
+      }
+    })
   )
 
-  it.effect("a new claim link ends the one before", () =>
+  it.effect("ends a claim link with the next one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registered = yield* passed

@@ -38,7 +38,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("the token's claims say who, where, how far trusted, for what and how long", () =>
+  it.effect("says in a token's claims who, where, how far trusted, for what and how long", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("90 minutes")
       const registered = yield* register({ requested_scopes: ["follow:create", "challenge:read"] })
@@ -62,7 +62,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("once claimed there is no claim_note, the trust level rises and withheld scopes are in", () =>
+  it.effect("answers a claimed agent without claim_note, with its trust level and the withheld scopes", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard({
         requested_scopes: ["follow:create", "profile:read:self"]
@@ -80,7 +80,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("a token is valid for 60 minutes by the clock, to the second", () =>
+  it.effect("makes a token valid for 60 minutes by the clock, to the second", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       yield* TestClock.adjust("59 minutes")
@@ -93,7 +93,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("unknown agent, malformed agent_id and bad secret are the same 401", () =>
+  it.effect("answers unknown agent, malformed agent_id and bad secret with the same 401", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const other = yield* onboard()
@@ -117,7 +117,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("before the challenge is passed it is 403 challenge_pending, with a wrong secret still 401", () =>
+  it.effect("is 403 challenge_pending before the challenge is passed, with a wrong secret still 401", () =>
     Effect.gen(function* () {
       const { agent_id, client_secret } = yield* register()
       const answer = yield* askForToken(agent_id, client_secret)
@@ -128,28 +128,26 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect(
-    "after the grace window it is 403 issuance_paused, while a held token stays valid until it expires",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, secret } = yield* onboard()
-        yield* TestClock.adjust("7 days")
-        yield* TestClock.adjust("-1 second")
-        const { access_token } = yield* issue(agentId, secret)
-        yield* TestClock.adjust("1 second")
-        const paused = yield* askForToken(agentId, secret)
-        assert.strictEqual(paused.status, 403)
-        assert.strictEqual(paused.json["code"], "issuance_paused")
-        yield* TestClock.adjust("59 minutes")
-        const held = yield* selfOf(access_token)
-        assert.strictEqual(held.status, 200)
-        assert.strictEqual(held.json["status"], "issuance_paused")
-        yield* TestClock.adjust("1 minute")
-        assert.strictEqual((yield* selfOf(access_token)).status, 401)
-        // Decided at issuance: the claim restores it at once.
-        yield* claim(agentId)
-        assert.strictEqual((yield* issue(agentId, secret)).agent_status, "active")
-      })
+  it.effect("is 403 issuance_paused after the grace window, while a held token is valid until it ends", () =>
+    Effect.gen(function* () {
+      const { agentId, secret } = yield* onboard()
+      yield* TestClock.adjust("7 days")
+      yield* TestClock.adjust("-1 second")
+      const { access_token } = yield* issue(agentId, secret)
+      yield* TestClock.adjust("1 second")
+      const paused = yield* askForToken(agentId, secret)
+      assert.strictEqual(paused.status, 403)
+      assert.strictEqual(paused.json["code"], "issuance_paused")
+      yield* TestClock.adjust("59 minutes")
+      const held = yield* selfOf(access_token)
+      assert.strictEqual(held.status, 200)
+      assert.strictEqual(held.json["status"], "issuance_paused")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* selfOf(access_token)).status, 401)
+      // Decided at issuance: the claim restores it at once.
+      yield* claim(agentId)
+      assert.strictEqual((yield* issue(agentId, secret)).agent_status, "active")
+    })
   )
 
   it.effect("takes the OAuth form encoding as well as JSON", () =>
@@ -167,7 +165,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("a parameter sent twice is 400 (RFC 6749 3.2), as a form and as JSON", () =>
+  it.effect("refuses a parameter sent twice (400, RFC 6749 3.2), as a form and as JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const once = `grant_type=client_credentials&agent_id=${agentId}&client_secret=${secret}`
@@ -182,7 +180,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("other grants, missing and ill-typed parameters are 400 with every wrong field", () =>
+  it.effect("answers other grants, missing and ill-typed parameters with 400 and every wrong field", () =>
     Effect.gen(function* () {
       const answer = yield* post(endpoint, { json: { grant_type: "password", agent_id: 5 } })
       assert.strictEqual(answer.status, 400)
@@ -191,7 +189,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("a body of another type is 415", () =>
+  it.effect("answers a body of another type with 415", () =>
     Effect.gen(function* () {
       const answer = yield* post(endpoint, { body: "grant_type=client_credentials" })
       assert.strictEqual(answer.status, 415)
@@ -224,7 +222,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("a challenge of another agent, unknown ids and malformed ids are the same 404", () =>
+  it.effect("is the same 404 for a challenge of another agent, unknown ids and malformed ids", () =>
     Effect.gen(function* () {
       const ada = yield* register()
       const bob = yield* register()
@@ -242,7 +240,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("raced with the first token, the old secret never works beside the new one", () =>
+  it.effect("raced with the first token never lets the old secret work beside the new one", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 15; round++) {
         const registered = yield* register()
@@ -267,7 +265,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("raced with itself, exactly one of the new secrets works", () =>
+  it.effect("raced with itself makes exactly one of the new secrets work", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       yield* pass(registered)

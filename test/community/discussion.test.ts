@@ -29,7 +29,7 @@ const socialOf = (event: { readonly event_id: string }) =>
 
 const unknown = "01890000-0000-7000-8000-000000000000"
 
-layer(testServices())("posting", (it) => {
+layer(testServices())("Posting", (it) => {
   it.effect("answers the record, which the public list shows with its agent", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -77,7 +77,7 @@ layer(testServices())("posting", (it) => {
     })
   )
 
-  it.effect("with a parent makes a reply, by either endpoint the same", () =>
+  it.effect("with a parent makes a reply, the same by either endpoint", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [ada, bob] = [yield* claimedAgent("Ada"), yield* provisionalAgent("Bob")]
@@ -107,7 +107,7 @@ layer(testServices())("posting", (it) => {
     })
   )
 
-  it.effect("only top-level comments accept replies, and only of the same event", () =>
+  it.effect("replies is possible to top-level comments only, and only of the same event", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const [event, other] = [yield* newEvent(), yield* newEvent()]
@@ -143,8 +143,8 @@ layer(testServices())("posting", (it) => {
   )
 })
 
-layer(testServices())("reading", (it) => {
-  it.effect("comments come newest first, replies oldest first, three of them shown", () =>
+layer(testServices())("Reading", (it) => {
+  it.effect("gives comments newest first, replies oldest first, three of them shown", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -178,7 +178,7 @@ layer(testServices())("reading", (it) => {
     })
   )
 
-  it.effect("pages never repeat or skip while new ones arrive", () =>
+  it.effect("page by page never repeats or skips while new ones arrive", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -201,7 +201,7 @@ layer(testServices())("reading", (it) => {
     })
   )
 
-  it.effect("a cursor that was tampered with is rejected, and an id that nothing has is unknown", () =>
+  it.effect("by a cursor that was tampered with is rejected, and an id that nothing has is unknown", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -252,7 +252,7 @@ layer(testServices())("reading", (it) => {
   )
 })
 
-layer(testServices())("liking", (it) => {
+layer(testServices())("Liking", (it) => {
   it.effect("once or many times is one like; own posts can be liked by others only", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
@@ -273,7 +273,7 @@ layer(testServices())("liking", (it) => {
   )
 
   it.effect(
-    "a comment is liked as a comment, a reply as a reply, and taking back what is not there changes nothing",
+    "takes a comment as a comment, a reply as a reply, and taking back what is not there changes nothing",
     () =>
       Effect.gen(function* () {
         const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
@@ -295,7 +295,7 @@ layer(testServices())("liking", (it) => {
       })
   )
 
-  it.effect("50 parallel likes by one agent are one like, by fifty agents fifty", () =>
+  it.effect("50 times at once is one like by one agent, and fifty by fifty agents", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const fans = yield* claimedAgents(50)
@@ -318,7 +318,7 @@ layer(testServices())("liking", (it) => {
   )
 })
 
-layer(testServices())("the social field of an event", (it) => {
+layer(testServices())("The social field of an event", (it) => {
   it.effect("has the number of comments with replies and the top three, by likes, then the oldest", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent("Ada")
@@ -360,7 +360,7 @@ layer(testServices())("the social field of an event", (it) => {
   )
 })
 
-layer(testServices())("the interaction context", (it) => {
+layer(testServices())("The interaction context", (it) => {
   it.effect(
     "has the discussion by likes, what the agent said and liked itself, and what its scopes allow",
     () =>
@@ -424,7 +424,7 @@ layer(testServices())("the interaction context", (it) => {
   )
 })
 
-layer(testServices())("figures", (it) => {
+layer(testServices())("Figures", (it) => {
   it.effect.prop(
     "equal a recount after any interleaving of posts, likes and their taking back",
     [
@@ -478,8 +478,8 @@ layer(testServices())("figures", (it) => {
   )
 })
 
-layer(testServices())("the tables of the discussion", (it) => {
-  it.effect("an agent that nobody knows posts nothing", () =>
+layer(testServices())("The tables of the discussion", (it) => {
+  it.effect("take no post of an agent that nobody knows", () =>
     Effect.gen(function* () {
       const event = yield* newEvent()
       const died = yield* Effect.exit(comment(AgentId.make(unknown), event))

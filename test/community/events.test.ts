@@ -18,7 +18,7 @@ const today = (filter: EventFilter = {}, page: Page = firstPage) =>
 const titlesOf = (events: { readonly items: ReadonlyArray<{ readonly title: string }> }) =>
   events.items.map((event) => event.title)
 
-layer(testServices())("importing events", (it) => {
+layer(testServices())("Importing events", (it) => {
   it.effect("stores them in the order given, with an id for those without, published now unless said", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -67,7 +67,7 @@ layer(testServices())("importing events", (it) => {
     })
   )
 
-  it.effect("an event_id that exists is updated, also within one import", () =>
+  it.effect("updates an event_id that exists, also within one import", () =>
     Effect.gen(function* () {
       const published_at = yield* freshWeek
       const event_id = EventId.make("storm")
@@ -85,7 +85,7 @@ layer(testServices())("importing events", (it) => {
     })
   )
 
-  it.effect("an update that does not say when it was published leaves that as it was", () =>
+  it.effect("leaves when an event was published as it was where the update does not say", () =>
     Effect.gen(function* () {
       const published_at = yield* freshWeek
       const event_id = EventId.make("typo")
@@ -99,7 +99,7 @@ layer(testServices())("importing events", (it) => {
     })
   )
 
-  it.effect("an unknown asset is rejected, named by its path, and nothing is stored", () =>
+  it.effect("with an unknown asset is rejected, which is named by its path, and stores nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const before = titlesOf(yield* list())
@@ -116,7 +116,7 @@ layer(testServices())("importing events", (it) => {
   )
 })
 
-layer(testServices())("events", (it) => {
+layer(testServices())("Events", (it) => {
   it.effect("are newest first, and by id where published at one moment", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek

@@ -90,7 +90,7 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect("a cursor that was changed is rejected", () =>
+  it.effect("refuses a cursor that was changed", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob] = yield* claimedAgents(2)
@@ -110,7 +110,7 @@ layer(testServices())("The feed", (it) => {
   )
 
   it.effect(
-    "a comment that is committed late is on a later page, or above where the walk is: never twice, and on the next first page",
+    "has a comment that is committed late on a later page, or above where the walk is: never twice, and on the next first page",
     () =>
       Effect.gen(function* () {
         yield* makeEvent
@@ -167,7 +167,7 @@ layer(testServices())("The feed", (it) => {
   )
 
   it.effect.prop(
-    "a walk repeats nothing and skips nothing that was there at its start, whatever is posted, followed and unfollowed meanwhile",
+    "repeats nothing in a walk and skips nothing that was there at its start, whatever is posted, followed and unfollowed meanwhile",
     [
       Schema.Array(author).check(Schema.isMaxLength(12)),
       Schema.Array(Step).check(Schema.isMaxLength(50)),

@@ -38,7 +38,7 @@ const differing = rowsOf(
 )
 
 layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it) => {
-  it.effect("following is idempotent, and lists show the latest follow first", () =>
+  it.effect("are idempotent, and lists show the latest follow first", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* Effect.forEach(["ada", "bob", "cem"] as const, (name) =>
         claimedAgent(name)
@@ -78,7 +78,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("an agent cannot follow itself", () =>
+  it.effect("are never of an agent by itself", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const rejected = yield* Effect.flip(follow(ada, ada))
@@ -97,7 +97,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("50 parallel follows of one agent by another are one follow", () =>
+  it.effect("of one agent by another, 50 in parallel, are one follow", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -111,7 +111,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("agents that follow each other in loops, all at once, never wait for each other in a ring", () =>
+  it.effect("in loops of agents, all at once, never wait for each other in a ring", () =>
     Effect.gen(function* () {
       const agents = yield* claimedAgents(8)
       const pairs = agents.flatMap((one) =>
@@ -134,26 +134,24 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect(
-    "200 follows and unfollows of two agents in both directions, all at once, are all carried out",
-    () =>
-      Effect.gen(function* () {
-        const [ada, bob] = yield* claimedAgents(2)
-        assert(ada !== undefined && bob !== undefined)
-        const work = times(200, (index) => {
-          const [one, other] = index % 2 === 0 ? [ada, bob] : [bob, ada]
-          return Effect.exit(index % 4 < 2 ? follow(one, other) : unfollow(one, other))
-        })
-        const { lines } = yield* TelemetryRecorder
-        const before = lines.length
-        const ended = yield* Effect.all(work, { concurrency: "unbounded" })
-        assert.deepStrictEqual(ended.filter(Exit.isFailure), [])
-        assert.deepStrictEqual(
-          lines.slice(before).filter((line) => line.includes("conflict")),
-          []
-        )
-        assert.deepStrictEqual(yield* differing, [])
+  it.effect("and unfollows of two agents in both directions, 200 at once, are all carried out", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = yield* claimedAgents(2)
+      assert(ada !== undefined && bob !== undefined)
+      const work = times(200, (index) => {
+        const [one, other] = index % 2 === 0 ? [ada, bob] : [bob, ada]
+        return Effect.exit(index % 4 < 2 ? follow(one, other) : unfollow(one, other))
       })
+      const { lines } = yield* TelemetryRecorder
+      const before = lines.length
+      const ended = yield* Effect.all(work, { concurrency: "unbounded" })
+      assert.deepStrictEqual(ended.filter(Exit.isFailure), [])
+      assert.deepStrictEqual(
+        lines.slice(before).filter((line) => line.includes("conflict")),
+        []
+      )
+      assert.deepStrictEqual(yield* differing, [])
+    })
   )
 
   const Step = Schema.Struct({
@@ -162,7 +160,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     ends: Schema.Boolean
   })
   it.effect.prop(
-    "counts are what counting gives, after any interleaving of follows and unfollows",
+    "have counts that are what counting gives, after any interleaving of follows and unfollows",
     [Schema.Array(Step).check(Schema.isMaxLength(30))],
     ([steps]) =>
       Effect.gen(function* () {
@@ -178,7 +176,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     { arbitrary: { runs: 10, size: 30 } }
   )
 
-  it.effect("every follow is on one page, whatever the size of pages", () =>
+  it.effect("are each on one page, whatever the size of pages", () =>
     Effect.gen(function* () {
       const [ada, ...others] = yield* claimedAgents(8)
       assert(ada !== undefined)
@@ -200,7 +198,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("a cursor that was changed is rejected", () =>
+  it.effect("are not listed by a cursor that was changed, which is rejected", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* claimedAgents(3)
       assert(ada !== undefined && bob !== undefined && cem !== undefined)

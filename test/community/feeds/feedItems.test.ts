@@ -8,7 +8,7 @@ import { readFeedList } from "../../../src/layers/feeds/feeds.ts"
 const now = DateTime.makeUnsafe("2026-03-02T12:00:00Z")
 const read = (document: string) => feedItems(document, "https://news.example/feed", now)
 
-describe("the items of a feed", () => {
+describe("The items of a feed", () => {
   it("are read from RSS, RDF and Atom alike, the oldest first", () => {
     const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>f</id><updated>2026-03-02T10:00:00Z</updated>
       <entry><title type="html">New &lt;i&gt;one&lt;/i&gt;</title><id>e2</id><link rel="self" href="/self"/><link href="/2"/>
@@ -78,7 +78,7 @@ describe("the items of a feed", () => {
     )
   })
 
-  it("of what is no feed there are none", () => {
+  it("are none of what is no feed", () => {
     for (const document of ['{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[]}']) {
       assert.isUndefined(read(document))
     }
@@ -97,7 +97,7 @@ describe("the items of a feed", () => {
   })
 })
 
-describe("markup as plain text", () => {
+describe("Markup as plain text", () => {
   it("is without tags, scripts and control characters, on one line", () => {
     for (const [markup, text] of [
       ["<p>One</p><p>two<br>three</p>", "One two three"],
@@ -125,7 +125,7 @@ describe("markup as plain text", () => {
     assert.isBelow(performance.now() - started, 1000)
   })
 
-  it("cost no more with combining marks than with as many letters", () => {
+  it("costs no more with combining marks than with as many letters", () => {
     const processorTime = (text: string): number => {
       const before = process.cpuUsage()
       for (let index = 0; index < 20; index++) plainText(text, 2000)
@@ -139,7 +139,7 @@ describe("markup as plain text", () => {
   })
 })
 
-layer(NodeServices.layer)("the list of feeds", (it) => {
+layer(NodeServices.layer)("The list of feeds", (it) => {
   const readText = Effect.fnUntraced(function* (text: string, ownMachine: boolean) {
     const fileSystem = yield* FileSystem.FileSystem
     const directory = yield* fileSystem.makeTempDirectoryScoped()

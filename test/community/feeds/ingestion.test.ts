@@ -74,7 +74,7 @@ const stateOf = (url: string) =>
     ([row]) => row
   )
 
-layer(testServices())("a feed", (it) => {
+layer(testServices())("A feed", (it) => {
   it.effect("makes an event of each item, in its spaces, of its assets, as plain text", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -299,7 +299,7 @@ const served = (handler: (request: IncomingMessage, response: ServerResponse) =>
     ({ close }) => Effect.sync(close)
   )
 
-layer(testServices())("asking a feed", (it) => {
+layer(testServices())("Asking a feed", (it) => {
   const none: Validators = { etag: null, last_modified: null }
   const reasonOf = (url: string, ownMachine = true) =>
     Effect.map(Effect.flip(fetchFeed(url, none, ownMachine)), ({ reason }) => reason)
