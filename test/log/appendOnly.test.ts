@@ -184,8 +184,8 @@ const appendOnly = [
   ["gateway_calls", "cost"]
 ] as const
 
-layer(testServices())("append-only records", (it) => {
-  it.effect.each(appendOnly)("%s refuses update, delete and truncate", ([table, column]) =>
+layer(testServices())("An append-only record", (it) => {
+  it.effect.each(appendOnly)("of %s refuses update, delete and truncate", ([table, column]) =>
     Effect.gen(function* () {
       yield* records
       const rows = countOf((sql) => sql`select count(*)::int as count from ${sql(table)}`)
@@ -207,7 +207,7 @@ layer(testServices())("append-only records", (it) => {
     })
   )
 
-  it.effect("no upsert replaces a prediction", () =>
+  it.effect("that is a prediction is replaced by no upsert", () =>
     Effect.gen(function* () {
       yield* records
       const replaced = yield* refusal(
@@ -219,7 +219,7 @@ layer(testServices())("append-only records", (it) => {
     })
   )
 
-  it.effect("a challenge is neither deleted nor truncated, nor is an agent", () =>
+  it.effect("that is a challenge or an agent is neither deleted nor truncated", () =>
     Effect.gen(function* () {
       yield* records
       assert.include(yield* refusal((sql) => sql`delete from challenges`), "append-only")
@@ -233,7 +233,7 @@ layer(testServices())("append-only records", (it) => {
   )
 })
 
-layer(testServices())("the log in the database", (it) => {
+layer(testServices())("The log in the database", (it) => {
   it.effect("keeps the name and the state that it has, and its state only grows", () =>
     Effect.gen(function* () {
       yield* records
@@ -310,7 +310,7 @@ layer(testServices())("the log in the database", (it) => {
   )
 })
 
-layer(testServices())("a challenge in the database", (it) => {
+layer(testServices())("A challenge in the database", (it) => {
   const frozen = "challenges are frozen at creation and ended once"
 
   it.effect.each([
@@ -399,7 +399,7 @@ layer(testServices())("a challenge in the database", (it) => {
   )
 })
 
-layer(testServices())("an amendment in the database", (it) => {
+layer(testServices())("An amendment in the database", (it) => {
   it.effect("follows the version before it, on the same day, with a reason", () =>
     Effect.gen(function* () {
       const { challenge } = yield* records
@@ -424,7 +424,7 @@ layer(testServices())("an amendment in the database", (it) => {
   )
 })
 
-layer(testServices())("a prediction in the database", (it) => {
+layer(testServices())("A prediction in the database", (it) => {
   /** A prediction of another agent, a copy of a valid one but for what is said. */
   const forged = Effect.fnUntraced(function* (
     changes: Partial<Record<"received_at" | "deadline" | "body" | "salt" | "commit" | "confidence", string>>
@@ -486,7 +486,7 @@ layer(testServices())("a prediction in the database", (it) => {
   )
 })
 
-layer(testServices())("an agent in the database", (it) => {
+layer(testServices())("An agent in the database", (it) => {
   it.effect("uses no more predictions than it was promised while provisional", () =>
     Effect.gen(function* () {
       yield* freshWeek

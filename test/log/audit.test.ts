@@ -354,7 +354,7 @@ const added: ReadonlyArray<
 const witnessKey = verifierKey(witness.name, rawPublicKey(witness.key), cosignatureType)
 
 layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey}` }))(
-  "the audit of the public log",
+  "The audit of the public log",
   (it) => {
     it.effect("names every column that was changed, and nothing once it is as it was", () =>
       Effect.gen(function* () {

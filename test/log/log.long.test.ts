@@ -61,7 +61,7 @@ const revealAll = Effect.gen(function* () {
   return revealed
 })
 
-layer(testServices(), { timeout: 60_000 })("the public log under load", (it) => {
+layer(testServices(), { timeout: 60_000 })("The public log under load", (it) => {
   it.effect("keeps up with 2 000 predictions a second", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
@@ -107,7 +107,7 @@ layer(testServices(), { timeout: 60_000 })("the public log under load", (it) => 
   )
 })
 
-layer(testServices(), { timeout: 60_000 })("a log of a million entries", (it) => {
+layer(testServices(), { timeout: 60_000 })("A log of a million entries", (it) => {
   it.effect("is audited in under two minutes, and a single changed byte is found", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -48,7 +48,7 @@ const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
 describe("kill -9 of the process that keeps the log", () => {
   it.live(
-    "at each step: the log goes on as one tree, and nothing is lost or there twice",
+    "leaves the log one tree at each step, with nothing lost or there twice",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -98,7 +98,7 @@ describe("kill -9 of the process that keeps the log", () => {
   )
 
   it.live(
-    "the banner tells the key and, over a database that is older than what was signed, why nothing is",
+    "lets the banner tell the key and, over a database older than what was signed, why nothing is",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -123,7 +123,7 @@ describe("kill -9 of the process that keeps the log", () => {
 
 const kills = 12
 
-describe("two processes that keep one log", () => {
+describe("Two processes that keep one log", () => {
   it.live.runIf(isFull)(
     "are killed at any moment, and the log stays one tree with everything in it once",
     () =>

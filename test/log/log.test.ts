@@ -15,7 +15,7 @@ const committed = Effect.gen(function* () {
 })
 
 layer(testServer())("The public log over HTTP", (it) => {
-  it.effect("what is not published yet is 409 and says when to ask again", () =>
+  it.effect("answers what is not published yet with 409, and says when to ask again", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
       const answer = yield* get(`/api/v1/log/proof/${commit}`)
@@ -27,7 +27,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("a proof is a text file named after its commit, and verifies with the key at /log/key", () =>
+  it.effect("has proofs as text files named after their commits, which verify with the key at /log/key", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
       yield* completeLog
@@ -46,7 +46,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("a proof that has not changed is 304", () =>
+  it.effect("answers a proof that has not changed with 304", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
       yield* completeLog
@@ -59,7 +59,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("the settlement of a challenge that is open, or does not exist, is not found", () =>
+  it.effect("finds no settlement of a challenge that is open, or does not exist", () =>
     Effect.gen(function* () {
       const { challenge } = yield* committed
       for (const id of [challenge.id, "0190f000-0000-7000-8000-000000000000", "nothing"]) {
@@ -69,7 +69,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("an unknown commit is 404, a malformed one is told what a commit looks like", () =>
+  it.effect("answers an unknown commit with 404, and tells a malformed one what a commit looks like", () =>
     Effect.gen(function* () {
       for (const path of ["entries", "proof"]) {
         const unknown = yield* get(`/api/v1/log/${path}/${"ab".repeat(32)}`)

@@ -77,7 +77,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
   )
 })
 
-layer(testServer())("a fault of the log", (it) => {
+layer(testServer())("A fault of the log", (it) => {
   it.effect("is a gauge of its own, which tells of it also while nothing waits for its place", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -129,7 +129,7 @@ const slowAudit = Layer.succeed(
   LogAudit.of({ audit: Effect.andThen(Deferred.succeed(slow.begun, undefined), Deferred.await(slow.end)) })
 )
 
-layer(testServer({ swap: slowAudit }))("a long audit", (it) => {
+layer(testServer({ swap: slowAudit }))("A long audit", (it) => {
   it.effect("sends spaces before its JSON, so that nobody takes the silence for an end", () =>
     Effect.gen(function* () {
       const asked = yield* Effect.forkChild(get(path, { token: testAdminToken }))

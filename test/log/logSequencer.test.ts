@@ -48,7 +48,7 @@ const newest = Effect.map(checkpoints, (all) => {
 })
 
 layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequencer of the log", (it) => {
-  it.effect("the first start names the log and its key, whatever a later one is set to", () =>
+  it.effect("names the log and its key at the first start, whatever a later one is set to", () =>
     Effect.gen(function* () {
       const sequencer = yield* LogSequencer
       assert.isTrue(Option.isNone(yield* sequencer.verifierKey))
@@ -63,7 +63,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("nothing is signed before there is something to sign, and nothing twice", () =>
+  it.effect("signs nothing before there is something to sign, and nothing twice", () =>
     Effect.gen(function* () {
       const sequencer = yield* LogSequencer
       yield* sequencer.publish
@@ -79,7 +79,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("a start does not wait for another replica that sequences for long", () =>
+  it.effect("starts without waiting for another replica that sequences for long", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -101,7 +101,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("a replica with another key does not sign and says so, and the others go on", () =>
+  it.effect("does not sign as a replica with another key, which says so while the others go on", () =>
     Effect.gen(function* () {
       const stranger = yield* anotherSequencer({ key: otherLogKey })
       yield* addPending(2)
@@ -121,7 +121,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("a new key beside the old one becomes the log's, as the log itself says, and both sign", () =>
+  it.effect("signs with a new key beside the old one, which becomes the log's, as the log itself says", () =>
     Effect.gen(function* () {
       const old = yield* LogSequencer
       const [before] = yield* keys
@@ -200,7 +200,7 @@ layer(faulty)("A log with a fault", (it) => {
     yield* cleared
   })
 
-  it.effect("a database that was restored from an older backup is not signed", () =>
+  it.effect("is not signed where its database was restored from an older backup", () =>
     Effect.gen(function* () {
       const { sequencer, signed } = yield* grown
       const { size } = yield* logState
@@ -222,7 +222,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("nor one that has grown again since, into another tree", () =>
+  it.effect("is not signed where such a database has grown again since, into another tree", () =>
     Effect.gen(function* () {
       const { signed } = yield* grown
       yield* addPending(10)
@@ -237,28 +237,30 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("a changed entry of the last tile is found at the start, and before anything is signed", () =>
-    Effect.gen(function* () {
-      const { sequencer } = yield* grown
-      const sql = yield* SqlClient.SqlClient
-      const { size } = yield* logState
-      const change = sql`
+  it.effect(
+    "that is a changed entry of the last tile is found at the start, and before anything is signed",
+    () =>
+      Effect.gen(function* () {
+        const { sequencer } = yield* grown
+        const sql = yield* SqlClient.SqlClient
+        const { size } = yield* logState
+        const change = sql`
         update log_entries set entry = set_byte(entry, 0, get_byte(entry, 0) # 1) where index = ${BigInt(size - 1)}`
-      yield* tampering(change)
-      const restarted = yield* anotherSequencer()
-      yield* restarted.verifyAtStart
-      yield* refuses(restarted, /do not have the root that was signed|has another root/)
-      yield* addPending(1)
-      yield* sequencer.sequence
-      yield* sequencer.publish
-      yield* refuses(sequencer, /do not have the root that was signed|has another root/)
-      yield* tampering(change)
-      yield* pass(sequencer)
-      yield* oneTree
-    })
+        yield* tampering(change)
+        const restarted = yield* anotherSequencer()
+        yield* restarted.verifyAtStart
+        yield* refuses(restarted, /do not have the root that was signed|has another root/)
+        yield* addPending(1)
+        yield* sequencer.sequence
+        yield* sequencer.publish
+        yield* refuses(sequencer, /do not have the root that was signed|has another root/)
+        yield* tampering(change)
+        yield* pass(sequencer)
+        yield* oneTree
+      })
   )
 
-  it.effect("so are a changed and a missing node", () =>
+  it.effect("that is a changed or missing node is found so, too", () =>
     Effect.gen(function* () {
       yield* grown
       const sql = yield* SqlClient.SqlClient
@@ -285,7 +287,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("what cannot be remembered is not published", () =>
+  it.effect("that cannot be remembered is not published", () =>
     Effect.gen(function* () {
       const { sequencer } = yield* grown
       const before = yield* checkpoints
@@ -300,7 +302,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("what another process signs into the same directory during the start is no fault", () =>
+  it.effect("is not one into whose directory another process signs during the start", () =>
     Effect.gen(function* () {
       const { sequencer, signed } = yield* grown
       const sql = yield* SqlClient.SqlClient
@@ -319,7 +321,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("a data directory of another log signs nothing here", () =>
+  it.effect("signs nothing where the data directory is another log's", () =>
     Effect.gen(function* () {
       const { signed } = yield* grown
       yield* Ref.update(

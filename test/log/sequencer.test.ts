@@ -40,7 +40,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("a close in the same batch as its commits counts them, also those of the batches before", () =>
+  it.effect("counts in a close the commits of its own batch, also those of the batches before", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agents = yield* claimedAgents(5)
@@ -119,7 +119,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("nothing when another moved the log meanwhile, and all of it in the next pass", () =>
+  it.effect("stores nothing when another moved the log meanwhile, and all of it in the next pass", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const other = yield* anotherSequencer()

@@ -143,7 +143,7 @@ const runs = { arbitrary: { runs: 500, size: 60 } }
 
 describe("addScore", () => {
   it.prop(
-    "incremental equals a recomputation exactly, whatever the chunks and the order within a day",
+    "equals a recomputation exactly, whatever the chunks and the order within a day",
     [Draws],
     ([draws]) => {
       const drawn = settled(draws)
@@ -170,14 +170,14 @@ describe("addScore", () => {
     assert.strictEqual(emptyStats.scoredCount, 0)
   })
 
-  it("a day before the latest one is rejected", () => {
+  it("rejects a day before the latest one", () => {
     const stats = statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
     assert.throws(() => addScore(stats, binary("2026-03-04", true, "0.4")), RangeError)
     assert.throws(() => addScore(stats, binary("2026-03-02", true, "0.4")), RangeError)
     assert.strictEqual(addScore(stats, binary("2026-03-05", true, "0.4")).dayCount, 2)
   })
 
-  it("a malformed day and a score outside 0 to 100 are rejected", () => {
+  it("rejects a malformed day and a score outside 0 to 100", () => {
     assert.throws(() => addScore(emptyStats, binary("2026-3-2", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, numeric("2026-03-02", "100.1", "0.9")), RangeError)
@@ -185,7 +185,7 @@ describe("addScore", () => {
   })
 })
 
-describe("averages", () => {
+describe("Averages", () => {
   it("are null where there is nothing to average", () => {
     for (const statistic of [avgScore, accuracyRate, brierIndex, meanSkill, scoreCi95]) {
       assert.isNull(statistic(emptyStats))
@@ -196,7 +196,7 @@ describe("averages", () => {
     assert.isNull(meanSkill(statsOf([binary("2026-03-02", true, "0.4")])))
   })
 
-  it("numeric scores count in the average, and not in accuracy and Brier index", () => {
+  it("count numeric scores, which accuracy and Brier index do not", () => {
     const stats = statsOf([
       binary("2026-03-02", true, "0.4"),
       binary("2026-03-02", false, "0.5"),
@@ -209,7 +209,7 @@ describe("averages", () => {
     assert.strictEqual(meanSkill(stats), -1.686)
   })
 
-  it("sums do not drift: a hundred scores of 50.1 average to 50.1", () => {
+  it("do not drift: a hundred scores of 50.1 average to 50.1", () => {
     const stats = statsOf(Array.from({ length: 100 }, (_, i) => binary(isoDay(i), true, "0.002")))
     assert.strictEqual(avgScore(stats), 50.1)
     assert.deepStrictEqual(scoreCi95(stats), [50.1, 50.1])
@@ -321,7 +321,7 @@ describe("studentT975", () => {
     [60, 2.00029782201426],
     [365, 1.966484596376788],
     [1000, 1.962339080826408]
-  ])("beyond the table keeps 12 digits, df %i", (df, quantile) => {
+  ])("keeps 12 digits beyond the table, df %i", (df, quantile) => {
     assert.closeTo(studentT975(df), quantile, 1e-12)
   })
 
@@ -336,7 +336,7 @@ describe("studentT975", () => {
     assert.closeTo(studentT975(1e12), 1.959963984540054, 1e-11)
   })
 
-  it("degrees of freedom that are not a whole number from 1 on are refused", () => {
+  it("refuses degrees of freedom that are not a whole number from 1 on", () => {
     for (const df of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => studentT975(df), RangeError)
     }

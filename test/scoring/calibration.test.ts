@@ -8,7 +8,7 @@ const between = (minimum: number, maximum: number) =>
 const standard = { mean: 0, sd: 1 }
 const bucketsOf = (z: number, step: number | null = null) => calibrationRow(standard, z, 1, step).pit
 
-describe("the probability integral transform", () => {
+describe("The probability integral transform", () => {
   it("has ten buckets, the last closed at 1", () => {
     assert.strictEqual(bucketsOf(-50)[0], 1)
     assert.strictEqual(bucketsOf(0)[5], 1)
@@ -41,7 +41,7 @@ describe("the probability integral transform", () => {
   })
 })
 
-describe("the sums of calibration", () => {
+describe("The sums of calibration", () => {
   it("count an outcome within an interval up to its bound", () => {
     const within = (z: number) => {
       const { within50, within80, within95 } = calibrationRow(standard, z, 1, null)

@@ -106,17 +106,17 @@ describe("CRPS of a normal forecast", () => {
   })
 })
 
-describe("skill and score", () => {
+describe("Skill and score", () => {
   const scored = (mean: number, sd: number, y: number) => crpsScore(crps({ mean, sd }, y), 0.12)
 
-  it("scores the specification's examples", () => {
+  it("are those of the specification's examples", () => {
     assert.closeTo(scored(3.1, 0.1, 3.2).score, 55.5, 0.05)
     assert.closeTo(scored(3.1, 0.05, 3.1).score, 91.4, 0.05)
     assert.strictEqual(scored(3.1, 0.05, 3.3).score, 0)
     assert.closeTo(scored(3.1, 0.3, 3.1).score, 48.2, 0.05)
   })
 
-  it("gives 100 for perfect, 50 for the reference, 0 from twice its CRPS on", () => {
+  it("give 100 for perfect, 50 for the reference, 0 from twice its CRPS on", () => {
     const ofReference = 0.12 / Math.sqrt(Math.PI)
     assert.deepStrictEqual(crpsScore(0, 0.12), { skill: 1, score: 100 })
     assert.closeTo(crpsScore(ofReference, 0.12).score, 50, 1e-12)
@@ -125,14 +125,18 @@ describe("skill and score", () => {
     assert.closeTo(crpsScore(3 * ofReference, 0.12).skill, -2, 1e-12)
   })
 
-  it.prop("is 50 + 50 skill, clipped to 0 to 100, and skill is not clipped", [between(0, 100)], ([value]) => {
-    const { score, skill } = crpsScore(value, 1)
-    assert.closeTo(score, Math.max(0, 50 + 50 * skill), 1e-10)
-    assert.isAtMost(skill, 1)
-    assert.isTrue(score >= 0 && score <= 100)
-  })
+  it.prop(
+    "differ in clipping: the score is 50 + 50 skill within 0 to 100, and skill is not clipped",
+    [between(0, 100)],
+    ([value]) => {
+      const { score, skill } = crpsScore(value, 1)
+      assert.closeTo(score, Math.max(0, 50 + 50 * skill), 1e-10)
+      assert.isAtMost(skill, 1)
+      assert.isTrue(score >= 0 && score <= 100)
+    }
+  )
 
-  it("pays honesty: near the reference scale no other spread earns more than 0.4 points more", () => {
+  it("pay honesty: near the reference scale no other spread earns more than 0.4 points more", () => {
     const expected = (sd: number, belief: number) => {
       const zs = Array.from({ length: 2001 }, (_, i) => (i - 1000) / 125)
       const weight = (z: number) => Math.exp((-z * z) / 2)
@@ -149,7 +153,7 @@ describe("skill and score", () => {
     }
   })
 
-  it("refuses a reference scale of 0, below, or none", () => {
+  it("refuse a reference scale of 0, below, or none", () => {
     for (const scale of [0, -0, -1, Number.NaN]) assert.throws(() => crpsScore(1, scale), RangeError)
   })
 })

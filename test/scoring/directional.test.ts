@@ -126,7 +126,7 @@ describe("directionalResult", () => {
 })
 
 describe("isCorrect", () => {
-  it("a prediction is right when it names the result, neutral included", () => {
+  it("is so of a prediction that names the result, neutral included", () => {
     const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
     for (const direction of directions) {
       for (const result of directions) {
@@ -161,7 +161,7 @@ describe("directionalScore", () => {
     { arbitrary: { runs: 1000 } }
   )
 
-  it("a confidence outside 0 to 1 is rejected", () => {
+  it("rejects a confidence outside 0 to 1", () => {
     assert.throws(() => directionalScore(true, decimal("1.000000001")), RangeError)
     assert.throws(() => directionalScore(false, decimal("-0.1")), RangeError)
   })

@@ -7,7 +7,7 @@ const step = BigDecimal.fromStringUnsafe("0.1")
 
 const Edges = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: -50, maximum: 50 })))
 
-describe("outcome bins", () => {
+describe("Outcome bins", () => {
   it.prop("hold each value once, one on an edge in the bin above it", [Edges], ([drawn]) => {
     const edges = [...new Set(drawn)].sort((a, b) => a - b)
     const bins = binsOf(edges)
@@ -24,7 +24,7 @@ describe("outcome bins", () => {
   })
 })
 
-describe("the reference scale of a series", () => {
+describe("The reference scale of a series", () => {
   const flat = decimals(...Array.from({ length: 25 }, () => "3.1"))
 
   it("needs 24 surprises, which are 25 prints", () => {

@@ -19,7 +19,7 @@ describe("nearestQuotient", () => {
   )
 
   it.prop(
-    "also by a denominator of many digits",
+    "is so also by a denominator of many digits",
     [Units, Scale, Denominator],
     ([units, scale, denominator]) => {
       const numerator = BigDecimal.make(units, scale)

@@ -64,7 +64,7 @@ describe("@sigstore/verify", () => {
   })
 })
 
-describe("By hand, as docs/verifying.md says", () => {
+describe("By hand, as docs/verifying.md says,", () => {
   const page = readFileSync(new URL("../../docs/verifying.md", import.meta.url), "utf8")
   const script = /```bash\n([^]*?)\n```/.exec(page)?.[1] ?? ""
   const tools = ["bash", "openssl", "jq", "sha256sum"]

@@ -12,7 +12,7 @@ const Direction = Schema.Literals(["bullish", "bearish", "neutral"])
 
 const confidenceOf = (thousandths: number) => BigDecimal.make(BigInt(thousandths), 3)
 
-describe("the size of a paper position", () => {
+describe("The size of a paper position", () => {
   it.each([
     ["bullish", "0.8", "0.8"],
     ["bearish", "0.8", "-0.8"],
@@ -24,7 +24,7 @@ describe("the size of a paper position", () => {
   })
 })
 
-describe("what a paper position made", () => {
+describe("What a paper position made", () => {
   it.each([
     ["long, up", "1", "2000", "2010", 0.5],
     ["long, down", "1", "2000", "1990", -0.5],

@@ -43,7 +43,7 @@ const barrier = (hours: number, level: number, version: number = ruleVersion): P
 const resultOf = (question: PriceEventQuestion, candles: ReadonlyArray<Candle>) =>
   decide(question, candles)?.result
 
-describe("a barrier", () => {
+describe("A barrier", () => {
   it("is touched by a candle whose low or high is exactly the level", () => {
     for (const touching of [candle(monday, 100, 105), candle(monday, 95, 100), candle(monday, 100, 100)]) {
       assert.strictEqual(resultOf(barrier(1, 100), [touching]), "bullish")
@@ -124,7 +124,7 @@ describe("a barrier", () => {
   )
 })
 
-describe("a close", () => {
+describe("A close", () => {
   const question = { kind: "numeric_close", resolveAt: monday } as const
 
   it("is that of the last 1-hour candle of the UTC day that ends at resolve_at", () => {
@@ -152,7 +152,7 @@ describe("a close", () => {
   })
 })
 
-describe("the candle that closes a day", () => {
+describe("The candle that closes a day", () => {
   const known = (interval: "1d" | "1h", close: string, knownAt: number, isUpheld = false) => ({
     interval,
     knownAt,
@@ -181,7 +181,7 @@ describe("the candle that closes a day", () => {
   })
 })
 
-describe("a count of days", () => {
+describe("A count of days", () => {
   const end = monday + 7 * day
   const question = { kind: "count_days", resolveAt: end } as const
   const daily = (closes: ReadonlyArray<number>) =>
@@ -227,7 +227,7 @@ describe("a count of days", () => {
   )
 })
 
-describe("the reference scale", () => {
+describe("The reference scale", () => {
   it("of a count is that of seven fair coins", () => {
     assert.closeTo(countScale, Math.sqrt(7 * 0.25), 1e-15)
   })
@@ -255,7 +255,7 @@ describe("the reference scale", () => {
   })
 })
 
-describe("the times of candles", () => {
+describe("The times of candles", () => {
   it("begin at the first whole hour at or after a moment", () => {
     assert.strictEqual(wholeHour(monday), monday)
     assert.strictEqual(wholeHour(monday + 1), monday + hour)
@@ -271,7 +271,7 @@ describe("the times of candles", () => {
   })
 })
 
-describe("the settlement text", () => {
+describe("The settlement text", () => {
   const terms = {
     targetName: "Bitcoin",
     target: "BTC",

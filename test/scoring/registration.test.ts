@@ -71,7 +71,7 @@ const assertWithinBounds = (verdict: Verdict): void => {
   assert.strictEqual(verdict.passed, verdict.score >= verdict.threshold)
 }
 
-describe("the rubric", () => {
+describe("The rubric", () => {
   it("has 100 points, passes at 60, and names the criteria as the verdict does", () => {
     assert.strictEqual(
       rubric.reduce((sum, criterion) => sum + criterion.points, 0),
@@ -100,19 +100,19 @@ describe("the rubric", () => {
   })
 
   it.prop(
-    "points never leave their bounds and sum to the score",
+    "gives points that never leave their bounds and sum to the score",
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => assertWithinBounds(judge(eventAt(index), answer))
   )
 
   it.prop(
-    "the same answer always gets the same verdict",
+    "gives the same answer the same verdict, always",
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => assert.deepStrictEqual(judge(eventAt(index), answer), judge(eventAt(index), answer))
   )
 })
 
-describe("an answer to another event", () => {
+describe("An answer to another event", () => {
   it("passes for none that is asked about: neither one written by hand, nor that of the README", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
     const shown = /'\{"answer": (\{.*?\})\}'$/ms.exec(readme)?.[1] ?? "{}"
@@ -170,7 +170,7 @@ describe("an answer to another event", () => {
   })
 })
 
-describe("affected assets", () => {
+describe("Affected assets", () => {
   it("are the same in any order and case", () => {
     assert.strictEqual(pointsForAssets("gc", "Hg"), 16)
     assert.strictEqual(pointsForAssets("HG", "GC"), 16)
@@ -220,7 +220,7 @@ describe("affected assets", () => {
   })
 })
 
-describe("direction and magnitude", () => {
+describe("Direction and magnitude", () => {
   it("earn what the event gives them", () => {
     assert.strictEqual(points(withImpact({ direction: "mixed" }), "direction"), 6)
     assert.strictEqual(points(withImpact({ direction: "bearish" }), "direction"), 0)
@@ -229,7 +229,7 @@ describe("direction and magnitude", () => {
   })
 })
 
-describe("confidence", () => {
+describe("Confidence", () => {
   it.each([
     [0, 0],
     [0.05, 1],
@@ -244,7 +244,7 @@ describe("confidence", () => {
   })
 })
 
-describe("cause and effect", () => {
+describe("Cause and effect", () => {
   it("is two or three sentences; one or many cost points", () => {
     const [first = "", second = ""] = good.market_impact.reasoning.split(". ")
     const three = `${good.market_impact.reasoning} Mines elsewhere cannot raise output within weeks.`
@@ -296,7 +296,7 @@ describe("cause and effect", () => {
   })
 })
 
-describe("horizons", () => {
+describe("Horizons", () => {
   const { medium_term, short_term } = good.trading_implications
   const horizons = (short: string, medium: string): number =>
     points({ ...good, trading_implications: { short_term: short, medium_term: medium } }, "horizons") ?? -1
@@ -314,7 +314,7 @@ describe("horizons", () => {
   })
 })
 
-describe("related events", () => {
+describe("Related events", () => {
   const related = (...related_events: ReadonlyArray<string>): number =>
     points({ ...good, related_events }, "related_events") ?? -1
 
@@ -370,7 +370,7 @@ const withDetails = (event: RegistrationEvent, present: ReadonlySet<string>): Re
   }
 }
 
-describe("a better answer", () => {
+describe("A better answer", () => {
   it.prop(
     "never has a lower score for one more correct detail",
     [eventIndex, Schema.Array(Schema.Literals(details)), Schema.Literals(details)],
@@ -384,7 +384,7 @@ describe("a better answer", () => {
   )
 })
 
-describe("feedback", () => {
+describe("Feedback", () => {
   const givesAway =
     /\b(GC|ES|CL|ZN|HG|NG|BTC|ZS|DXY|ETH|CPI|CORE_CPI|PPI|NFP|UNRATE|PCE|GDP|FOMC)\b|\b(bullish|bearish|mixed|up|down|rise|fall|higher|lower)\b|gold|equit|crude|oil|treasur|copper|gas\b|bitcoin|soy|dollar|ether/i
 
@@ -424,7 +424,7 @@ const fastest = (run: () => unknown): number =>
     })
   )
 
-describe("hostile texts", () => {
+describe("Hostile texts", () => {
   const length = 4000
   const filled = (piece: string): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
   const pieces = [

@@ -67,7 +67,7 @@ const turnable = new RegExp(
 )
 const turned = (text: string): string => text.replace(turnable, (word) => turnings.get(word) ?? word)
 
-describe("honest answers", () => {
+describe("Honest answers", () => {
   it("are at least sixty, in English and Chinese, natural, terse and verbose", () => {
     assert.isAtLeast(honestAnswers.length, 60)
     for (const language of ["en", "zh"] as const) {
@@ -168,7 +168,7 @@ const scripted = (prompt: string, figure: string): RegistrationAnswer => {
   }
 }
 
-describe("who has not read the prompt", () => {
+describe("Who has not read the prompt", () => {
   const hundred = Array.from({ length: 100 }, (_, index) => {
     const template = inUse[(index * 7) % inUse.length]
     assert(template !== undefined)

@@ -28,7 +28,7 @@ const Asks = Schema.Array(
   Schema.Struct({ agent: Few, pool: Few, bin: Few, amount: Amount, predicted: Schema.Boolean })
 )
 
-describe("the rules of a pool", () => {
+describe("The rules of a pool", () => {
   it("are looked at in their order", () => {
     // Each is broken together with all that come after it.
     const wrong = [
@@ -45,17 +45,17 @@ describe("the rules of a pool", () => {
     assert.deepStrictEqual(outcomes([asked()]), ["taken"])
   })
 
-  it("first agent into an empty bin is always allowed", () => {
+  it("always allow the first agent into an empty bin", () => {
     assert.isUndefined(maxInBin(0n, 0n))
     assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
   })
 
-  it("a stake may be as much as the bin holds, and not a micro-credit more", () => {
+  it("allow a stake as much as the bin holds, and not a micro-credit more", () => {
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 70n })]), ["taken"])
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
   })
 
-  it("the agents of one holder count as one", () => {
+  it("count the agents of one holder as one", () => {
     assert.strictEqual(maxInBin(500n, 100n), 300n)
     assert.strictEqual(maxInBin(500n, 250n), 0n)
     // A holder alone in a bin lifts nothing by a second agent.
@@ -71,7 +71,7 @@ describe("the rules of a pool", () => {
     )
   })
 
-  it("each stake counts for those decided after it, and what is rejected does not", () => {
+  it("count each stake for those decided after it, and not what is rejected", () => {
     assert.deepStrictEqual(
       outcomes([
         asked({ amount: 49n }),

@@ -417,7 +417,7 @@ describe("Hostile input", () => {
   const request = { keys, witnesses: [witness.verifierKey] }
 
   it.prop(
-    "any byte of a valid proof, changed in any way, makes it fail",
+    "fails by any byte of a valid proof that is changed in any way",
     [
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: proof.length - 1 })),
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 255 }))
@@ -431,7 +431,7 @@ describe("Hostile input", () => {
     { arbitrary: { runs: 400 } }
   )
 
-  it("each byte of a valid proof matters, and so does its length", async () => {
+  it("fails by each byte of a valid proof, and by its length", async () => {
     assert.isTrue((await verify({ ...request, proof })).holds)
     for (const at of proof.keys()) {
       const changed = Uint8Array.from(proof, (byte, index) => (index === at ? byte ^ 1 : byte))
@@ -441,7 +441,7 @@ describe("Hostile input", () => {
   })
 
   it.prop(
-    "no text and no bytes make it reject, whatever they are taken for",
+    "of any text or bytes never rejects, whatever they are taken for",
     [Schema.String, Schema.Uint8Array],
     async ([text, bytes]) => {
       for (const hostile of [text, bytes, `c2sp.org/tlog-proof@v1\n${text}`]) {
@@ -454,14 +454,14 @@ describe("Hostile input", () => {
     }
   )
 
-  it("nested deeper than any stack, it is refused", async () => {
+  it("nested deeper than any stack is refused", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`
     const extra = `{"entry":${deep}}`
     await rejects({ proof: proofFile({ entries: ["x"], index: 0, key, extra }) }, "file", ".")
     await rejects({ proof: proofOf(prediction), receipt: deep }, "receipt", ".")
   })
 
-  it("texts of others reach nobody's terminal as control sequences", async () => {
+  it("reaches nobody's terminal as control sequences", async () => {
     const entry = canonical({ type: "\u001b[2J\u202etest", x: "\u0007" })
     const verification = await verify({
       proof: proofFile({ entries: [entry], index: 0, key, extra: { entry } }),

@@ -65,7 +65,7 @@ const toPublic = (stats: AgentStats) => {
 
 const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
 
-layer(testServices())("kept sums", (it) => {
+layer(testServices())("Kept sums", (it) => {
   it.effect.prop(
     "equal the reference fold over any history of several days and challenges, and the audit agrees",
     [Schema.Array(Round).check(Schema.isMaxLength(14))],
@@ -125,7 +125,7 @@ layer(testServices())("kept sums", (it) => {
     { arbitrary: { runs: breadth(6, 25), size: 14 } }
   )
 
-  it.effect("the settlement day never goes back, whatever the clock of the replica that settles", () =>
+  it.effect("have a day of settlement that never goes back, whatever the clock of the replica", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -160,7 +160,7 @@ const apart = (differences: ReadonlyArray<string>) => ({
   stats: differences.filter((each) => !each.startsWith("score in challenge "))
 })
 
-layer(testServices())("the check of kept sums", (it) => {
+layer(testServices())("The check of kept sums", (it) => {
   /** What the audit says after a change that no service makes and triggers reject; the change is undone. */
   const auditAfter = Effect.fnUntraced(function* (
     tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>

@@ -78,7 +78,7 @@ const shown = (
     count: prediction_count
   }))
 
-layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboard", (it) => {
+layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboard", (it) => {
   /** Confidences of few values, so that averages tie, also across different counts. */
   const manyBets = Effect.gen(function* () {
     yield* freshWeek
@@ -141,7 +141,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("the order of the leaderboar
   )
 })
 
-layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
+layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
   it.effect("of nobody is empty", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* leaderboard("crypto"), {
@@ -262,7 +262,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("the leaderboard", (it) => {
   )
 })
 
-layer(testServices())("the scorecard", (it) => {
+layer(testServices())("The scorecard", (it) => {
   it.effect("has the statistics over all, per category and per target, and the settled predictions", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek

@@ -52,7 +52,7 @@ const fingerprints = Effect.forEach(tables, (table) =>
   )
 )
 
-layer(testServices())("the result", (it) => {
+layer(testServices())("The result", (it) => {
   it.effect.each([
     ["+0.3 % of 100 exactly", 100, 0.3, 100.3, "neutral"],
     ["-0.3 % of 100 exactly", 100, 0.3, 99.7, "neutral"],
@@ -74,29 +74,27 @@ layer(testServices())("the result", (it) => {
     })
   )
 
-  it.effect(
-    "a challenge with a null dead zone settles by the live configuration, one with its own by that",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const older = yield* newChallenge({ asset: "NG", dead_zone_pct: null, deadline })
-        const frozen = yield* newChallenge({ asset: "NG", dead_zone_pct: 1, deadline })
-        yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 2.5 }))
-        yield* moveTo(deadline)
-        yield* importQuotes("NG", [[deadline, 102]])
-        yield* settle
-        assert.strictEqual((yield* results(older)).result, "neutral")
-        assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
-        assert.strictEqual((yield* results(frozen)).result, "bullish")
-        // Settled is settled: the configuration of later days changes no result.
-        yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 0 }))
-        yield* settle
-        assert.strictEqual((yield* results(older)).result, "neutral")
-        assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
-      })
+  it.effect("is by the live dead zone where the challenge has none, and else by its own", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const older = yield* newChallenge({ asset: "NG", dead_zone_pct: null, deadline })
+      const frozen = yield* newChallenge({ asset: "NG", dead_zone_pct: 1, deadline })
+      yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 2.5 }))
+      yield* moveTo(deadline)
+      yield* importQuotes("NG", [[deadline, 102]])
+      yield* settle
+      assert.strictEqual((yield* results(older)).result, "neutral")
+      assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
+      assert.strictEqual((yield* results(frozen)).result, "bullish")
+      // Settled is settled: the configuration of later days changes no result.
+      yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 0 }))
+      yield* settle
+      assert.strictEqual((yield* results(older)).result, "neutral")
+      assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
+    })
   )
 
-  it.effect("in-flight challenges of a paused target settle on schedule", () =>
+  it.effect("comes on schedule for challenges that are in flight when their target is paused", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const targets = yield* Targets
@@ -198,7 +196,7 @@ layer(testServices())("the result", (it) => {
   )
 })
 
-layer(testServices())("the closing price", (it) => {
+layer(testServices())("The closing price", (it) => {
   const due = Effect.gen(function* () {
     const now = yield* freshWeek
     const resolveAt = plus(now, "2 hours")
@@ -353,7 +351,7 @@ layer(testServices())("the closing price", (it) => {
   )
 })
 
-layer(testServices())("without a closing price", (it) => {
+layer(testServices())("Without a closing price", (it) => {
   it.effect("a challenge stays closed, is tried again, and is cancelled 7 days after, scoring nobody", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -403,8 +401,8 @@ layer(testServices())("without a closing price", (it) => {
   )
 })
 
-layer(testServices())("settling", (it) => {
-  it.effect("nothing settles before its resolve_at, nor closes before its deadline", () =>
+layer(testServices())("Settling", (it) => {
+  it.effect("comes at resolve_at, and closing at the deadline, not before", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [deadline, resolveAt] = [plus(now, "1 hour"), plus(now, "2 hours")]
@@ -437,7 +435,7 @@ layer(testServices())("settling", (it) => {
     })
   )
 
-  it.effect("a second run changes nothing", () =>
+  it.effect("a second time changes nothing", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -459,7 +457,7 @@ layer(testServices())("settling", (it) => {
     })
   )
 
-  it.effect("a challenge that cannot be settled keeps no other from it, and is settled once it can be", () =>
+  it.effect("of a challenge that cannot be settled keeps no other from it, and happens once it can", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -483,7 +481,7 @@ layer(testServices())("settling", (it) => {
     })
   )
 
-  it.effect("three resolvers at once settle each challenge once", () =>
+  it.effect("by three resolvers at once settles each challenge once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(6)
@@ -516,7 +514,7 @@ layer(testServices())("settling", (it) => {
     })
   )
 
-  it.effect("settles all that is due, however much: more than fits one look", () =>
+  it.effect("reaches all that is due, however much: more than fits one look", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       yield* Effect.replicateEffect(newChallenge({ deadline }), 205, { concurrency: 8 })
@@ -530,7 +528,7 @@ layer(testServices())("settling", (it) => {
     })
   )
 
-  it.effect("a challenge that nobody predicted is resolved too", () =>
+  it.effect("resolves a challenge that nobody predicted, too", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
