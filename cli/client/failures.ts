@@ -4,9 +4,12 @@ import { CliError, CliOutput } from "effect/cli"
 import { HttpClientError } from "effect/http"
 import { CommandFailed } from "./connection.ts"
 
-const decodeDetail = Schema.decodeUnknownOption(
-  Schema.fromJsonString(Schema.Struct({ detail: Schema.String }))
-)
+const ErrorBody = Schema.Struct({ detail: Schema.String, hint: Schema.optionalKey(Schema.String) })
+const decodeError = Schema.decodeUnknownOption(ErrorBody)
+const decodeErrorText = Schema.decodeUnknownOption(Schema.fromJsonString(ErrorBody))
+
+/** What is wrong, and what to do about it. */
+const told = ({ detail, hint = "" }: typeof ErrorBody.Type): string => `${detail} ${hint}`.trimEnd()
 
 const tokenSources = "It comes from --token, AUSPEX_ADMIN_TOKEN, or the file admin-token in AUSPEX_DATA_DIR."
 
@@ -17,9 +20,8 @@ const ofHttp = Effect.fnUntraced(function* (error: HttpClientError.HttpClientErr
     return `No server answers at ${server}. Start one with npm start, or say where it is with --url.`
   }
   const body = yield* response.text.pipe(Effect.orElseSucceed(() => ""))
-  const detail = Option.map(decodeDetail(body), (told) => told.detail)
   return Option.getOrElse(
-    detail,
+    Option.map(decodeErrorText(body), told),
     () => `${server} answered ${response.status} to ${request.method} ${request.url}: is that Auspex?`
   )
 })
@@ -40,9 +42,10 @@ export const explain = (error: unknown): Effect.Effect<string> => {
   if (HttpClientError.isHttpClientError(error)) return ofHttp(error)
   if (CliError.isCliError(error)) return Effect.succeed("")
   if (Schema.isSchemaError(error)) return Effect.succeed(problemsOf(error))
-  if (Predicate.hasProperty(error, "detail") && Predicate.isString(error.detail)) {
+  const answered = decodeError(error)
+  if (Option.isSome(answered)) {
     const ofToken = Predicate.hasProperty(error, "code") && error.code === "invalid_token"
-    return Effect.succeed(ofToken ? `${error.detail} ${tokenSources}` : error.detail)
+    return Effect.succeed(ofToken ? `${told(answered.value)} ${tokenSources}` : told(answered.value))
   }
   if (error instanceof CommandFailed) return Effect.succeed(error.message)
   return Effect.succeed(error instanceof Error ? error.message.split("\n").join(" ") : String(error))

@@ -55,7 +55,9 @@ const collect = (
       }
       return
     case "AnyOf":
-      if (issue.issues.length === 0) return tell(path, message ?? expected(issue.ast))
+      if (issue.issues.length === 0) {
+        return tell(path, message ?? annotated(issue.ast.annotations) ?? expected(issue.ast))
+      }
       for (const each of issue.issues) collect(each, path, message, tell)
       return
     case "InvalidType":

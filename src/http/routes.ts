@@ -107,17 +107,65 @@ const segmentsOf = (path: string): ReadonlyArray<string> =>
 const calledAs = (path: string, methods: ReadonlySet<string>): string =>
   `${[...methods].filter((each) => each !== "HEAD").join(", ")} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
 
-const named = [...methodsByPath].map(([path, methods]) => ({
-  template: segmentsOf(path),
-  called: calledAs(path, methods)
-}))
+/** Those that agents and readers call by themselves. */
+const foreign: ReadonlySet<string> = new Set([webhookPath, ...Object.values(foreignPaths)])
+const named = [...methodsByPath]
+  .filter(([path]) => !foreign.has(path))
+  .map(([path, methods]) => ({ template: segmentsOf(path), called: calledAs(path, methods) }))
+
+const challengePaths = ["challenges", "macro/challenges", "price-events/challenges"]
+
+/** The same call of challenges of another type, or of any. */
+const ofAnotherType = (path: string): string | undefined => {
+  const known = challengePaths
+    .map((each) =>
+      knownPath(path.replace(/\/eval\/(?:(?:macro|price-events)\/)?challenges\//, `/eval/${each}/`))
+    )
+    .find((each) => each !== undefined && !foreign.has(each.path))
+  if (known === undefined) return undefined
+  const called = calledAs(known.path, known.methods)
+  return /\/(?:odds|stake)$/.test(path) ? `${called}, for only macro challenges have a pool` : called
+}
+
+type Segments = ReadonlyArray<string>
+
+const withoutEach = (segments: Segments): ReadonlyArray<Segments> =>
+  segments.map((_, index) => segments.toSpliced(index, 1))
+
+/** A template beside a path of its length; where one of the two has one segment more, without each of those in turn. */
+const aligned = (template: Segments, segments: Segments): ReadonlyArray<readonly [Segments, Segments]> => {
+  switch (template.length - segments.length) {
+    case 0:
+      return [[template, segments]]
+    case 1:
+      return withoutEach(template).map((each) => [each, segments])
+    case -1:
+      return withoutEach(segments).map((each) => [template, each])
+    default:
+      return []
+  }
+}
+
+/** The call of a path that lacks its beginning or a segment, or has one too many: the one that most of it is as sent. */
+const misplaced = (segments: Segments): string | undefined => {
+  const [best] = named
+    .flatMap(({ called, template }) =>
+      aligned(template, segments)
+        .filter(([each, sent]) => fixedSegments(each, each) === fixedSegments(each, sent))
+        .map(([each]) => ({ called, length: fixedSegments(each, each).length }))
+    )
+    .filter(({ length }) => length > 0)
+    .sort((one, other) => other.length - one.length)
+  return best?.called
+}
 
 /** The call that was probably meant by a path at which there is nothing. */
 export const nearestPath = (path: string): string | undefined => {
-  // Reads of a challenge of any type have one path.
-  const ofAnyType = knownPath(path.replace(/\/(?:macro|price-events)\/challenges\//, "/challenges/"))
-  if (ofAnyType !== undefined) return calledAs(ofAnyType.path, ofAnyType.methods)
   const segments = segmentsOf(path)
+  return ofAnotherType(path) ?? misplaced(segments) ?? misspelt(path, segments)
+}
+
+const misspelt = (path: string, segments: Segments): string | undefined => {
   const candidates = named
     .filter(({ template }) => template.length === segments.length)
     .map(({ called, template }) => {

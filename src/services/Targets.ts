@@ -5,6 +5,7 @@
 import { Context, Effect, Schema } from "effect"
 import { InvalidRequest } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
+import { nearest } from "./domain/nearest.ts"
 import type { AgentId } from "./domain/ids.ts"
 
 export const Category = Schema.Literals(["commodities", "equity", "rates", "economics", "crypto"])
@@ -58,12 +59,36 @@ export class Targets extends Context.Service<
   }
 >()("auspex/services/Targets") {}
 
+type Named = Pick<Target, "key" | "name">
+
+/** The key that was probably meant by what is none: of a name, or of a pair such as BTC-USD. */
+export const meantTarget = (asset: string, targets: ReadonlyArray<Named>): string | undefined => {
+  const named = new Map(targets.flatMap(({ key, name }) => [key, name].map((word) => [word, key])))
+  return [asset, ...asset.split(/[^A-Za-z]+/)]
+    .map((word) => named.get(nearest(word, named.keys()) ?? ""))
+    .find((key) => key !== undefined)
+}
+
+/** What may be named instead. */
+export const expectedTarget = (asset: string, targets: ReadonlyArray<Named>): string => {
+  const meant = meantTarget(asset, targets)
+  const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+  const keys = targets.map(({ key }) => key).join(", ")
+  return `Expected one of ${keys}${question}`
+}
+
+/** An asset that is none of these targets, and what may be named instead. */
+export const noTarget = (path: string, asset: string, targets: ReadonlyArray<Named>): InvalidRequest => {
+  const expected = expectedTarget(asset, targets).replace(/^E/, "e")
+  return InvalidRequest.of(path, `${JSON.stringify(asset.slice(0, 40))} is not a target: ${expected}`)
+}
+
 /** Fails with what may be named instead of an asset that is no target. */
 export const unknownAsset = (targets: Targets["Service"], asset: string) =>
-  Effect.flatMap(targets.catalog, ({ categories }) => {
-    const keys = categories.flatMap((each) => each.targets.map(({ key }) => key))
-    return InvalidRequest.of(
+  Effect.flatMap(targets.catalog, ({ categories }) =>
+    noTarget(
       "asset",
-      `${JSON.stringify(asset.slice(0, 40))} is not a target: expected one of ${keys.join(", ")}`
+      asset,
+      categories.flatMap((each) => each.targets)
     )
-  })
+  )

@@ -25,8 +25,9 @@ export const layer = Layer.effect(
       if (pathsOfType[type] === before) return undefined
       const right = `${pathsOfType[type]}${id}${action}`
       const what = `${id} is a ${type.replace("_", "-")} challenge`
-      return knownPath(right)?.methods.has(method) === true
-        ? `${what}: ${method} ${right}`
+      if (knownPath(right)?.methods.has(method) === true) return `${what}: ${method} ${right}`
+      return action === "/stake"
+        ? `${what}: only macro challenges have a pool.`
         : `${what}, which takes no ${action.slice(1)}.`
     })
 

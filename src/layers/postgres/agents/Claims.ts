@@ -40,6 +40,7 @@ import type { MailKind } from "../../../services/Mailer.ts"
 import { claimText, pausedText, reminderText } from "../../mail/texts.ts"
 import type { AboutAgent } from "../../mail/texts.ts"
 import { makeAccounts } from "./accounts.ts"
+import { makeWhyPending } from "./pendingChallenge.ts"
 
 const LinkRow = Schema.Struct({ ...linkFields, wrong_codes: Schema.Int })
 const Try = Schema.Struct({ agent_id: AgentId, code_hmac: Schema.Uint8Array, wrong_codes: Schema.Int })
@@ -73,6 +74,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = findOption(LinkRow)
   const tryRow = findOption(Try)
   const refreshedRow = findOption(RefreshedRow)
+  const whyPending = yield* makeWhyPending
 
   const issueLink: Claims["Service"]["issueLink"] = Effect.fn("Claims.issueLink")(function* (agent) {
     const now = yield* DateTime.now
@@ -104,10 +106,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
            for no key update`)
       if (Option.exists(found, ({ claimed }) => claimed)) return yield* alreadyClaimed()
       if (!Option.exists(found, ({ passed }) => passed)) {
-        return yield* new NotClaimableYet({
-          detail:
-            "The registration challenge has not been passed yet: submit an answer to its submit_url first."
-        })
+        return yield* new NotClaimableYet({ detail: yield* whyPending(agentId) })
       }
       const { provisional_until, prediction_limit } = yield* Effect.orDie(Effect.fromOption(found))
       return yield* issueLink({

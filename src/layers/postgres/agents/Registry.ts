@@ -40,6 +40,7 @@ import {
   transaction
 } from "../sql.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
+import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
 
 const {
@@ -122,8 +123,6 @@ const make = Effect.gen(function* () {
   const pages = (yield* Cursors).listById("actions")
   const challengeState = findOption(Schema.Struct({ passed: Schema.Boolean, max_attempts: Schema.Int }))
 
-  const submitUrl = (id: RegistrationChallengeId) => `${settings.baseUrl}/api/v1/agent/challenge/${id}/submit`
-
   const instructions = (maxAttempts: number) => ({
     max_attempts: maxAttempts,
     pass_score: judge.passScore,
@@ -181,7 +180,7 @@ const make = Effect.gen(function* () {
       client_secret: secret,
       challenge_id: challengeId,
       challenge_prompt: event.prompt,
-      submit_url: submitUrl(challengeId),
+      submit_url: submitUrl(settings.baseUrl, challengeId),
       instructions: instructions(settings.registrationAttempts),
       max_attempts: settings.registrationAttempts,
       ignored_scopes: ignored
@@ -232,7 +231,7 @@ const make = Effect.gen(function* () {
       return {
         challenge_id: id,
         challenge_prompt: prompt,
-        submit_url: submitUrl(id),
+        submit_url: submitUrl(settings.baseUrl, id),
         instructions: instructions(max_attempts),
         attempts_remaining: max_attempts - attempts
       }

@@ -21,6 +21,7 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import * as accessTokens from "../../crypto/accessTokens.ts"
 import { makeCredentials } from "./credentials.ts"
 import type { Proof } from "./credentials.ts"
+import { makeWhyPending } from "./pendingChallenge.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, findAll, findOption, orDie, timestamp } from "../sql.ts"
@@ -75,9 +76,7 @@ const make = Effect.gen(function* () {
   const limits = yield* RateLimiter
   const credentials = yield* makeCredentials
   const random = yield* SecureRandom.SecureRandom
-  const challengeRow = findOption(
-    Schema.Struct({ id: Schema.String, attempts: Schema.Int, max_attempts: Schema.Int })
-  )
+  const whyPending = yield* makeWhyPending
   const agentRow = findOption(Agent)
   const epochRows = findAll(EpochRow)
   const decodeClaims = Schema.decodeUnknownOption(Claims)
@@ -140,15 +139,7 @@ const make = Effect.gen(function* () {
         return yield* new AgentSuspended({ detail, error_description: detail })
       }
       case "challenge_pending": {
-        const challenge = yield* challengeRow(sql`
-          select id::text, attempts, max_attempts from registration_challenges where agent_id = ${agent.id}::uuid`)
-        const detail = Option.match(challenge, {
-          onNone: () => "The registration challenge has not been passed yet.",
-          onSome: (it) =>
-            it.attempts < it.max_attempts
-              ? `The registration challenge has not been passed yet: submit an answer to ${settings.baseUrl}/api/v1/agent/challenge/${it.id}/submit first.`
-              : `All ${it.max_attempts} attempts at the registration challenge are used: register again.`
-        })
+        const detail = yield* whyPending(agent.id)
         return yield* new ChallengePending({ detail, error_description: detail })
       }
       case "issuance_paused": {

@@ -1,8 +1,7 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
-import { nearest } from "../../../services/domain/nearest.ts"
-import { Category, Target, Targets } from "../../../services/Targets.ts"
+import { Category, Target, Targets, expectedTarget, meantTarget } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
 
@@ -47,13 +46,7 @@ const make = Effect.gen(function* () {
       const all = yield* targets(sql`select ${columns} from targets order by position`)
       const taken = all.filter((each) => kind === undefined || each.kind === kind)
       if (taken.some(({ key }) => key === asset)) return
-      const named = new Map(taken.flatMap(({ key, name }) => [key, name].map((word) => [word, key])))
-      const meant = named.get(nearest(asset, named.keys()) ?? "")
-      const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
-      return yield* InvalidRequest.of(
-        "asset",
-        `Expected one of ${taken.map(({ key }) => key).join(", ")}${question}`
-      )
+      return yield* InvalidRequest.of("asset", expectedTarget(asset, taken))
     }
   )
 
@@ -93,12 +86,8 @@ const make = Effect.gen(function* () {
         return yield* new NotFound({ detail, hint })
       }
       const all = yield* targets(sql`select ${columns} from targets where kind = 'asset' order by position`)
-      const words = new Map(all.flatMap((each) => [each.key, each.name].map((word) => [word, each.key])))
-      const meant = [key, ...key.split(/[^A-Za-z]/)].map((word) =>
-        words.get(nearest(word, words.keys()) ?? "")
-      )
-      const likely = meant.find((each) => each !== undefined)
-      const question = likely === undefined ? "" : `Did you mean ${likely}? `
+      const meant = meantTarget(key, all)
+      const question = meant === undefined ? "" : `Did you mean ${meant}? `
       const hint = `${question}The scopes are ${all.map((each) => each.key).join(", ")}.`
       return yield* new NotFound({ detail, hint })
     }

@@ -1,9 +1,9 @@
-import { DateTime, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { Events, MarketEvent } from "../../../services/Events.ts"
 import type { EventFilter } from "../../../services/Events.ts"
+import { Target, noTarget } from "../../../services/Targets.ts"
 import { EventId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
@@ -39,6 +39,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const events = findAll(MarketEvent)
   const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))
+  const targets = findAll(Target.mapFields(Struct.pick(["key", "name"])))
   const pages = (yield* Cursors).list("events", Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
@@ -74,7 +75,8 @@ const make = Effect.gen(function* () {
     const [first] = unknown
     if (first !== undefined) {
       const index = imported.findIndex((event) => event.assets?.includes(first.asset) === true)
-      return yield* InvalidRequest.of(`events.${index}.assets`, `"${first.asset}" is not a target`)
+      const all = yield* targets(sql`select key, name from targets order by position`)
+      return yield* noTarget(`events.${index}.assets`, first.asset, all)
     }
     const records = yield* Effect.forEach(imported, (event) =>
       Effect.map(

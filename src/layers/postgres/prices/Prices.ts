@@ -1,4 +1,4 @@
-import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { BigDecimal, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
@@ -6,6 +6,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Prices, QuarantinedPrice } from "../../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
+import { Target, noTarget } from "../../../services/Targets.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
   decimal,
@@ -49,6 +50,7 @@ const make = Effect.gen(function* () {
   const observed = findOption(PriceRow)
   const quarantined = findAll(QuarantinedPrice)
   const counted = findAll(Count)
+  const targets = findAll(Target.mapFields(Struct.pick(["key", "name"])))
   const candles = yield* makeCandles
 
   const quarantineColumns = sql`
@@ -72,9 +74,9 @@ const make = Effect.gen(function* () {
         `Expected the open time of a ${interval} candle`
       )
     }
-    const known = yield* sql`select 1 from targets where key = ${prices.asset} and kind = 'asset'`.pipe(orDie)
-    if (known.length === 0) {
-      return yield* InvalidRequest.of("asset", `"${prices.asset}" is not a target that has prices`)
+    const known = yield* targets(sql`select key, name from targets where kind = 'asset' order by position`)
+    if (!known.some(({ key }) => key === prices.asset)) {
+      return yield* noTarget("asset", prices.asset, known)
     }
     const now = yield* DateTime.now
     const rows = yield* Effect.forEach(points, (each) =>
