@@ -12,7 +12,7 @@ import {
   moveTo,
   newMacro,
   plus,
-  answer,
+  answerPriceEvent,
   importCandles,
   newPriceEvent,
   importQuotes,
@@ -193,7 +193,7 @@ layer(testServices())("A price event in the database", (it) => {
         newPriceEvent({ kind, resolve_at: monday })
       )
       const agent = yield* claimedAgent()
-      for (const each of made) yield* answer(agent, each)
+      for (const each of made) yield* answerPriceEvent(agent, each)
       yield* importCandles(
         "ETH",
         "1h",

@@ -17,7 +17,7 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
-import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
+import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 
 const pricesOf = (asset: string, from: DateTime.Utc, until: DateTime.Utc) =>
@@ -127,14 +127,14 @@ layer(testServices())("Answers of a chart", (it) => {
       const now = yield* freshWeek
       yield* manyAgents(401)
       const challenge = yield* newChallenge({ deadline: plus(now, "1 hour") })
-      yield* predictionsOf(challenge.id, { from: 0, to: 399 }, now)
+      yield* predictionsOn(challenge.id, { from: 0, to: 399 }, now)
       yield* moveTo(plus(now, "1 hour"))
       const all = yield* answersTo(challenge)
       assert.lengthOf(all.values, 400)
       assert.isTrue(all.isAll)
 
       const larger = yield* newChallenge({ deadline: plus(now, "2 hours") })
-      yield* predictionsOf(larger.id, { from: 0, to: 400 }, plus(now, "1 hour"))
+      yield* predictionsOn(larger.id, { from: 0, to: 400 }, plus(now, "1 hour"))
       yield* moveTo(plus(now, "2 hours"))
       const some = yield* answersTo(larger)
       assert.lengthOf(some.values, 400)

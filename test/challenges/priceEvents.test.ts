@@ -7,7 +7,7 @@ import type { NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
-  answer,
+  answerPriceEvent,
   forecast,
   freshWeek,
   importCandles,
@@ -248,8 +248,8 @@ layer(testServices())("Price-event questions", (it) => {
         yield* Effect.flip(forecast(agent, one)),
         yield* Effect.flip(events.get(directional.id)),
         yield* Effect.flip(scoring.voidPriceEvent(macro.id, "no")),
-        yield* Effect.flip(answer(agent, { ...one, id: macro.id })),
-        yield* Effect.flip(answer(agent, { ...one, id: "nothing" }))
+        yield* Effect.flip(answerPriceEvent(agent, { ...one, id: macro.id })),
+        yield* Effect.flip(answerPriceEvent(agent, { ...one, id: "nothing" }))
       ]) {
         assert.strictEqual(refused._tag, "NotFound")
       }
@@ -263,7 +263,7 @@ layer(testServices())("An answer to a price event", (it) => {
       const now = yield* freshWeek
       const challenge = yield* newPriceEvent({ kind: "threshold" })
       const agent = yield* claimedAgent()
-      const first = yield* answer(agent, challenge, { confidence: 0.7, reasoning: "Flows." })
+      const first = yield* answerPriceEvent(agent, challenge, { confidence: 0.7, reasoning: "Flows." })
       assert.deepInclude(first, { replaced: false })
       assert.deepInclude(first.answer, {
         direction: "bullish",
@@ -272,8 +272,11 @@ layer(testServices())("An answer to a price event", (it) => {
         predicted_std: null,
         revision_count: 0
       })
-      assert.strictEqual((yield* Effect.flip(answer(agent, challenge))).code, "duplicate_prediction")
-      const revised = yield* answer(agent, challenge, {
+      assert.strictEqual(
+        (yield* Effect.flip(answerPriceEvent(agent, challenge))).code,
+        "duplicate_prediction"
+      )
+      const revised = yield* answerPriceEvent(agent, challenge, {
         direction: "bearish",
         confidence: 0.2,
         is_revision: true
@@ -289,7 +292,7 @@ layer(testServices())("An answer to a price event", (it) => {
         1
       )
       // A revision without an earlier prediction is taken as the first one.
-      const other = yield* answer(yield* claimedAgent(), challenge, { is_revision: true })
+      const other = yield* answerPriceEvent(yield* claimedAgent(), challenge, { is_revision: true })
       assert.deepStrictEqual([other.replaced, other.answer.revision_count], [false, 0])
       assert.deepStrictEqual((yield* results(challenge)).predictions, [])
     })
@@ -301,9 +304,9 @@ layer(testServices())("An answer to a price event", (it) => {
       const challenge = yield* newPriceEvent({ kind: "numeric_close" })
       const agent = yield* claimedAgent()
       const sent = [
-        yield* answer(agent, challenge),
-        yield* answer(agent, challenge, { predicted_value: 110 }),
-        yield* answer(agent, challenge, { predicted_value: 120, is_revision: true })
+        yield* answerPriceEvent(agent, challenge),
+        yield* answerPriceEvent(agent, challenge, { predicted_value: 110 }),
+        yield* answerPriceEvent(agent, challenge, { predicted_value: 120, is_revision: true })
       ]
       assert.deepStrictEqual(
         sent.map(({ answer: { revision_count }, replaced }) => [revision_count, replaced]),
@@ -349,8 +352,8 @@ layer(testServices())("An answer to a price event", (it) => {
           const error = yield* send(challenge, body)
           assert.deepStrictEqual(error._tag === "InvalidRequest" ? pathsOf(error) : [error._tag], paths)
         }
-        yield* answer(agent, barrier, { predicted_value: 1, predicted_std: 1 })
-        for (const predicted_value of [0, 7, 3.5]) yield* answer(agent, count, { predicted_value })
+        yield* answerPriceEvent(agent, barrier, { predicted_value: 1, predicted_std: 1 })
+        for (const predicted_value of [0, 7, 3.5]) yield* answerPriceEvent(agent, count, { predicted_value })
       })
   )
 
@@ -382,16 +385,19 @@ layer(testServices())("An answer to a price event", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newPriceEvent({ kind: "barrier", deadline })
       const [early, late] = [yield* claimedAgent(), yield* claimedAgent()]
-      yield* answer(early, challenge, {}, millisBefore(deadline, 1))
-      assert.strictEqual((yield* Effect.flip(answer(late, challenge, {}, deadline))).code, "challenge_closed")
+      yield* answerPriceEvent(early, challenge, {}, millisBefore(deadline, 1))
+      assert.strictEqual(
+        (yield* Effect.flip(answerPriceEvent(late, challenge, {}, deadline))).code,
+        "challenge_closed"
+      )
       const revision = { is_revision: true }
       assert.strictEqual(
-        (yield* Effect.flip(answer(early, challenge, revision, deadline))).code,
+        (yield* Effect.flip(answerPriceEvent(early, challenge, revision, deadline))).code,
         "challenge_closed"
       )
       yield* moveTo(deadline)
       yield* Scoring.use((scoring) => scoring.voidPriceEvent(challenge.id, "a mistake"))
-      const refused = yield* Effect.flip(answer(late, challenge, {}, millisBefore(deadline, 1)))
+      const refused = yield* Effect.flip(answerPriceEvent(late, challenge, {}, millisBefore(deadline, 1)))
       assert.strictEqual(refused.code, "challenge_cancelled")
     })
   )
@@ -407,17 +413,18 @@ layer(testServices())("An answer to a price event", (it) => {
       )
       const sent = yield* Effect.forEach(
         challenges,
-        (challenge) => Effect.map(Effect.exit(answer(agent, challenge)), (exit) => ({ challenge, exit })),
+        (challenge) =>
+          Effect.map(Effect.exit(answerPriceEvent(agent, challenge)), (exit) => ({ challenge, exit })),
         { concurrency: 14 }
       )
       const taken = sent.filter(({ exit }) => Exit.isSuccess(exit))
       const refused = sent.filter(({ exit }) => Exit.isFailure(exit))
       assert.deepStrictEqual([taken.length, refused.length], [8, 6])
       for (const { challenge } of taken) {
-        assert.isTrue((yield* answer(agent, challenge, { is_revision: true })).replaced)
+        assert.isTrue((yield* answerPriceEvent(agent, challenge, { is_revision: true })).replaced)
       }
       for (const { challenge } of refused) {
-        assert.strictEqual((yield* Effect.flip(answer(agent, challenge))).code, "provisional_limit")
+        assert.strictEqual((yield* Effect.flip(answerPriceEvent(agent, challenge))).code, "provisional_limit")
       }
     })
   )
@@ -431,14 +438,18 @@ layer(testServices())("An answer to a price event", (it) => {
       ]
       const agent = yield* claimedAgent()
       const eight = Array.from({ length: 8 }, (_, index) => index)
-      const sent = yield* Effect.forEach(eight, (index) => answer(agent, close, { predicted_value: index }), {
-        concurrency: 8
-      })
+      const sent = yield* Effect.forEach(
+        eight,
+        (index) => answerPriceEvent(agent, close, { predicted_value: index }),
+        {
+          concurrency: 8
+        }
+      )
       assert.deepStrictEqual(
         sent.map(({ answer: { revision_count } }) => revision_count).sort((a, b) => a - b),
         eight
       )
-      const exits = yield* Effect.forEach(eight, () => Effect.exit(answer(agent, barrier)), {
+      const exits = yield* Effect.forEach(eight, () => Effect.exit(answerPriceEvent(agent, barrier)), {
         concurrency: 8
       })
       assert.strictEqual(exits.filter(Exit.isSuccess).length, 1)

@@ -10,7 +10,7 @@ import { LogAudit } from "../../src/services/LogAudit.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus } from "../support/challenges.ts"
-import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
+import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf } from "../support/database.ts"
 
@@ -77,7 +77,7 @@ layer(testServices(), { timeout: 60_000 })("The public log under load", (it) => 
           Effect.all(
             // A second's worth in twenty statements, as batches of predictions come.
             Array.from({ length: 20 }, (_, part) =>
-              predictionsOf(id, { from: part * 100, to: part * 100 + 99 }, monday).pipe(
+              predictionsOn(id, { from: part * 100, to: part * 100 + 99 }, monday).pipe(
                 Effect.delay(`${part * 50} millis`),
                 TestClock.withLive
               )
@@ -116,7 +116,7 @@ layer(testServices(), { timeout: 60_000 })("A log of a million entries", (it) =>
       const agents = 10_000
       yield* manyAgents(agents)
       const challenges = yield* Effect.forEach(Array.from({ length: 50 }), () => newChallenge({ deadline }))
-      for (const { id } of challenges) yield* predictionsOf(id, { from: 0, to: agents - 1 }, monday)
+      for (const { id } of challenges) yield* predictionsOn(id, { from: 0, to: agents - 1 }, monday)
       yield* analyze
       const [committing, commits] = yield* took(sequenceAndPublish)
       yield* tell(`${(commits / committing).toFixed(0)} commits sequenced a second`)

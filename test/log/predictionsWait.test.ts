@@ -8,7 +8,7 @@ import { times } from "../support/concurrently.ts"
 import { claimedAgent } from "../support/agents.ts"
 import { freshWeek, newChallenge, predict } from "../support/challenges.ts"
 import { anotherSequencer, entries, logState, oneTree } from "../support/logbook.ts"
-import { manyAgents, predictionsOf } from "../support/manyPredictions.ts"
+import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 
 /** Predicts within a transaction that stays open; `commits` answers what predicting answered. */
@@ -119,7 +119,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
         sql.withTransaction(
           Effect.gen(function* () {
             yield* sql`set local idle_in_transaction_session_timeout = 0`
-            yield* predictionsOf(challenge.id, { from: 0, to: many - 1 }, now)
+            yield* predictionsOn(challenge.id, { from: 0, to: many - 1 }, now)
             yield* Deferred.succeed(recorded, undefined)
             yield* Deferred.await(end)
           })

@@ -8,7 +8,15 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import { PriceIngestion, Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { answer, instant, moveTo, newChallenge, newPriceEvent, plus, predict } from "../support/challenges.ts"
+import {
+  answerPriceEvent,
+  instant,
+  moveTo,
+  newChallenge,
+  newPriceEvent,
+  plus,
+  predict
+} from "../support/challenges.ts"
 import { firstPage } from "../support/paging.ts"
 import { bases, hourOf, markets } from "../support/prices/markets.ts"
 import { testServices } from "../support/services.ts"
@@ -68,7 +76,7 @@ it.effect("settlement waits while all places are down for an hour, and then find
       const hourOfEther = { kind: "barrier", window_from: eleven, resolve_at: noon, deadline: noon } as const
       const touched = yield* newPriceEvent({ ...hourOfEther, level: closeOf("ETH/USD", eleven) })
       const missed = yield* newPriceEvent({ ...hourOfEther, level: 1 })
-      for (const event of [touched, missed]) yield* answer(agent, event)
+      for (const event of [touched, missed]) yield* answerPriceEvent(agent, event)
       for (const each of ["coinbase", "kraken", "yahoo"] as const) {
         place.spoil(each, async () => ({ status: 502, body: "Bad Gateway" }))
       }

@@ -13,7 +13,7 @@ import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
-  answer,
+  answerPriceEvent,
   freshWeek,
   importCandles,
   millisBefore,
@@ -368,7 +368,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       const deadline = plus(monday, "1 hour")
       const threshold = yield* newPriceEvent({ kind: "threshold", resolve_at: past, deadline })
       const agent = yield* claimedAgent()
-      yield* answer(agent, threshold, { confidence: 1 })
+      yield* answerPriceEvent(agent, threshold, { confidence: 1 })
       yield* moveTo(millisBefore(deadline, 1))
       assert.deepStrictEqual((yield* settleDue).resolved, [])
       yield* moveTo(deadline)
@@ -386,10 +386,10 @@ layer(testServices())("The settlement of a price event", (it) => {
         yield* newPriceEvent({ kind: "numeric_close" }),
         yield* newPriceEvent({ kind: "threshold" })
       ]
-      yield* answer(agent, close, { predicted_value: 90, predicted_std: 5 })
-      yield* answer(agent, close, { predicted_value: 96, predicted_std: 5 })
-      yield* answer(agent, threshold, { confidence: 1 })
-      yield* answer(agent, threshold, { direction: "bearish", confidence: 0.4, is_revision: true })
+      yield* answerPriceEvent(agent, close, { predicted_value: 90, predicted_std: 5 })
+      yield* answerPriceEvent(agent, close, { predicted_value: 96, predicted_std: 5 })
+      yield* answerPriceEvent(agent, threshold, { confidence: 1 })
+      yield* answerPriceEvent(agent, threshold, { direction: "bearish", confidence: 0.4, is_revision: true })
       yield* moveTo(plus(monday, "1 day"))
       yield* importHours(plus(monday, "23 hours"), [99])
       yield* settleDue
@@ -417,7 +417,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent()
       const count = yield* newPriceEvent({ kind: "count_days" })
-      yield* answer(agent, count, { predicted_value: 3, predicted_std: 1 })
+      yield* answerPriceEvent(agent, count, { predicted_value: 3, predicted_std: 1 })
       yield* moveTo(plus(monday, "8 days"))
       const closing = [1, 2, 3, 4, 1, 1, 1, 1].map(
         (price, index) => [plus(monday, { hours: 24 * index - 1 }), price] as const
@@ -444,8 +444,8 @@ layer(testServices())("The settlement of a price event", (it) => {
         yield* newPriceEvent({ kind: "numeric_close" })
       ]
       for (const agent of agents) {
-        yield* answer(agent, threshold)
-        yield* answer(agent, close)
+        yield* answerPriceEvent(agent, threshold)
+        yield* answerPriceEvent(agent, close)
       }
       yield* moveTo(plus(monday, "1 day"))
       yield* importHours(plus(monday, "23 hours"), [100])
@@ -487,7 +487,7 @@ layer(testServices())("The settlement of a price event", (it) => {
         yield* newPriceEvent({ kind: "numeric_close", resolve_at: monday }),
         yield* newPriceEvent({ kind: "count_days", resolve_at: monday })
       ]
-      for (const each of [threshold, barrier, close, count]) yield* answer(agent, each)
+      for (const each of [threshold, barrier, close, count]) yield* answerPriceEvent(agent, each)
       const closing = Array.from(
         { length: 9 },
         (_, index) => [plus(monday, { hours: 23 - 24 * index }), 99] as const
@@ -523,7 +523,7 @@ layer(testServices())("A price event without its candles", (it) => {
         yield* newPriceEvent({ kind: "barrier", resolve_at: plus(monday, "-1 day") })
       ]
       const agent = yield* claimedAgent()
-      for (const each of [ahead, past]) yield* answer(agent, each)
+      for (const each of [ahead, past]) yield* answerPriceEvent(agent, each)
       const ends = [
         [past, plus(monday, "73 hours")],
         [ahead, plus(monday, "96 hours")]
@@ -642,7 +642,7 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
         }
         const [agent] = yield* claimedAgents(1)
         const [first] = made
-        if (agent !== undefined && first !== undefined) yield* answer(agent, first)
+        if (agent !== undefined && first !== undefined) yield* answerPriceEvent(agent, first)
 
         // Before they are over, so that each is known in time.
         const known = walk.candles.filter((_, index) => !walk.missing.has(index))

@@ -8,7 +8,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
-  answer,
+  answerPriceEvent,
   forecast,
   freshWeek,
   importCandles,
@@ -332,12 +332,12 @@ layer(testServer())("The page of a price event", (it) => {
         const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
         const threshold = yield* newPriceEvent({ kind: "threshold", level: 1999.5 })
         const close = yield* newPriceEvent({ kind: "numeric_close" })
-        const { answer: sent } = yield* answer(ada, threshold, {
+        const { answer: sent } = yield* answerPriceEvent(ada, threshold, {
           confidence: 0.875,
           reasoning: "Flows <in>."
         })
-        yield* answer(grace, threshold, { direction: "bearish" })
-        yield* answer(ada, close, { predicted_value: 1990, predicted_std: 12.5 })
+        yield* answerPriceEvent(grace, threshold, { direction: "bearish" })
+        yield* answerPriceEvent(ada, close, { predicted_value: 1990, predicted_std: 12.5 })
         yield* completeLog
         const keys = yield* TransparencyLog.use((log) => log.verifierKeys)
         const path = `/challenges/${threshold.id}`
@@ -382,7 +382,7 @@ layer(testServer())("The page of a price event", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const barrier = yield* newPriceEvent({ kind: "barrier" })
-      yield* answer(yield* claimedAgent("Ada"), barrier)
+      yield* answerPriceEvent(yield* claimedAgent("Ada"), barrier)
       yield* moveTo(plus(monday, "96 hours"))
       yield* Scoring.use((scoring) => scoring.settleDue)
       yield* completeLog

@@ -142,7 +142,7 @@ export const newPriceEvent = Effect.fnUntraced(function* (
 })
 
 /** Stamped now, and in the form that fits: bullish with confidence 0.5, or N(100, 10). The agent subscribes first. */
-export const answer = Effect.fnUntraced(function* (
+export const answerPriceEvent = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string; readonly kind: string; readonly asset: string },
   sent: Partial<NewPriceEventPrediction> = {},

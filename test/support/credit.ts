@@ -339,10 +339,7 @@ export const forecastsOn = Effect.fnUntraced(function* (
       on conflict (challenge_id, shard) do update set forecasts = k.forecasts + excluded.forecasts
     )
     insert into log_pending (type, challenge_id, commit, entry)
-    select 'prediction.commit', challenge_id, commit,
-           convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
-                      || '","type":"prediction.commit"}', 'UTF8')
-      from written`
+    select 'prediction.commit', challenge_id, commit, log_commit_entry(challenge_id, commit) from written`
 })
 
 /** Takes stakes of agents that have predicted, in this order, whatever the rules of the pool say. */

@@ -6,7 +6,7 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgents } from "./agents.ts"
 import {
-  answer,
+  answerPriceEvent,
   forecast,
   freshWeek,
   importCandles,
@@ -98,8 +98,8 @@ export const loggedFixture = Effect.gen(function* () {
   const touch = yield* newPriceEvent({ kind: "barrier", deadline: plus(monday, "3 days") })
   for (const agent of agents.slice(4)) {
     for (const event of [threshold, count, missed, touch]) {
-      yield* answer(agent, event)
-      yield* answer(agent, event, { is_revision: true, reasoning: "Flows." })
+      yield* answerPriceEvent(agent, event)
+      yield* answerPriceEvent(agent, event, { is_revision: true, reasoning: "Flows." })
     }
   }
   const open = yield* newChallenge({ deadline: plus(monday, "3 days"), dead_zone_pct: null })

@@ -22,7 +22,7 @@ export const manyAgents = Effect.fnUntraced(function* (count: number) {
 })
 
 /** First predictions of these agents on a challenge, with their counts; they wait for the log. */
-export const predictionsOf = Effect.fnUntraced(function* (
+export const predictionsOn = Effect.fnUntraced(function* (
   challengeId: string,
   agents: { readonly from: number; readonly to: number },
   receivedAt: DateTime.Utc

@@ -11,7 +11,7 @@ import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent, provisionalAgent } from "./agents.ts"
 import {
-  answer,
+  answerPriceEvent,
   forecast,
   freshWeek,
   moveTo,
@@ -160,8 +160,14 @@ export const publicFixture = Effect.gen(function* () {
   })
   for (const [place, agent] of agents.entries()) {
     yield* forecast(agent, pool, { predicted_value: 3 + place * 0.06, predicted_std: 0.05 + place * 0.02 })
-    yield* answer(agent, close, { predicted_value: 3120 + place * 14, predicted_std: 20 + place * 5 })
-    yield* answer(agent, barrier, { direction: place < 3 ? "bullish" : "bearish", confidence: 0.2 * place })
+    yield* answerPriceEvent(agent, close, {
+      predicted_value: 3120 + place * 14,
+      predicted_std: 20 + place * 5
+    })
+    yield* answerPriceEvent(agent, barrier, {
+      direction: place < 3 ? "bullish" : "bearish",
+      confidence: 0.2 * place
+    })
   }
   for (const [value, amount] of [
     [3.15, 75],

@@ -9,7 +9,7 @@ import type { PriceEvent, PriceEventKind } from "../../../src/services/domain/Ch
 import { Prices } from "../../../src/services/Prices.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import { claimedAgent } from "../agents.ts"
-import { answer, moveTo, newPriceEvent } from "../challenges.ts"
+import { answerPriceEvent, moveTo, newPriceEvent } from "../challenges.ts"
 import { countOf, rowsOf } from "../database.ts"
 import { allPages, firstPage } from "../paging.ts"
 import { revealAll } from "../loggedFixture.ts"
@@ -151,7 +151,7 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
   const events: Array<PriceEvent> = []
   for (const question of questions) {
     const event = yield* ask(question)
-    yield* answer(agent, event)
+    yield* answerPriceEvent(agent, event)
     events.push(event)
   }
   for (const asset of assets) {
