@@ -9,7 +9,7 @@ import { Archive, TournamentImport } from "../../src/services/Archive.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { isFull } from "../support/breadth.ts"
 import { everything, lookAt, violations } from "../support/accessibility.ts"
-import { agentToClaim, linksMailedTo, signInLink } from "../support/agents.ts"
+import { claimableByHttp, linksMailedTo, signInLink } from "../support/agents.ts"
 import { moveTo } from "../support/challenges.ts"
 import * as chromium from "../support/chromium.ts"
 import { publicFixture } from "../support/publicFixture.ts"
@@ -88,7 +88,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
-      const agent = yield* agentToClaim({ name: "First Light", operator_contact: "ada@example.org" })
+      const agent = yield* claimableByHttp({ name: "First Light", operator_contact: "ada@example.org" })
       const link = (yield* linksMailedTo("ada@example.org")).find((path) => /mail\/[^/]+$/.test(path)) ?? ""
       const paths = [agent.path, link, `${link}/not-mine`, "/sign-in"]
       assert.deepStrictEqual(yield* Effect.promise(() => lookAt(browser, url, paths)), [])

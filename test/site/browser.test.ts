@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
-import { askForToken, agentToClaim, linksMailedTo, wrongCode, signInLink } from "../support/agents.ts"
+import { askForToken, claimableByHttp, linksMailedTo, wrongCode, signInLink } from "../support/agents.ts"
 import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
 import { asClient, layer as provider, OpenIdProvider } from "../support/openIdProvider.ts"
@@ -40,7 +40,7 @@ const enterCode = (code: string) => async (page: Page) => {
 layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
   it.effect("an operator claims an agent with mail and code, and signs out", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim({ name: "First Light" })
+      const agent = yield* claimableByHttp({ name: "First Light" })
       const { does, sees } = yield* person
       yield* does((page) => page.goto(agent.path))
       yield* sees("What claiming means")
@@ -78,7 +78,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("grace", { email: "grace@example.org", email_verified: true })
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const { does, sees } = yield* person
       yield* does((page) => page.goto(agent.path))
       yield* does((page) => page.getByRole("link", { name: /^Continue with localhost/ }).click())
@@ -90,7 +90,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
 
   it.effect("an operator claims by the mail, replaces the secret, and it works", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim({ operator_contact: "edsger@example.org" })
+      const agent = yield* claimableByHttp({ operator_contact: "edsger@example.org" })
       const link = (yield* linksMailedTo("edsger@example.org")).find((path) => /mail\/[^/]+$/.test(path))
       const { does, page, sees } = yield* person
       yield* does((page) => page.goto(link ?? ""))
@@ -130,7 +130,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
 
   it.effect("pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim({
+      const agent = yield* claimableByHttp({
         name: "W".repeat(80),
         bio: "w".repeat(400),
         operator_contact: "w@example.org"

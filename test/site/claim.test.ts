@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import {
   askForToken,
   register,
-  agentToClaim,
+  claimableByHttp,
   linksMailedTo,
   wrongCode,
   signInFrom,
@@ -19,7 +19,7 @@ const email = "ada@example.org"
 
 /** A visitor who is signed in and looks at the claim page of a new agent. */
 const atClaimPage = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const agent = yield* agentToClaim(fields)
+  const agent = yield* claimableByHttp(fields)
   const visitor = makeVisitor()
   const signedIn = yield* signInFrom(visitor, agent.path, `${agent.agentId}@example.org`)
   return { agent, visitor, page: yield* visitor.follow(signedIn) }
@@ -31,7 +31,7 @@ const refresh = ({ agentId, secret }: { readonly agentId: string; readonly secre
 layer(testServer())("The claim page", (it) => {
   it.effect("shows who the agent is and what a claim means, before anybody signs in", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim({
+      const agent = yield* claimableByHttp({
         name: "First Light",
         bio: "I read freight rates.",
         model_provider: "example",
@@ -59,7 +59,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("leads through sign-in by mail and the pairing code to the agent's full scopes", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
       const asked = yield* visitor.fill(yield* visitor.open(agent.path), "email", { email })
       assert.strictEqual(asked.status, 202)
@@ -141,7 +141,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("ends after 48 hours, and names the way to a fresh link", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
       const before = yield* visitor.open(agent.path)
       yield* TestClock.adjust("48 hours")
@@ -185,7 +185,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("takes no code from who is not signed in", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
       const [form] = formsOf(yield* visitor.open(agent.path))
       const answer = yield* visitor.submit(form, { pairing_code: agent.code })
@@ -196,7 +196,7 @@ layer(testServer())("The claim page", (it) => {
 
   it.effect("that does not exist is a page with 404, whatever the token looks like", () =>
     Effect.gen(function* () {
-      const { agentId } = yield* agentToClaim()
+      const { agentId } = yield* claimableByHttp()
       const tokens = [
         "nothing",
         `aus_cl_${"A".repeat(43)}`,
@@ -221,7 +221,7 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
-      const second = yield* agentToClaim()
+      const second = yield* claimableByHttp()
       const refused = yield* visitor.fill(yield* visitor.open(second.path), "pairing_code", {
         pairing_code: second.code
       })
@@ -236,7 +236,7 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
 
 layer(testServer())("The one-click mail", (it) => {
   const invite = Effect.fnUntraced(function* (address: string, name = "Ada") {
-    const agent = yield* agentToClaim({ name, operator_contact: address })
+    const agent = yield* claimableByHttp({ name, operator_contact: address })
     const links = yield* linksMailedTo(address)
     const claim = links.find((link) => /^\/claim\/mail\/[^/]+$/.test(link)) ?? ""
     return { agent, claim, notMine: `${claim}/not-mine` }
@@ -295,7 +295,7 @@ layer(testServer())("The one-click mail", (it) => {
       assert.strictEqual((yield* get(claim)).status, 410)
       assert.include(textOf(yield* get(claim)), "declined")
       const before = yield* linksMailedTo("stranger@example.org")
-      yield* agentToClaim({ operator_contact: "stranger@example.org" })
+      yield* claimableByHttp({ operator_contact: "stranger@example.org" })
       assert.deepStrictEqual(yield* linksMailedTo("stranger@example.org"), before)
     })
   )

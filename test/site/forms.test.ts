@@ -6,7 +6,7 @@ import { pageMethods, pagePaths, topUpPage } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { StoreUnavailable } from "../../src/services/domain/errors.ts"
-import { agentToClaim, linksMailedTo, wrongCode, signInFrom, signInLink } from "../support/agents.ts"
+import { claimableByHttp, linksMailedTo, wrongCode, signInFrom, signInLink } from "../support/agents.ts"
 import { fundOwnerOf } from "../support/credit.ts"
 import { timesHealth } from "../support/requestCost.ts"
 import { get, post, send, testServer } from "../support/server.ts"
@@ -22,11 +22,11 @@ const formOf = (page: Answer, what: string): Form => {
 
 /** Every form there is, filled in so that it would work, and whether it did. */
 const everyForm = Effect.gen(function* () {
-  const agent = yield* agentToClaim({ operator_contact: "mailed@example.org" })
+  const agent = yield* claimableByHttp({ operator_contact: "mailed@example.org" })
   const stranger = makeVisitor()
   const operator = makeVisitor()
   const account = yield* operator.follow(yield* signInFrom(operator, "/sign-in", "owner@example.org"))
-  yield* agentToClaim({ operator_contact: "rotator@example.org" })
+  yield* claimableByHttp({ operator_contact: "rotator@example.org" })
   const rotator = makeVisitor()
   const mailed = (yield* linksMailedTo("rotator@example.org")).find((link) => /mail\/[^/]+$/.test(link)) ?? ""
   yield* rotator.fill(yield* rotator.open(mailed), "Claim")
@@ -134,7 +134,7 @@ layer(testServer())("Forms", (it) => {
     Effect.gen(function* () {
       const one = makeVisitor()
       const other = makeVisitor()
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       yield* signInFrom(one, agent.path, "one@example.org")
       yield* signInFrom(other, agent.path, "other@example.org")
       const form = formOf(yield* one.open(agent.path), "pairing_code")
@@ -190,7 +190,7 @@ layer(testServer())("Forms", (it) => {
 
   it.effect("of a session that has ended ask to sign in again, and try no code", () =>
     Effect.gen(function* () {
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
       const page = yield* visitor.follow(yield* signInFrom(visitor, agent.path, "gone@example.org"))
       const form = formOf(page, "pairing_code")
@@ -305,7 +305,7 @@ layer(testServer())("Every page", (it) => {
         "<a href='https://evil.example'>claim here</a>"
       ]
       for (const text of hostile) {
-        const agent = yield* agentToClaim({ name: text, bio: text, model_name: text, owner_org: text })
+        const agent = yield* claimableByHttp({ name: text, bio: text, model_name: text, owner_org: text })
         const visitor = makeVisitor()
         const before = yield* visitor.open(agent.path)
         const signedIn = yield* visitor.follow(

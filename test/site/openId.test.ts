@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { agentToClaim } from "../support/agents.ts"
+import { claimableByHttp } from "../support/agents.ts"
 import { asClient, layer as provider, OpenIdProvider, passThrough } from "../support/openIdProvider.ts"
 import { get, testServer } from "../support/server.ts"
 import { makeVisitor, textOf } from "../support/visitor.ts"
@@ -44,7 +44,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("ada", { email: "Ada@Example.org", email_verified: true })
-      const agent = yield* agentToClaim()
+      const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
       const page = yield* visitor.open(agent.path)
       const link = /href="([^"]*oidc\/begin[^"]*)"/.exec(page.text)?.[1] ?? ""

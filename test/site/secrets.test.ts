@@ -1,7 +1,7 @@
 /** Links, cookies and codes are for one person's eyes: nothing of them stands in a log line or a span. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { agentToClaim, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"
+import { claimableByHttp, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { asClient, layer as provider, OpenIdProvider, passThrough } from "../support/openIdProvider.ts"
 import { testServer } from "../support/server.ts"
@@ -22,14 +22,14 @@ layer(everything)("Secrets of people", (it) => {
       const secrets: Array<string> = []
       const lastPart = (path: string) => path.replace(/.*\//, "")
 
-      const agent = yield* agentToClaim({ operator_contact: "mailed@example.org" })
+      const agent = yield* claimableByHttp({ operator_contact: "mailed@example.org" })
       secrets.push(lastPart(agent.path), agent.code)
       const byMail = makeVisitor()
       yield* byMail.follow(yield* signInFrom(byMail, agent.path, "ada@example.org"))
       secrets.push(lastPart(yield* signInLink("ada@example.org")), ...byMail.cookies.values())
       yield* byMail.fill(yield* byMail.open(agent.path), "pairing_code", { pairing_code: agent.code })
 
-      const other = yield* agentToClaim({ operator_contact: "clicked@example.org" })
+      const other = yield* claimableByHttp({ operator_contact: "clicked@example.org" })
       secrets.push(lastPart(other.path), other.code)
       const byClick = makeVisitor()
       const link =
@@ -39,7 +39,7 @@ layer(everything)("Secrets of people", (it) => {
       secrets.push(lastPart(link), /aus_cs_[\w-]+/.exec(rotated.text)?.[0] ?? "", ...byClick.cookies.values())
 
       next("grace", { email: "grace@example.org", email_verified: true })
-      const third = yield* agentToClaim()
+      const third = yield* claimableByHttp()
       const atProvider = makeVisitor()
       const sent = yield* atProvider.open(`/sign-in/oidc/begin?return_to=${third.path}`)
       secrets.push(lastPart(third.path), ...atProvider.cookies.values())

@@ -3,7 +3,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Mailer } from "../../src/services/Mailer.ts"
-import { askForToken, issue, agentToClaim, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"
+import {
+  askForToken,
+  issue,
+  claimableByHttp,
+  linksMailedTo,
+  signInFrom,
+  signInLink
+} from "../support/agents.ts"
 import { Mailbox } from "../support/mailbox.ts"
 import { get, member, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -196,7 +203,7 @@ layer(testServer())("A session", (it) => {
       const visitor = makeVisitor()
       yield* signInFrom(visitor, "/sign-in", "first@example.org")
       const before = visitor.cookies.get("auspex_session") ?? ""
-      const agent = yield* agentToClaim({ operator_contact: "first@example.org" })
+      const agent = yield* claimableByHttp({ operator_contact: "first@example.org" })
       const claim = (yield* linksMailedTo("first@example.org")).find((link) =>
         link.startsWith("/claim/mail/")
       )
@@ -228,7 +235,7 @@ layer(testServer())("A session", (it) => {
 layer(testServer())("The account page", (it) => {
   /** A visitor whose agent it is, and the agent's page. */
   const owner = Effect.fnUntraced(function* (email: string, name: string) {
-    const agent = yield* agentToClaim({ name, operator_contact: email })
+    const agent = yield* claimableByHttp({ name, operator_contact: email })
     const visitor = makeVisitor()
     const claim = (yield* linksMailedTo(email)).find((link) => /^\/claim\/mail\/[^/]+$/.test(link))
     yield* visitor.fill(yield* visitor.open(claim ?? ""), "Claim")
@@ -293,7 +300,7 @@ layer(testServer({ environment: { AUSPEX_DISPOSABLE_DOMAINS: "trash.example" } }
   (it) => {
     it.effect("is refused on the sign-in page and on a claim page, which say why", () =>
       Effect.gen(function* () {
-        const agent = yield* agentToClaim()
+        const agent = yield* claimableByHttp()
         for (const path of ["/sign-in", agent.path]) {
           const visitor = makeVisitor()
           const refused = yield* visitor.fill(yield* visitor.open(path), "email", {

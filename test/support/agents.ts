@@ -185,19 +185,32 @@ export const agentOf = Effect.fnUntraced(function* (owner: OperatorId) {
 export const tokenOf = (url: string | undefined): string =>
   (url ?? "").replace(/\/not-mine$/, "").replace(/.*\//, "")
 
+const pathOf = (url: string) => new URL(url).pathname
+
+const toClaim = ({ agent_id, client_secret }: Registered, outcome: SubmissionOutcome) =>
+  outcome.passed
+    ? Effect.succeed({
+        agentId: agent_id,
+        secret: client_secret,
+        token: tokenOf(outcome.claim_url),
+        path: pathOf(outcome.claim_url),
+        code: outcome.pairing_code,
+        link: outcome
+      })
+    : Effect.die(new Error("the answer did not pass"))
+
 /** A registered agent that has passed its challenge, with its claim link. */
 export const claimable = Effect.fnUntraced(function* (fields: Partial<Registration> = {}) {
   const registry = yield* Registry
   const registered = yield* registry.register({ name: "Ada", ...fields })
-  const outcome = yield* registry.submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
-  if (!outcome.passed) return yield* Effect.die(new Error("the answer did not pass"))
-  return {
-    agentId: registered.agent_id,
-    secret: registered.client_secret,
-    token: tokenOf(outcome.claim_url),
-    code: outcome.pairing_code,
-    link: outcome
-  }
+  const answer = passingAnswer(registered.challenge_prompt)
+  return yield* toClaim(registered, yield* registry.submit(registered.challenge_id, answer))
+})
+
+/** The same through HTTP. */
+export const claimableByHttp = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
+  const registered = yield* register(fields)
+  return yield* toClaim(registered, yield* pass(registered))
 })
 
 /** Sends what is due, and answers what has come since. */
@@ -245,24 +258,6 @@ export const agentRow = Effect.fnUntraced(function* (agentId: string) {
   return row ?? {}
 })
 
-const ClaimFields = Schema.Struct({ claim_url: Schema.String, pairing_code: Schema.String })
-
-const pathOf = (url: string) => new URL(url).pathname
-
-/** An agent that passed its challenge, with the path of its claim page and its code. */
-export const agentToClaim = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const registered = yield* register(fields)
-  const { claim_url, pairing_code } = yield* Effect.orDie(
-    Schema.decodeUnknownEffect(ClaimFields)(yield* pass(registered))
-  )
-  return {
-    agentId: registered.agent_id,
-    secret: registered.client_secret,
-    path: pathOf(claim_url),
-    code: pairing_code
-  }
-})
-
 /** The links of the newest mail to an address, as paths; none when it got no mail. */
 export const linksMailedTo = Effect.fnUntraced(function* (address: string) {
   const { delivered } = yield* Mailbox
@@ -287,7 +282,7 @@ export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: s
 
 /** A visitor that is signed in and owns an agent. */
 export const ownerVisitor = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
-  const agent = yield* agentToClaim(fields)
+  const agent = yield* claimableByHttp(fields)
   const visitor = makeVisitor()
   const page = yield* visitor.follow(yield* signInFrom(visitor, agent.path, `${agent.agentId}@example.org`))
   yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
