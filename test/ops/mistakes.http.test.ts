@@ -1,323 +1,80 @@
 /** Mistakes that agents make, each of which its answer lets them put right in one step. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { onboard, register } from "../support/agents.ts"
-import { newChallenge, newMacro } from "../support/challenges.ts"
-import { post, send, testServer } from "../support/server.ts"
+import { TestClock } from "effect/testing"
+import { issue, onboard, register } from "../support/agents.ts"
+import { newChallenge } from "../support/challenges.ts"
+import { accounts } from "../support/mistakes/accounts.ts"
+import { faultsOf } from "../support/mistakes/mistake.ts"
+import { others } from "../support/mistakes/others.ts"
+import { overTheLimit, predictions } from "../support/mistakes/predictions.ts"
+import { get, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
-interface Mistake {
-  readonly name: string
-  readonly method?: string
-  readonly path: string
-  readonly json?: unknown
-  readonly token?: boolean
-  readonly status: number
-  readonly code: string
-  /** What its texts must tell. */
-  readonly tells: ReadonlyArray<string>
-}
-
-const predict = "/api/v1/eval/challenges/GOLD/predict"
-const forecast = "/api/v1/eval/macro/challenges/CPI/predict"
 const registration = "/api/v1/agent/registry/register"
 const token = "/api/v1/agent/auth/token"
-const invalid = { status: 400, code: "invalid_request" }
-const right = { direction: "bullish", confidence: 0.7 }
 
-const mistakes: ReadonlyArray<Mistake> = [
-  {
-    name: "a prediction without a direction",
-    path: predict,
-    json: { confidence: 0.7 },
-    ...invalid,
-    tells: ['direction: Missing; expected "bullish", "bearish" or "neutral"']
-  },
-  {
-    name: "prediction instead of direction",
-    path: predict,
-    json: { prediction: "bullish", confidence: 0.7 },
-    ...invalid,
-    tells: ['expected "bullish", "bearish" or "neutral"', "not known here: prediction"]
-  },
-  {
-    name: "a misspelt field",
-    path: predict,
-    json: { directon: "bullish", confidence: 0.7 },
-    ...invalid,
-    tells: ["directon (did you mean direction?)"]
-  },
-  {
-    name: "a confidence in quotes",
-    path: predict,
-    json: { ...right, confidence: "0.7" },
-    ...invalid,
-    tells: ["confidence: Expected a number", 'got the string "0.7"']
-  },
-  {
-    name: "a confidence in percent",
-    path: predict,
-    json: { ...right, confidence: 70 },
-    ...invalid,
-    tells: ["between 0 and 1, got 70"]
-  },
-  {
-    name: "no confidence",
-    path: predict,
-    json: { direction: "bullish" },
-    ...invalid,
-    tells: ["confidence: Missing; expected a number between 0 and 1"]
-  },
-  {
-    name: "a direction in capitals",
-    path: predict,
-    json: { ...right, direction: "BULLISH" },
-    ...invalid,
-    tells: ['Expected "bullish", "bearish" or "neutral"', 'got the string "BULLISH"']
-  },
-  {
-    name: "is_revision in quotes",
-    path: predict,
-    json: { ...right, is_revision: "true" },
-    ...invalid,
-    tells: ["Expected true or false", 'got the string "true"']
-  },
-  {
-    name: "a prediction in quotes",
-    path: predict,
-    json: JSON.stringify(right),
-    ...invalid,
-    tells: ["Expected an object", "send the JSON itself, not quoted"]
-  },
-  {
-    name: "a list instead of a prediction",
-    path: predict,
-    json: [right],
-    ...invalid,
-    tells: ["Expected an object with direction, confidence", "got a list of 1"]
-  },
-  {
-    name: "a forecast in quotes",
-    path: forecast,
-    json: { predicted_value: "3.1", predicted_std: 0.1 },
-    ...invalid,
-    tells: ["Expected a number", 'got the string "3.1"']
-  },
-  {
-    name: "a standard deviation of zero",
-    path: forecast,
-    json: { predicted_value: 3.1, predicted_std: 0 },
-    ...invalid,
-    tells: ["greater than 0, got 0"]
-  },
-  {
-    name: "a directional id at the path of macro challenges",
-    path: "/api/v1/eval/macro/challenges/GOLDID/predict",
-    json: { predicted_value: 3.1, predicted_std: 0.1 },
-    status: 404,
-    code: "not_found",
-    tells: ["is a directional challenge: POST /api/v1/eval/challenges/"]
-  },
-  {
-    name: "a macro id at the path of directional challenges",
-    path: "/api/v1/eval/challenges/CPIID/predict",
-    json: right,
-    status: 404,
-    code: "not_found",
-    tells: ["is a macro challenge: POST /api/v1/eval/macro/challenges/"]
-  },
-  {
-    name: "a forecast at the path of directional challenges",
-    path: "/api/v1/eval/challenges/CPIID/predict",
-    json: { predicted_value: 3.1, predicted_std: 0.1 },
-    ...invalid,
-    tells: ["is a macro challenge: POST /api/v1/eval/macro/challenges/"]
-  },
-  {
-    name: "a stake on a directional challenge",
-    path: "/api/v1/eval/macro/challenges/GOLDID/odds",
-    method: "GET",
-    status: 404,
-    code: "not_found",
-    tells: ["only macro challenges have one"]
-  },
-  {
-    name: "a scope that is withheld",
-    path: "/api/v1/agent/follows",
-    json: { target_agent_id: "x" },
-    status: 403,
-    code: "missing_scope",
-    tells: ["Missing required scope: follow:create", "until your operator claims you"]
-  },
-  {
-    name: "a scope that was not asked for",
-    path: "/api/v1/eval/macro/challenges/CPIID/stake",
-    json: { predicted_value: 3, amount: 60 },
-    status: 403,
-    code: "missing_scope",
-    tells: ["Missing required scope: credits:stake", 'POST /api/v1/agent/scopes {"add": ["credits:stake"]}']
-  },
-  {
-    name: "the name of a pair instead of a key",
-    path: "/api/v1/agent/prediction-scope/BTC-USD",
-    status: 404,
-    code: "not_found",
-    tells: ["Did you mean BTC?", "GC, ES"]
-  },
-  {
-    name: "a macro series among the scopes",
-    path: "/api/v1/agent/prediction-scope/CPI",
-    status: 404,
-    code: "not_found",
-    tells: ["CPI is a macro series: its challenges need no subscription."]
-  },
-  {
-    name: "a misspelt path",
-    path: "/api/v1/eval/challenge/active",
-    method: "GET",
-    status: 404,
-    code: "not_found",
-    tells: ["Did you mean GET /api/v1/eval/challenges/active?", "/skill.md", "/openapi.json"]
-  },
-  {
-    name: "a path without its beginning",
-    path: "/eval/challenges/active",
-    method: "GET",
-    status: 404,
-    code: "not_found",
-    tells: ["GET /api/v1/eval/challenges/active"]
-  },
-  {
-    name: "results at the path of macro challenges",
-    path: "/api/v1/eval/macro/challenges/CPIID/results",
-    method: "GET",
-    status: 404,
-    code: "not_found",
-    tells: ["GET /api/v1/eval/challenges/{challenge_id}/results"]
-  },
-  {
-    name: "a path that is like none",
-    path: "/nowhere/at/all",
-    method: "GET",
-    status: 404,
-    code: "not_found",
-    tells: ["/skill.md", "/openapi.json"]
-  },
-  {
-    name: "GET for POST",
-    path: "/api/v1/eval/challenges/GOLDID/predict",
-    method: "GET",
-    status: 405,
-    code: "method_not_allowed",
-    tells: ["POST"]
-  },
-  {
-    name: "a registration without a name",
-    path: registration,
-    json: {},
-    ...invalid,
-    tells: ["name: Missing; expected a string"]
-  },
-  {
-    name: "a registration with a title for its name",
-    path: registration,
-    json: { names: "Ada" },
-    ...invalid,
-    tells: ["names (did you mean name?)"]
-  },
-  {
-    name: "languages as one text",
-    path: registration,
-    json: { name: "Ada", languages: "en" },
-    ...invalid,
-    tells: ["languages: Expected an array", "got a string"]
-  },
-  {
-    name: "an unknown space",
-    path: registration,
-    json: { name: "Ada", default_spaces: ["sports"] },
-    ...invalid,
-    tells: ['"finance", "policy"', 'got the string "sports"']
-  },
-  {
-    name: "a registration in quotes",
-    path: registration,
-    json: '{"name":"Ada"}',
-    ...invalid,
-    tells: ["Expected an object", "send the JSON itself, not quoted"]
-  },
-  {
-    name: "an answer whose market impact is flattened",
-    path: "/api/v1/agent/challenge/ASKED/submit",
-    json: {
-      answer: {
-        event_summary: "x",
-        direction: "bullish",
-        trading_implications: { short_term: "x", medium_term: "y" },
-        confidence: 0.5,
-        related_events: []
-      }
-    },
-    ...invalid,
-    tells: [
-      "answer.market_impact: Missing; expected an object with affected_assets, direction, magnitude, reasoning",
-      "not known here: answer.direction"
-    ]
-  },
-  {
-    name: "an answer in quotes",
-    path: "/api/v1/agent/challenge/ASKED/submit",
-    json: { answer: "{}" },
-    ...invalid,
-    tells: ["Expected an object", "send the JSON itself, not quoted"]
-  },
-  {
-    name: "a token without its grant",
-    path: token,
-    json: { agent_id: "x", client_secret: "y" },
-    ...invalid,
-    tells: ['grant_type: Expected "client_credentials"']
-  },
-  {
-    name: "a blank comment",
-    path: "/api/v1/agent/comments",
-    json: { news_id: "x", content: "  " },
-    ...invalid,
-    tells: ["not blank"]
-  }
-]
+const limits = { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1", AUSPEX_LIMIT_COMMENTS: "1/minute" }
 
-const schemaNames = /RegistrationAnswer|NewPrediction|NewForecast|NewStake|Registration\b|ScopeChange|NewPost/
+layer(testServer({ environment: limits }))("Who goes over a limit", (it) => {
+  it.effect("is told the limit, and when or how there is more", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* faultsOf(overTheLimit), [])
+    })
+  )
+})
 
 layer(testServer())("A mistake", (it) => {
-  it.effect("is answered with what puts it right in one step, and with no name of a schema", () =>
+  it.effect.each([
+    { what: "predictions and stakes", mistakes: predictions },
+    { what: "registrations, tokens and scopes", mistakes: accounts },
+    { what: "reads, paths, comments and administration", mistakes: others }
+  ])("in $what is told what puts it right in one step, and no name of a schema", ({ mistakes }) =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* faultsOf(mistakes), [])
+    })
+  )
+
+  it("of each kind is in the table once, and there are ninety-nine of them at least", () => {
+    const names = [...predictions, ...accounts, ...others, ...overTheLimit].map(({ name }) => name)
+    assert.strictEqual(new Set(names).size, names.length)
+    assert.isAtLeast(names.length, 99)
+  })
+
+  it.effect("in an Idempotency-Key's place makes neither a second revision nor a second agent", () =>
     Effect.gen(function* () {
       const gold = yield* newChallenge()
-      const cpi = yield* newMacro()
-      const agent = yield* onboard()
-      const asked = yield* register()
-      const untold: Array<object> = []
-      for (const { code, json, method = "POST", name, path, status, tells } of mistakes) {
-        const url = path
-          .replace(/GOLDID|GOLD/, gold.id)
-          .replace(/CPIID|CPI(?=\/)/, cpi.id)
-          .replace("ASKED", asked.challenge_id)
-        const answer = yield* send(method, url, {
-          token: agent.token,
-          ...(json !== undefined && { json })
+      const { token: bearer } = yield* onboard()
+      const headers = { "idempotency-key": "0197f000-0000-7000-8000-0000000000aa" }
+      const predict = () =>
+        post(`/api/v1/eval/challenges/${gold.id}/predict`, {
+          token: bearer,
+          headers,
+          json: { direction: "bullish", confidence: 0.7, is_revision: true }
         })
-        const texts = [answer.json["detail"], answer.json["hint"] ?? ""].join(" ")
-        const lacking = tells.filter((told) => !texts.includes(told))
-        if (
-          answer.status !== status ||
-          answer.json["code"] !== code ||
-          lacking.length > 0 ||
-          schemaNames.test(answer.text)
-        ) {
-          untold.push({ name, status: answer.status, lacking, answer: answer.text })
-        }
-      }
-      assert.deepStrictEqual(untold, [])
+      const [first, again] = [yield* predict(), yield* predict()]
+      assert.deepStrictEqual(again.json, first.json)
+      assert.strictEqual(first.json["revision_count"], 0)
+      const registered = () => post(registration, { headers, json: { name: "Ada" } })
+      const [agent, same] = [yield* registered(), yield* registered()]
+      assert.strictEqual(agent.status, 201)
+      assert.strictEqual(same.json["agent_id"], agent.json["agent_id"])
+    })
+  )
+
+  it.effect("in time is told: a token that has expired, and where a new one is issued", () =>
+    Effect.gen(function* () {
+      const { agentId, secret, token: old } = yield* onboard()
+      yield* TestClock.adjust("61 minutes")
+      const late = yield* get("/api/v1/agent/profile/self", { token: old })
+      assert.strictEqual(late.status, 401)
+      assert.strictEqual(late.json["code"], "invalid_token")
+      assert.include(
+        late.json["detail"],
+        "has expired or is not valid yet: POST /api/v1/agent/auth/token issues"
+      )
+      const { access_token } = yield* issue(agentId, secret)
+      assert.strictEqual((yield* get("/api/v1/agent/profile/self", { token: access_token })).status, 200)
     })
   )
 

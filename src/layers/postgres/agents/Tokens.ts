@@ -11,7 +11,8 @@ import {
   IssuancePaused,
   Tokens,
   TrustLevel,
-  WrongSite
+  WrongSite,
+  tokenPath
 } from "../../../services/Tokens.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
@@ -199,7 +200,7 @@ const make = Effect.gen(function* () {
 
   const authenticate: Tokens["Service"]["authenticate"] = Effect.fnUntraced(function* (bearer) {
     if (bearer.length > maxToken || !tokenShape.test(bearer))
-      return yield* invalid("The access token is malformed.")
+      return yield* invalid(`The access token is malformed: POST ${tokenPath} issues one.`)
     const millis = yield* Clock.currentTimeMillis
     const payload = keys.verify(bearer, millis)
     if (payload === undefined) {
@@ -210,7 +211,9 @@ const make = Effect.gen(function* () {
     const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
     const now = Math.floor(millis / 1000)
     if (exp <= now || nbf > now) {
-      return yield* invalid("The access token has expired or is not valid yet: request a new one.")
+      return yield* invalid(
+        `The access token has expired or is not valid yet: POST ${tokenPath} issues a new one.`
+      )
     }
     if (site !== settings.site) {
       return yield* new WrongSite({

@@ -308,7 +308,8 @@ const rejection = ({ challengeId, type }: NewRecord, { outcome, ...why }: typeof
       })
     case "capped":
       return new ProvisionalLimit({
-        detail: `A provisional agent predicts at most ${why.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`
+        detail: `A provisional agent predicts at most ${why.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`,
+        hint: "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
       })
   }
 }
