@@ -755,16 +755,20 @@ const namesFrom = (
       : Effect.succeed(own)
   })
 
-/** A misspelt setting would be ignored in silence. */
+/** A misspelt setting stops the start; any other unknown name is only told. */
 const rejectUnknown = Effect.gen(function* () {
   const known = allSettings.map(({ name }) => name)
   const names = yield* Effect.orDie(namesFrom(yield* ConfigProvider.ConfigProvider, ["AUSPEX"]))
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown === undefined) return
-  const meant = nearest(unknown, known)
-  return yield* new SettingError({
-    message: `${unknown} is no setting${meant === undefined ? "." : `: did you mean ${meant}?`} docs/configuration.md has them all.`
-  })
+  for (const name of names.filter((each) => !known.includes(each))) {
+    const meant = nearest(name, known)
+    if (meant !== undefined) {
+      return yield* new SettingError({
+        message: `${name} is no setting: did you mean ${meant}? docs/configuration.md has them all.`
+      })
+    }
+    // Kubernetes sets such names for services that are called auspex-something.
+    yield* Effect.logWarning(`${name} is no setting, and is ignored`)
+  }
 })
 
 /** The value that is set; an empty one counts as absent. */

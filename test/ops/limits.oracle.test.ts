@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Layer, Result, Schema } from "effect"
+import type { Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as PostgresLimiter from "../../src/layers/postgres/RateLimiter.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
@@ -33,14 +35,15 @@ const waitIn = (uses: ReadonlyArray<number>, { count, window }: Window, now: num
 const secondsOf = (millis: number): number => Math.max(1, Math.ceil(millis / 1000))
 
 /** Two limiters as two instances have them: each with a pool and batches of its own. */
-const instances = Effect.gen(function* () {
-  const url = yield* freshDatabase
+const instancesOn = Effect.fnUntraced(function* (url: Redacted.Redacted) {
   const instance = PostgresLimiter.layer.pipe(
     Layer.provide(Layer.mergeAll(poolOn(url), settings(environment)))
   )
   const made = yield* Effect.all(times(2, () => Layer.build(Layer.fresh(instance))))
   return made.map((context) => Context.get(context, RateLimiter))
 })
+
+const instances = Effect.flatMap(freshDatabase, instancesOn)
 
 const Step = Schema.Struct({
   wait: Schema.Union([
@@ -115,6 +118,26 @@ describe("the limits of two instances", () => {
         }
       }).pipe(Effect.scoped),
     { arbitrary: { runs: breadth(12, 60), size: 80 } }
+  )
+
+  it.effect("keep no more times of a window than it has uses, however many were taken back", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const [limiter] = yield* instancesOn(url)
+      assert(limiter !== undefined)
+      const agent = randomUUID()
+      for (let again = 0; again < 50; again++) {
+        const write = yield* limiter.admitWrite(agent, [["stakes", agent]])
+        yield* write.undone
+        yield* TestClock.adjust("1 second")
+      }
+      yield* limiter.admitWrite(agent, [["stakes", agent]])
+      const kept = SqlClient.SqlClient.use(
+        (sql) =>
+          sql`select distinct cardinality(times) as times from limit_windows where key like ${`stakes:%${agent}`}`
+      )
+      assert.deepStrictEqual(yield* Effect.provide(kept, poolOn(url)), [{ times: 1 }])
+    }).pipe(Effect.scoped)
   )
 
   it.effect("never let more through than the limit, however many ask of both at once", () =>

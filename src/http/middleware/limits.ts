@@ -68,7 +68,7 @@ const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
 
 /** What became of a write. Of one that was broken off nobody knows, so it stays counted. */
 const concluded =
-  ({ refused, undone }: AdmittedWrite) =>
+  ({ refused, undone }: AdmittedWrite, read: Effect.Effect<void, TooManyRequests>) =>
   <E, R>(work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
     Effect.flatMap(Effect.exit(work), (exit) => {
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return exit
@@ -80,7 +80,8 @@ const concluded =
       if (status >= 500) return Effect.andThen(undone, exit)
       if (status >= 400) return Effect.andThen(refused, exit)
       const isReplay = Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
-      return isReplay ? Effect.andThen(undone, exit) : exit
+      // What was done before is only read.
+      return isReplay ? Effect.andThen(undone, Effect.andThen(read, exit)) : exit
     })
 
 export const byAgent = Layer.effect(
@@ -93,7 +94,8 @@ export const byAgent = Layer.effect(
         if (isWrite(endpoint.method)) {
           const { agentId } = yield* CurrentAgent
           const write = yield* limits.admitWrite(agentId, uses)
-          return yield* concluded(write)(httpEffect)
+          const { address } = yield* countedRequest
+          return yield* concluded(write, limits.consume("reads", address))(httpEffect)
         }
         yield* limits.consumeAll(uses)
         return yield* httpEffect

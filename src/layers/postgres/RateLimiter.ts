@@ -222,13 +222,12 @@ const make = Effect.gen(function* () {
       else group.members.push(index)
     }
     const turns = turnsOf(groups.values())
-    if (turns.length === 0 && returned.length > 0) yield* execute(client`select ${release(client, returned)}`)
-    for (const [turn, asked] of turns.entries()) {
-      const alsoRelease =
-        turn === 0 && returned.length > 0 ? client`cross join ${release(client, returned)} r` : client``
+    // A statement of its own: each locks its rows in the order of their keys, and two in one could meet crosswise.
+    if (returned.length > 0) yield* execute(client`select ${release(client, returned)}`)
+    for (const asked of turns) {
       const found = yield* rows(client`
         select u.granted::float8 as granted, u.used::float8 as used, u.stamp::float8 as stamp, u.wait_ms::float8 as wait
-          from ${use(client, now, asked)} u ${alsoRelease} order by u.place`)
+          from ${use(client, now, asked)} u order by u.place`)
       let place = 0
       for (const { members, windows } of asked) {
         const own = windows.map((window, index) => ({ window, ...Arr.getUnsafe(found, place + index) }))

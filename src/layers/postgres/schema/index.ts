@@ -12,10 +12,10 @@ import { credit } from "./credit.ts"
 import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
-import { exactLimits } from "./migrations/0002_exact_limits.ts"
-import { frozenRules } from "./migrations/0003_frozen_rules.ts"
-import { heldNames } from "./migrations/0004_held_names.ts"
-import { minProgram } from "./migrations/0005_min_program.ts"
+import { exactLimits } from "./migrations/0003_exact_limits.ts"
+import { frozenRules } from "./migrations/0004_frozen_rules.ts"
+import { heldNames } from "./migrations/0005_held_names.ts"
+import { minProgram } from "./migrations/0002_min_program.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -46,11 +46,12 @@ const expand = (run: Migration["run"]): Migration => ({ run, minProgram: 1 })
 /** By number and name, in order. */
 export const migrations = {
   "0001_baseline": expand(baseline),
-  "0002_exact_limits": expand(exactLimits),
-  "0003_frozen_rules": expand(frozenRules),
-  "0004_held_names": expand(heldNames),
-  "0005_min_program": expand(minProgram)
+  "0002_min_program": expand(minProgram),
+  "0003_exact_limits": expand(exactLimits),
+  // An older program would settle by the rules of before what is frozen with others.
+  "0004_frozen_rules": { run: frozenRules, minProgram: 4 },
+  "0005_held_names": expand(heldNames)
 }
 
 /** The migration that stores in `instance` which programs may run. */
-export const firstWithMinProgram = 5
+export const firstWithMinProgram = 2

@@ -85,19 +85,28 @@ export const exactLimits = Effect.gen(function* () {
     end
     $$`
 
-  // A use whose time has left the window is taken from those that are gone, which changes nothing.
+  // A use whose time has left the window is taken from those that are gone, which changes nothing. A time without a use goes,
+  // too, so that a row holds no more times than uses.
   yield* sql`
     create function return_uses(key_of text[], stamp_of bigint[]) returns void language plpgsql as $$
     begin
       perform from limit_windows w where w.key = any (key_of) order by w.key for no key update;
-      update limit_windows w
-         set totals = (
-               select coalesce(array_agg(t.total - (select count(*) from unnest(key_of, stamp_of) g (key, stamp)
-                                             where g.key = w.key and g.stamp <= t.counted_at) order by t.place), '{}')
-                 from unnest(w.times, w.totals) with ordinality t (counted_at, total, place)),
-             gone = w.gone - (select count(*) from unnest(key_of, stamp_of) g (key, stamp)
-                               where g.key = w.key and g.stamp < coalesce(w.times[1], g.stamp + 1))
-       where w.key = any (key_of);
+      update limit_windows w set times = kept.times, totals = kept.totals, gone = early.gone
+        from limit_windows o
+       cross join lateral (
+         select o.gone - count(*) as gone from unnest(key_of, stamp_of) r (key, stamp)
+          where r.key = o.key and r.stamp < coalesce(o.times[1], r.stamp + 1)) early
+       cross join lateral (
+         select coalesce(array_agg(e.counted_at order by e.place) filter (where e.total > e.before), '{}') as times,
+                coalesce(array_agg(e.total order by e.place) filter (where e.total > e.before), '{}') as totals
+           from (
+             select t.place, t.counted_at, t.total, lag(t.total, 1, early.gone) over (order by t.place) as before
+               from (
+                 select u.place, u.counted_at,
+                        u.total - (select count(*) from unnest(key_of, stamp_of) r (key, stamp)
+                                    where r.key = o.key and r.stamp <= u.counted_at) as total
+                   from unnest(o.times, o.totals) with ordinality u (counted_at, total, place)) t) e) kept
+       where o.key = w.key and o.key = any (key_of);
     end
     $$`
 })
