@@ -1,12 +1,12 @@
 /** Macro challenges through HTTP: what is answered, and what is refused before it is looked at. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { onboard } from "../support/agents.ts"
 import { freshWeek, newMacro, plus } from "../support/challenges.ts"
 import { held, meeting } from "../support/locking.ts"
-import { get, member, post, testServer } from "../support/server.ts"
+import { get, heartbeat, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 const admin = { token: testAdminToken }
@@ -121,12 +121,9 @@ layer(testServer())("A settlement that takes longer than clients wait", (it) => 
       const audited = Effect.map(get("/api/v1/admin/audit?limit=1", admin), ({ json }) =>
         member(json, "items", 0, "status")
       )
-      const asked = yield* meeting(post(path, { ...admin, json: { actual_value: 3 } }))
-      // Each beat comes once the one before has been waited for.
-      yield* TestClock.adjust("5 seconds").pipe(
-        Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
-        Effect.repeat(Schedule.recurs(3))
-      )
+      const { onText, until } = heartbeat()
+      const asked = yield* meeting(post(path, { ...admin, json: { actual_value: 3 }, onText }))
+      yield* until(1)
       assert.isNull(yield* audited)
       yield* before.commit
       const answer = yield* Fiber.join(asked)

@@ -1,6 +1,6 @@
 /** The audit as an operator runs it: what it says, what the server does from then on, and how a long one is answered. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Schedule } from "effect"
+import { Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { admin } from "../../cli/admin/command.ts"
@@ -10,7 +10,7 @@ import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { newChallenge } from "../support/challenges.ts"
 import { runCommand } from "../support/commands.ts"
 import { loggedFixture } from "../support/loggedFixture.ts"
-import { TestServer, get, member, metrics, testServer } from "../support/server.ts"
+import { TestServer, get, heartbeat, member, metrics, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { asOwner, countOf } from "../support/database.ts"
 
@@ -132,14 +132,10 @@ const slowAudit = Layer.succeed(
 layer(testServer({ swap: slowAudit }))("A long audit", (it) => {
   it.effect("sends spaces before its JSON, so that nobody takes the silence for an end", () =>
     Effect.gen(function* () {
-      const asked = yield* Effect.forkChild(get(path, { token: testAdminToken }))
+      const { onText, until } = heartbeat()
+      const asked = yield* Effect.forkChild(get(path, { token: testAdminToken, onText }))
       yield* Deferred.await(slow.begun)
-      // Each beat comes once the one before has been waited for.
-      const beats = TestClock.adjust("5 seconds").pipe(
-        Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
-        Effect.repeat(Schedule.recurs(5))
-      )
-      yield* beats
+      yield* until(2)
       yield* Deferred.succeed(slow.end, report)
       const answer = yield* Fiber.join(asked)
       assert.strictEqual(answer.status, 200)

@@ -1,13 +1,12 @@
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, Layer, Schedule } from "effect"
-import { TestClock } from "effect/testing"
 import { SqlClient } from "effect/sql"
 import { ChallengeState } from "../../src/services/domain/Challenge.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
 import { adminRoutes, pathOf } from "../support/routes.ts"
-import { TestServer, get, member, send, testServer } from "../support/server.ts"
+import { TestServer, get, heartbeat, member, send, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 import { asOwner } from "../support/database.ts"
 
@@ -344,18 +343,17 @@ const slowVoid = Layer.effect(
 layer(testServer({ swap: slowVoid }))("A call whose answer is under way when its work fails", (it) => {
   it.effect("is in the audit log with the status of the failure, and with none before", () =>
     Effect.gen(function* () {
+      const { onText, until } = heartbeat()
       const asked = yield* Effect.forkChild(
         send("POST", "/api/v1/admin/macro/challenges/x/void", {
           token,
           json: { reason: "why" },
-          headers: { "x-request-id": "long" }
+          headers: { "x-request-id": "long" },
+          onText
         }).pipe(Effect.exit)
       )
       yield* Deferred.await(voiding.begun)
-      yield* TestClock.adjust("5 seconds").pipe(
-        Effect.andThen(TestClock.withLive(Effect.sleep("20 millis"))),
-        Effect.repeat(Schedule.recurs(2))
-      )
+      yield* until(1)
       assert.deepStrictEqual(yield* statusesOf("long"), [null])
       yield* Deferred.fail(voiding.end, new ChallengeState({ detail: "It has ended." }))
       yield* Fiber.join(asked)

@@ -7,6 +7,7 @@ import { connect } from "node:net"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { TestClock } from "effect/testing"
 import { listening } from "../../src/http/DrainingServer.ts"
 import type { Timeouts } from "../../src/http/DrainingServer.ts"
 import { layer as http } from "../../src/http/server.ts"
@@ -71,9 +72,21 @@ export interface Asked {
   readonly json?: unknown
   /** Sent as it is; bytes have no content type, a stream goes out in chunks. */
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | ReadableStream
+  /** Hears the text of the answer as far as it has come, each time that more comes. */
+  readonly onText?: (text: string) => void
 }
 
 const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
+
+const textOf = async (response: Response, onText: (text: string) => void) => {
+  const decoder = new TextDecoder()
+  let text = ""
+  for await (const bytes of response.body ?? []) {
+    text += decoder.decode(bytes, { stream: true })
+    onText(text)
+  }
+  return text
+}
 
 export const send = Effect.fnUntraced(function* (method: string, path: string, asked: Asked = {}) {
   const { url } = yield* TestServer
@@ -89,7 +102,7 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
       redirect: "manual",
       ...(body !== undefined && { body, duplex: "half" as const })
     })
-    const text = await response.text()
+    const text = asked.onText === undefined ? await response.text() : await textOf(response, asked.onText)
     const json = parsed(text)
     return {
       status: response.status,
@@ -105,6 +118,21 @@ export const metrics = PrometheusMetrics.format({ prefix: "auspex" })
 
 export const get = (path: string, asked?: Asked) => send("GET", path, asked)
 export const post = (path: string, asked?: Asked) => send("POST", path, asked)
+
+/** Hears the spaces of an answer that takes long, and has the clock move on until that many have come. */
+export const heartbeat = () => {
+  let come = ""
+  return {
+    onText: (text: string) => {
+      come = text
+    },
+    until: (count: number) =>
+      TestClock.adjust("5 seconds").pipe(
+        Effect.andThen(TestClock.withLive(Effect.sleep("5 millis"))),
+        Effect.repeat({ until: () => come.length >= count })
+      )
+  }
+}
 
 /** The member at a path into an answer; `undefined` where there is none. */
 export const member = (json: unknown, ...path: ReadonlyArray<string | number>): unknown =>
