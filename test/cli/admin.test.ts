@@ -651,7 +651,7 @@ layer(testServer())("npm run admin for credit", (it) => {
   )
 })
 
-describe("instants from now", () => {
+describe("Instants from now", () => {
   const now = DateTime.makeUnsafe(today)
   const told = (text: string) => Effect.map(instantOf("deadline", text, now), DateTime.formatIso)
 
@@ -664,7 +664,7 @@ describe("instants from now", () => {
   ])("%s", (text, expected) => assert.strictEqual(Effect.runSync(told(text)), expected))
 })
 
-describe("tables", () => {
+describe("Tables", () => {
   const rows = [
     { id: "1", name: "三个字的名字很长很长很长很长", count: 5, note: "a note that is rather long" },
     { id: "22", name: "plain", count: 12345, note: "" }

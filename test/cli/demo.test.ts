@@ -42,7 +42,7 @@ writeFileSync(
     .join("\n")
 )
 
-describe("the agents' answers to the registration challenge", () => {
+describe("The agents' answers to the registration challenge", () => {
   plainIt.each(inUse)(
     "$slug is recognised by its prompt alone, and passes whatever was drawn",
     (template) => {
@@ -77,7 +77,7 @@ describe("the agents' answers to the registration challenge", () => {
   })
 })
 
-describe("the agents' strategies", () => {
+describe("The agents' strategies", () => {
   const prices = hours
 
   plainIt.each(strategies)("$name always sends what the API takes, from the first price on", (strategy) => {
@@ -115,7 +115,7 @@ describe("the agents' strategies", () => {
   })
 })
 
-describe("receipts", () => {
+describe("Receipts", () => {
   const body = `{"agent_id":"a","challenge_id":"c","kind":"directional","received_at":"2026-01-01T00:00:00.000Z","revision":0,"values":{"confidence":0.5,"direction":"bullish"}}`
   const salt = "00".repeat(32)
   const receipt = {
@@ -152,7 +152,7 @@ const tapeOf = (rounds: number, from?: string) =>
     Effect.provide(NodeServices.layer)
   )
 
-describe("the tape", () => {
+describe("The tape", () => {
   plainIt("leaves the agents the hours before as history", async () => {
     const tape = await Effect.runPromise(tapeOf(2))
     assert.deepStrictEqual(tape.history, [1200, 1210, 1203, 1204, 1190])

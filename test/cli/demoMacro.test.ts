@@ -7,7 +7,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 
 const file = "test/support/cpi-2012-2019.csv"
 
-describe("the demonstration's series", () => {
+describe("The demonstration's series", () => {
   it.effect("is the change over a year, to one decimal", () =>
     Effect.gen(function* () {
       const { index, months } = yield* seriesOf(file)
@@ -26,7 +26,7 @@ describe("the demonstration's series", () => {
   )
 })
 
-describe("the demonstration's forecasters", () => {
+describe("The demonstration's forecasters", () => {
   it.effect("are told apart by skill: what knows more earns more, and boasting costs", () =>
     Effect.gen(function* () {
       const series = yield* seriesOf(file)

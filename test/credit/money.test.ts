@@ -12,7 +12,7 @@ const written = (micro: bigint) => `${micro / 1_000_000n}.${String(micro % 1_000
 const between = (minimum: bigint, maximum: bigint) =>
   Schema.BigInt.check(Schema.isBetweenBigInt({ minimum, maximum }))
 
-describe("an amount of credit", () => {
+describe("An amount of credit", () => {
   it.prop("is exactly the decimal that was sent", [between(1n, 10n ** 13n)], ([micro]) => {
     const sent: unknown = JSON.parse(written(micro))
     assert.deepStrictEqual(decode(sent), Result.succeed(micro))

@@ -198,7 +198,7 @@ const calls = breadth(250, 10_000)
 /** Milliseconds; a busy machine takes many times the seconds that these take. */
 const patience = 120_000
 
-layer(gatewayServer(workloadModels, {}, "usual"))("usage and the ledger", (it) => {
+layer(gatewayServer(workloadModels, {}, "usual"))("Usage and the ledger", (it) => {
   it.effect(
     "agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
@@ -230,7 +230,7 @@ const twoProviders = [
   }
 ]
 
-layer(gatewayServer(twoProviders, {}, "usual"))("the first provider killed under load", (it) => {
+layer(gatewayServer(twoProviders, {}, "usual"))("The first provider killed under load", (it) => {
   it.effect(
     "is seen by no client in whose stream nothing had been delivered",
     Effect.fnUntraced(function* () {

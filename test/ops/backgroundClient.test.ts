@@ -10,7 +10,7 @@ const ownServer = Effect.gen(function* () {
   return Number(row?.[0])
 })
 
-layer(database)("a background transaction", (it) => {
+layer(database)("A background transaction", (it) => {
   it.effect("is one that all statements within it are of", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -320,7 +320,7 @@ describe("Settings", () => {
     }
   })
 
-  it.effect("an operator who sets nothing gets the defaults", () =>
+  it.effect("have their defaults where an operator sets nothing", () =>
     Effect.gen(function* () {
       const config = yield* loaded({})
       assert.deepStrictEqual([config.host, config.port, config.dataDir], ["127.0.0.1", 8080, ".auspex"])
@@ -378,7 +378,7 @@ describe("Settings", () => {
   )
 
   it.effect.each(fallible)(
-    "a wrong $name stops the start with one line that names it",
+    "stop the start where $name is wrong, with one line that names it",
     ({ name, secret, takes }) =>
       Effect.gen(function* () {
         const values = wrong[name] ?? wrongOf(name)
@@ -394,7 +394,7 @@ describe("Settings", () => {
       })
   )
 
-  it.effect("an identity provider needs its issuer and a client id, and may have a secret", () =>
+  it.effect("of an identity provider are its issuer and a client id, and a secret where there is one", () =>
     Effect.gen(function* () {
       const issuer = { AUSPEX_OIDC_ISSUER: "https://accounts.example.org" }
       const client = { AUSPEX_OIDC_CLIENT_ID: "auspex" }
@@ -416,7 +416,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("schedules are on where there is a price source, unless an operator says otherwise", () =>
+  it.effect("switch schedules on where there is a price source, unless an operator says otherwise", () =>
     Effect.gen(function* () {
       const replay = { AUSPEX_PRICE_SOURCE: "replay", AUSPEX_PRICE_REPLAY_DIR: "recordings" }
       const schedulesOf = (environment: Readonly<Record<string, string>>) =>
@@ -428,7 +428,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("credit is sold by a key, a webhook's secret and packages, all of them or none", () =>
+  it.effect("of selling credit are a key, a webhook's secret and packages, all of them or none", () =>
     Effect.gen(function* () {
       const whole = {
         AUSPEX_STRIPE_SECRET_KEY: " sk_test_4242424242\n",
@@ -451,7 +451,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("gateway keys usually live no longer than they may", () =>
+  it.effect("let gateway keys usually live no longer than they may", () =>
     Effect.gen(function* () {
       assert.match(
         yield* refusal({ AUSPEX_GATEWAY_KEY_TTL: "31 days", AUSPEX_GATEWAY_KEY_MAX_TTL: "30 days" }),
@@ -472,7 +472,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("a replay needs its folder, and settling by first prints a key of FRED", () =>
+  it.effect("of a replay need its folder, and of settling by first prints a key of FRED", () =>
     Effect.gen(function* () {
       assert.match(
         yield* refusal({ AUSPEX_PRICE_SOURCE: "replay" }),
@@ -495,7 +495,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("secrets are echoed nowhere, neither when wrong nor when printed", () =>
+  it.effect("that are secrets are echoed nowhere, neither when wrong nor when printed", () =>
     Effect.gen(function* () {
       const url = "postgres://auspex:the-password@localhost/auspex"
       const config = yield* loaded({
@@ -514,7 +514,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("a name that is no setting stops the start with the one that was probably meant", () =>
+  it.effect("stop the start at a name that is none, with the one that was probably meant", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         yield* refusal({ AUSPEX_PORTT: "8081" }),
@@ -527,7 +527,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("an empty value counts as absent", () =>
+  it.effect("count as absent with an empty value", () =>
     Effect.gen(function* () {
       const empty = yield* loaded(Object.fromEntries(all.map(({ name }) => [name, ""])))
       const nothing = yield* loaded({})
@@ -535,7 +535,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("the base URL follows host and port, and loses its trailing slash", () =>
+  it.effect("have a base URL that follows host and port, and loses its trailing slash", () =>
     Effect.gen(function* () {
       const baseUrlOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.baseUrl)
       assert.strictEqual(yield* baseUrlOf({ AUSPEX_HOST: "::1", AUSPEX_PORT: "9000" }), "http://[::1]:9000")
@@ -546,7 +546,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("durations are Effect's duration strings", () =>
+  it.effect("take durations as Effect's duration strings", () =>
     Effect.gen(function* () {
       for (const [text, millis] of [
         ["500 millis", 500],
@@ -561,7 +561,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("a limit may have several windows, proxies may be addresses and networks", () =>
+  it.effect("take several windows for a limit, and addresses and networks for proxies", () =>
     Effect.gen(function* () {
       const { rules } = yield* loaded({
         AUSPEX_LIMIT_TOKENS: "5/minute, 50 / day",
@@ -578,7 +578,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("mails come from an address, with or without a name", () =>
+  it.effect("take the sender of mails as an address, with or without a name", () =>
     Effect.gen(function* () {
       for (const [text, sender] of [
         ["Post@Example.org", "Auspex <post@example.org>"],
@@ -592,7 +592,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("witnesses are pairs of a place and a key; a time stamp authority is a place", () =>
+  it.effect("take witnesses as pairs of a place and a key, a time stamp authority as a place", () =>
     Effect.gen(function* () {
       const { rules } = yield* loaded({
         AUSPEX_LOG_WITNESSES: `https://a.example/log/ ${witnessKeys[0]} , http://127.0.0.1:9000\t${witnessKeys[1]},`,
@@ -609,7 +609,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("the log is named after the host and the site, without a port, or as it is said", () =>
+  it.effect("name the log after the host and the site, without a port, or as it is said", () =>
     Effect.gen(function* () {
       const originOf = (env: Environment) => Effect.map(loaded(env), ({ rules }) => rules.logOrigin)
       assert.strictEqual(yield* originOf({}), "127.0.0.1/log/global")
@@ -619,7 +619,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("the log's key is PKCS#8, as PEM or as its base64 on one line, and is not printed", () =>
+  it.effect("take the log's key as PKCS#8, in PEM or its base64 on one line, and never print it", () =>
     Effect.gen(function* () {
       const { privateKey } = generateKeyPairSync("ed25519")
       const pem = privateKey.export({ format: "pem", type: "pkcs8" }).toString()
@@ -636,7 +636,7 @@ describe("Settings", () => {
     })
   )
 
-  it.effect("roles may be one of the two", () =>
+  it.effect("take one of the two roles", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs" })).roles, ["jobs"])
       assert.deepStrictEqual((yield* loaded({ AUSPEX_ROLES: "jobs, api" })).roles, ["api", "jobs"])

@@ -11,12 +11,12 @@ const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `do
   path.endsWith(".md")
 )
 
-describe("the documentation", () => {
-  it("docs/configuration.md is what src/config.ts says", () => {
+describe("The documentation", () => {
+  it("says in docs/configuration.md what src/config.ts says", () => {
     assert.strictEqual(read("docs/configuration.md"), configurationPage())
   })
 
-  it("every link to a file leads to one", () => {
+  it("has no link to a file that is not there", () => {
     for (const page of pages) {
       for (const [, target] of read(page).matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
         if (target === undefined || /^https?:/.test(target)) continue
@@ -25,7 +25,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("every npm script it names exists", () => {
+  it("names npm scripts that exist", () => {
     const { scripts } = JSON.parse(read("package.json"))
     for (const page of [...pages, "AGENTS.md"]) {
       for (const [, name] of read(page).matchAll(/npm run ([a-z:]+)/g)) {
@@ -34,7 +34,7 @@ describe("the documentation", () => {
     }
   })
 
-  it("every dependency has its reason", () => {
+  it("has a reason for every dependency", () => {
     const { dependencies, devDependencies } = JSON.parse(read("package.json"))
     for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
       assert.include(read("docs/dependencies.md"), `\`${name}\``)
@@ -42,7 +42,7 @@ describe("the documentation", () => {
   })
 })
 
-describe("migrations", () => {
+describe("Migrations", () => {
   it("are numbered densely in order, since the migrator runs only what is above the highest it ran", () => {
     const numbers = Object.keys(migrations).map((name) => Number(name.slice(0, 4)))
     assert.deepStrictEqual(

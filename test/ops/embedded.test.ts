@@ -71,7 +71,7 @@ const rule = <E>(
   effect: Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>
 ) => it.live(name, () => Effect.provide(effect, NodeServices.layer))
 
-describe("the embedded PostgreSQL", () => {
+describe("The embedded PostgreSQL", () => {
   rule(
     "says its password in no trace and no log",
     Effect.gen(function* () {

@@ -14,7 +14,7 @@ const pause = Duration.seconds(3)
 
 const worst = new Set(["kill -9 of the server within a settlement", "kill -9 of PostgreSQL"])
 
-describe("one machine under faults", () => {
+describe("One machine under faults", () => {
   it.live(
     rule,
     () =>
@@ -38,7 +38,7 @@ describe("one machine under faults", () => {
   )
 })
 
-describe.runIf(isFull)("a first start", () => {
+describe.runIf(isFull)("A first start", () => {
   it.live("that is killed at any moment is made good by the next one", () =>
     Effect.gen(function* () {
       const seedOfRun = yield* seed
@@ -59,7 +59,7 @@ describe.runIf(isFull)("a first start", () => {
   )
 })
 
-describe.runIf(isFull)("a server and three runners of jobs under faults", () => {
+describe.runIf(isFull)("A server and three runners of jobs under faults", () => {
   it.live(rule, () =>
     Effect.gen(function* () {
       const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 2 }

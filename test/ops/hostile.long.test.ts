@@ -151,7 +151,7 @@ const longResults = Effect.gen(function* () {
   return challenge
 })
 
-describe("an anonymous client that wants to stop the service", () => {
+describe("An anonymous client that wants to stop the service", () => {
   it.live("gets no server error, slows nobody five times, and leaves no memory behind", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase

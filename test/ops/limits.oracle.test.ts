@@ -64,7 +64,7 @@ const Step = Schema.Struct({
   ])
 })
 
-describe("the limits of two instances", () => {
+describe("The limits of two instances", () => {
   it.effect.prop(
     "let through exactly what a list of all times says, and name the moment at which there is room",
     [Schema.Array(Step).check(Schema.isMinLength(20), Schema.isMaxLength(80))],

@@ -145,7 +145,7 @@ const burstOnTwo = Effect.gen(function* () {
   }).pipe(Effect.provide(servicesOn(url)))
 })
 
-describe("the limits of what agents do", () => {
+describe("The limits of what agents do", () => {
   it.live("are hit exactly on two server processes at once, with Retry-After right to the second", () =>
     burstOnTwo.pipe(Effect.provide(NodeServices.layer))
   )

@@ -25,7 +25,7 @@ layer(limits)("Limits", (it) => {
   const write = (agentId: string) =>
     RateLimiter.use((limiter) => limiter.admitWrite(agentId, [["comments", agentId]]))
 
-  it.effect("lets through exactly the limit of a burst of 40", () =>
+  it.effect("let through exactly the limit of a burst of 40", () =>
     Effect.gen(function* () {
       const results = yield* Effect.all(
         times(40, () => take("burst")),
@@ -36,7 +36,7 @@ layer(limits)("Limits", (it) => {
   )
 
   it.effect(
-    "a use leaves its window after exactly 60 s: at 59.999 s there is no room, at 60 s there is",
+    "let a use leave its window after exactly 60 s: at 59.999 s there is no room, at 60 s there is",
     () =>
       Effect.gen(function* () {
         const started = yield* Clock.currentTimeMillis
@@ -60,7 +60,7 @@ layer(limits)("Limits", (it) => {
       })
   )
 
-  it.effect("waiting retry_after seconds is enough, one second less is not", () =>
+  it.effect("let through after retry_after seconds, and not one second before", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("10 minutes")
       yield* TestClock.adjust("7 seconds")
@@ -75,7 +75,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("every window of a limit must have room, and retry_after is when all have", () =>
+  it.effect("let through where every window has room, and retry_after is when all have", () =>
     Effect.gen(function* () {
       for (const wait of [0, 0, 0, 0, 120, 0, 0, 0]) {
         yield* TestClock.adjust(`${wait} seconds`)
@@ -90,7 +90,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("a caller that one of its windows refuses counts in none of them", () =>
+  it.effect("count a caller that one of its windows refuses in none of them", () =>
     Effect.gen(function* () {
       const call = (key: string) =>
         RateLimiter.use((limiter) =>
@@ -118,7 +118,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("in a window of more than 1 000 uses a use leaves up to a hundredth of it later", () =>
+  it.effect("let a use leave a window of more than 1 000 uses up to a hundredth of it later", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(3_600_000 + 1)
       const results = yield* Effect.all(
@@ -133,7 +133,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("a write that was refused gives its use back, and counts as a refused one", () =>
+  it.effect("give back the use of a write that was refused, which counts as a refused one", () =>
     Effect.gen(function* () {
       yield* Effect.all(
         times(4, () => Effect.flatMap(write("clumsy"), ({ refused }) => refused)),
@@ -150,7 +150,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("writes that are refused at once are told 429 once there were too many refused ones", () =>
+  it.effect("tell writes that are refused at once 429 when there were too many refused ones", () =>
     Effect.gen(function* () {
       const admitted = yield* Effect.all(times(5, () => write("hasty")))
       const told = yield* Effect.all(
@@ -161,7 +161,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("a write that was undone by no fault of the agent uses nothing", () =>
+  it.effect("count nothing for a write that was undone by no fault of the agent", () =>
     Effect.gen(function* () {
       for (let again = 0; again < 20; again++) yield* Effect.flatMap(write("unlucky"), ({ undone }) => undone)
       for (let used = 0; used < 5; used++) yield* write("unlucky")
@@ -169,7 +169,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("a use that is given back after it has left its window changes nothing", () =>
+  it.effect("are not changed by a use that is given back after it has left its window", () =>
     Effect.gen(function* () {
       const { undone } = yield* write("late")
       yield* TestClock.adjust("61 seconds")
@@ -182,7 +182,7 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("the quotas that a request met are those after it", () =>
+  it.effect("tell a request the quotas as they are after it", () =>
     Effect.gen(function* () {
       const met = new Map<string, Quota>()
       yield* Effect.provideService(take("told"), MetQuotas, met)
@@ -193,27 +193,25 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect(
-    "a clock that lags behind another replica's neither empties a window nor gets more out of it",
-    () =>
-      Effect.gen(function* () {
-        const boundary = 29_000_000 * 60_000
-        const passed: Array<boolean> = []
-        for (let turn = 0; turn < 100; turn++) {
-          yield* TestClock.setTime(boundary + (turn % 2 === 0 ? 100 : -100))
-          passed.push(Result.isSuccess(yield* take("drifting")))
-        }
-        assert.strictEqual(passed.filter(Boolean).length, 5)
-      })
+  it.effect("are neither emptied nor widened by a clock that lags behind another replica's", () =>
+    Effect.gen(function* () {
+      const boundary = 29_000_000 * 60_000
+      const passed: Array<boolean> = []
+      for (let turn = 0; turn < 100; turn++) {
+        yield* TestClock.setTime(boundary + (turn % 2 === 0 ? 100 : -100))
+        passed.push(Result.isSuccess(yield* take("drifting")))
+      }
+      assert.strictEqual(passed.filter(Boolean).length, 5)
+    })
   )
 
-  it.effect("subjects do not share a window", () =>
+  it.effect("have windows that subjects do not share", () =>
     Effect.gen(function* () {
       for (const subject of ["a", "b", "c"]) assert.isTrue(Result.isSuccess(yield* take(subject)))
     })
   )
 
-  it.effect("windows that can refuse nothing any more are removed, and only those", () =>
+  it.effect("lose the windows that can refuse nothing any more, and only those", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("30 minutes")
       for (let used = 0; used < 8; used++) {

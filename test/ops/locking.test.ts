@@ -38,7 +38,7 @@ const dueChallenge = Effect.gen(function* () {
   return { challenge, agent, inTime: millisBefore(deadline, 1) }
 })
 
-layer(testServices())("a prediction and the resolver", (it) => {
+layer(testServices())("A prediction and the resolver:", (it) => {
   it.effect("the resolver waits for a prediction that is under way, and scores it", () =>
     Effect.gen(function* () {
       const { challenge, agent, inTime } = yield* dueChallenge
@@ -99,7 +99,7 @@ layer(testServices())("a prediction and the resolver", (it) => {
   )
 })
 
-layer(testServices())("a prediction and a cancellation", (it) => {
+layer(testServices())("A prediction and a cancellation:", (it) => {
   it.effect("a cancellation waits for a prediction that is under way", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -125,7 +125,7 @@ layer(testServices())("a prediction and a cancellation", (it) => {
   )
 })
 
-layer(testServices())("a paper-trade signal and the end of waiting for a price", (it) => {
+layer(testServices())("A paper-trade signal and the end of waiting for a price:", (it) => {
   const unpriced = Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
     const [challenge, agent] = [yield* newChallenge({ deadline }), yield* claimedAgent()]
@@ -157,7 +157,7 @@ layer(testServices())("a paper-trade signal and the end of waiting for a price",
   )
 })
 
-layer(testServices())("settlements and cancellations", (it) => {
+layer(testServices())("Settlements and cancellations:", (it) => {
   /** Closed by an earlier run, and due now. */
   const closedChallenge = Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
@@ -226,7 +226,7 @@ layer(testServices())("settlements and cancellations", (it) => {
   )
 })
 
-layer(testServices())("two submissions of one agent", (it) => {
+layer(testServices())("Two submissions of one agent:", (it) => {
   it.effect("the second waits for the first, and is a duplicate when that commits", () =>
     Effect.gen(function* () {
       yield* freshWeek

@@ -29,7 +29,7 @@ const assertUnavailable = (exit: Exit.Exit<unknown, unknown>) => {
   assert.instanceOf(defects[0], StoreUnavailable)
 }
 
-describe("the store is unavailable", () => {
+describe("The store is unavailable", () => {
   it.effect("when a session ends under a statement", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase

@@ -37,7 +37,7 @@ const onDisk = Effect.gen(function* () {
   return directory
 })
 
-describe.skipIf(!isRoot)("a copy of the project", () => {
+describe.skipIf(!isRoot)("A copy of the project", () => {
   it.live(
     "starts as root in a folder that only root can enter, with a space and quotes in its name",
     () =>

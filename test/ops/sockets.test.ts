@@ -45,14 +45,14 @@ layer(
     })
   )
 
-  it.effect("headers of more than 16 KiB are 431 in our shape", () =>
+  it.effect("with headers of more than 16 KiB are 431 in our shape", () =>
     Effect.gen(function* () {
       const bytes = `${start}${host}X-A: ${"x".repeat(20_000)}\r\n\r\n`
       assert.strictEqual(refusal(yield* raw(bytes)), 431)
     })
   )
 
-  it.effect("HTTP/1.0 needs no Host", () =>
+  it.effect("of HTTP/1.0 need no Host", () =>
     Effect.gen(function* () {
       assert.match(yield* raw("GET /health/live HTTP/1.0\r\n\r\n"), /^HTTP\/1\.1 200 /)
     })
@@ -71,7 +71,7 @@ layer(
     })
   )
 
-  it.effect("slow clients keep nobody else waiting", () =>
+  it.effect("of slow clients keep nobody else waiting", () =>
     Effect.gen(function* () {
       const slow = Effect.forEach(Array.from({ length: 50 }), () => raw(`${start}Host: local`), {
         concurrency: "unbounded"

@@ -137,7 +137,7 @@ const isGone = (auspex: Auspex) => Effect.map(statusOf(`${auspex.url}/health/liv
 
 describe("npm start", () => {
   it.live(
-    "the first start makes everything within 20 s and says where it is, and SIGINT leaves nothing running",
+    "makes everything within 20 s at first and says where it is, and SIGINT leaves nothing running",
     () =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -170,7 +170,7 @@ describe("npm start", () => {
       }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("SIGTERM lets what is under way finish, and a start within 5 s has everything again", () =>
+  it.live("lets what is under way finish at SIGTERM, and has everything again within 5 s", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const dataDir = yield* temporaryData
@@ -262,7 +262,7 @@ const unusable: ReadonlyArray<readonly [name: string, environment: Readonly<Reco
   ["AUSPEX_ADMIN_TOKEN", { DATABASE_URL: unused, AUSPEX_TOKEN_SECRET: testTokenSecret }]
 ]
 
-describe("a setting that cannot be used stops the start with one line that names it", () => {
+describe("A setting that cannot be used stops the start with one line that names it:", () => {
   // Each is the start of a process.
   it.live.each(
     breadth(
@@ -278,7 +278,7 @@ describe("a setting that cannot be used stops the start with one line that names
   )
 })
 
-describe("what the machine refuses stops the start with one line that says what to do", () => {
+describe("What the machine refuses stops the start with one line that says what to do:", () => {
   it.live("a port that is taken, and its database is stopped again", () =>
     Effect.gen(function* () {
       const dataDir = yield* temporaryData
@@ -315,7 +315,7 @@ describe("what the machine refuses stops the start with one line that says what 
   )
 })
 
-describe("the listener for operations", () => {
+describe("The listener for operations", () => {
   const opsPort = (auspex: Auspex) =>
     /^Operations +http:\/\/127\.0\.0\.1:(\d+)\/metrics/m.exec(auspex.stdout())?.[1]
 
@@ -357,7 +357,7 @@ describe("the listener for operations", () => {
   )
 })
 
-describe("two replicas on one database", () => {
+describe("Two replicas on one database", () => {
   const Settled = Schema.Struct({ settlements: Schema.Int, scores: Schema.Int })
 
   it.live("start at once on an empty database, serve the same agents, and settle everything once", () =>

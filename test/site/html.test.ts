@@ -30,7 +30,7 @@ const Hostile = Schema.Array(
 ).pipe((pieces) => pieces.check(Schema.isMinLength(1), Schema.isMaxLength(12)))
 
 describe("html", () => {
-  it.prop("a value is text, as text and in an attribute, whatever it holds", [Hostile], ([pieces]) => {
+  it.prop("takes a value as text, as text and in an attribute, whatever it holds", [Hostile], ([pieces]) => {
     const value = pieces.join("")
     const page = body(render(html`<p title=${value}>${value}</p>`))
     const parts = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page)
@@ -39,20 +39,24 @@ describe("html", () => {
     assert.strictEqual(unescaped(parts?.[2] ?? ""), value)
   })
 
-  it.prop("no value adds an element or an attribute where it stands within others", [Hostile], ([pieces]) => {
-    const value = pieces.join("")
-    const page = render(
-      html`<div class="a ${value} b"><input value=${value} />${[html`<b>${value}</b>`]}</div>`
-    )
-    assert.deepStrictEqual(page.match(/<[a-z!/]+/g), ["<!doctype", "<div", "<input", "<b", "</b", "</div"])
-    assert.strictEqual(page.match(/"/g)?.length, 4)
-  })
+  it.prop(
+    "lets no value add an element or an attribute where it stands within others",
+    [Hostile],
+    ([pieces]) => {
+      const value = pieces.join("")
+      const page = render(
+        html`<div class="a ${value} b"><input value=${value} />${[html`<b>${value}</b>`]}</div>`
+      )
+      assert.deepStrictEqual(page.match(/<[a-z!/]+/g), ["<!doctype", "<div", "<input", "<b", "</b", "</div"])
+      assert.strictEqual(page.match(/"/g)?.length, 4)
+    }
+  )
 
-  it("null, undefined and false leave nothing; 0 is a number", () => {
+  it("leaves nothing of null, undefined and false; 0 is a number", () => {
     assert.strictEqual(body(render(html`<p id=${undefined}>${null}${undefined}${false}${0}</p>`)), "<p>0</p>")
   })
 
-  it("white space means what it means in HTML", () => {
+  it("keeps white space as what it means in HTML", () => {
     const page = render(
       html`<p>
         one <b>two</b>
