@@ -32,10 +32,17 @@ export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uin
   // It goes on where whoever asked first has left.
   const making =
     made ??
-    compress[coding](bytes).then((form) => {
-      ofBody.set(coding, form)
-      return form
-    })
+    compress[coding](bytes).then(
+      (form) => {
+        ofBody.set(coding, form)
+        return form
+      },
+      (cause: unknown) => {
+        // The next one tries again.
+        ofBody.delete(coding)
+        throw cause
+      }
+    )
   ofBody.set(coding, making)
   return Effect.promise(() => making)
 }

@@ -10,8 +10,9 @@ import { foreignPaths, ownerPaths } from "../routes.ts"
 /** To a path relative to the one asked for, which holds behind any proxy. */
 const redirect = (to: string) =>
   Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
-    const [, ...query] = url.split("?")
-    return HttpServerResponse.redirect([to, ...query].join("?"), { status: 307 })
+    const [path = "", ...query] = url.split("?")
+    const target = path.endsWith("/") ? `../${to}` : to
+    return HttpServerResponse.redirect([target, ...query].join("?"), { status: 307 })
   })
 
 /** 404 would tell such a client that the agent is not claimed, and 403 that it lacks a scope. */

@@ -108,12 +108,17 @@ export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): Inv
       .map(([path, message]) => ({ path, message }))
   )
 
-/** A header holds visible ASCII only. */
-const inHeader = (names: ReadonlyArray<string>): string =>
-  JSON.stringify(names).replaceAll(
+/** Clients and proxies refuse an answer whose headers are too large. */
+const maxHeader = 4000
+
+/** As many of the names as a header may hold, in visible ASCII. */
+const inHeader = (names: ReadonlyArray<string>): string => {
+  const text = JSON.stringify(names).replaceAll(
     /[^\x20-\x7e]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`
   )
+  return text.length <= maxHeader ? text : inHeader(names.slice(0, Math.floor(names.length / 2)))
+}
 
 const toldIn = (json: object): ReadonlyArray<unknown> =>
   "ignored_fields" in json && Array.isArray(json.ignored_fields) ? json.ignored_fields : []

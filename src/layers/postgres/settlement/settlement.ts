@@ -411,15 +411,16 @@ const makeBarrierScan = Effect.gen(function* () {
     const known = yield* prices.hourlySpan(asset, { from: before.until, until: resolveAt, level })
     const span = joined(before.span, known)
     const isGapless = ({ count, until }: HourlySpan) => count === (until - before.until) / hour
-    const progress = Option.match(Option.filter(known, isGapless), {
-      onNone: () => before,
-      onSome: ({ until }): ScanProgress => ({ ...before, until, span })
-    })
-    scans.set(id, progress)
     const isTouched =
       ruleVersion === 1
         ? Option.exists(span, ({ high, low }) => BigDecimal.between(level, { minimum: low, maximum: high }))
         : Option.exists(known, ({ touched }) => touched)
+    // A touch stays in front of the scan until it has settled the question, whatever delays that.
+    const progress = Option.match(isTouched ? Option.none() : Option.filter(known, isGapless), {
+      onNone: () => before,
+      onSome: ({ until }): ScanProgress => ({ ...before, until, span })
+    })
+    scans.set(id, progress)
     return isTouched || progress.until === resolveAt
   })
 
