@@ -22,7 +22,7 @@ const verifiedByJose = (token: string): Promise<unknown> =>
 const Claims = Schema.Struct({ sub: Schema.String, scope: Schema.String, epoch: Schema.Int })
 
 describe("The verification of access tokens", () => {
-  it.effect.prop("a signed token verifies to its claims, as with jose", [Claims], ([payload]) =>
+  it.effect.prop("gives a signed token's claims, as with jose", [Claims], ([payload]) =>
     Effect.promise(async () => {
       const token = await signed(payload)
       const sent: unknown = JSON.parse(JSON.stringify(payload))
@@ -32,7 +32,7 @@ describe("The verification of access tokens", () => {
   )
 
   it.effect.prop(
-    "one altered character is refused, wherever it is, as with jose or more strictly",
+    "refuses one altered character, wherever it is, as with jose or more strictly",
     [
       Claims,
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100_000 })),
@@ -65,7 +65,7 @@ describe("The verification of access tokens", () => {
     })
   )
 
-  it.effect("another key, another algorithm, more parts or none are refused", () =>
+  it.effect("refuses another key, another algorithm, more parts or none", () =>
     Effect.promise(async () => {
       const other = new TextEncoder().encode("another-secret-of-32-bytes-0123456789")
       const token = await signed({ sub: "x" })
@@ -110,7 +110,7 @@ const verifiedBy = Effect.fnUntraced(function* (
 })
 
 describe("A change of the token secret", () => {
-  it.effect("the previous one verifies for 60 minutes after the start, and never signs", () =>
+  it.effect("lets the previous one verify for 60 minutes after the start, and never sign", () =>
     Effect.gen(function* () {
       const before = yield* keysOf(secrets.old)
       const held = yield* signedBy(before)
@@ -128,7 +128,7 @@ describe("A change of the token secret", () => {
     })
   )
 
-  it.effect("without a previous one, and with another, what was signed before is not ours", () =>
+  it.effect("without a previous one, or with another, makes what was signed before not ours", () =>
     Effect.gen(function* () {
       const held = yield* signedBy(yield* keysOf(secrets.old))
       assert.isFalse(yield* verifiedBy(yield* keysOf(secrets.new), held))
@@ -136,7 +136,7 @@ describe("A change of the token secret", () => {
     })
   )
 
-  it.effect("a kid does not make a key: one key's kid over another's signature is refused", () =>
+  it.effect("makes no key of a kid: one key's kid over another's signature is refused", () =>
     Effect.gen(function* () {
       const [old, fresh, other] = [
         yield* keysOf(secrets.old),

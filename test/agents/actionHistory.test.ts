@@ -114,7 +114,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("a cursor that was changed is refused", () =>
+  it.effect("refuses a cursor that was changed", () =>
     Effect.gen(function* () {
       const { ada } = yield* busyDay
       const cursor = nextOf(yield* historyOf(ada, { limit: 1, cursor: undefined }))

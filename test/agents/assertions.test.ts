@@ -46,7 +46,7 @@ const replays = (agentId: string, assertion: string, count: number) =>
   })
 
 layer(testServer())("An assertion", (it) => {
-  it.effect.each(kinds)("%s by the registered key gets a token, which works", (kind) =>
+  it.effect.each(kinds)("of %s by the registered key gets a token, which works", (kind) =>
     Effect.gen(function* () {
       yield* someDay
       const { agentId, pair } = yield* onboardWithKey(pairs[kind])
@@ -104,7 +104,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("agent_id may be client_id, or be left out for the assertion to say", () =>
+  it.effect("takes agent_id as client_id, or says it where that is left out", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       for (const named of [
@@ -119,7 +119,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("clocks may be 30 s apart, and no more: exp, iat and nbf to the second", () =>
+  it.effect("allows clocks 30 s apart, and no more: exp, iat and nbf to the second", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const status = Effect.fnUntraced(function* (claims: Record<string, number>) {
@@ -141,7 +141,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("the clock moves: what was right is expired 90 s later", () =>
+  it.effect("that was right is expired 90 s later", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const [early, late] = [yield* assertionOf(agentId, pair), yield* assertionOf(agentId, pair)]
@@ -154,7 +154,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("once the signature is right, the answer says which claim is wrong; before that, nothing", () =>
+  it.effect("is told which of its claims is wrong once its signature is right; before that, nothing", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.RS256)
       const wrong = { claims: { aud: "https://elsewhere.example" } }
@@ -172,7 +172,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("20 at once give exactly one token, and none later", () =>
+  it.effect("sent 20 times at once gives exactly one token, and none later", () =>
     Effect.gen(function* () {
       for (const kind of kinds) {
         const { agentId, pair } = yield* onboardWithKey(pairs[kind])
@@ -189,7 +189,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("another signature of the same text is the same assertion: ECDSA has several", () =>
+  it.effect("is the same under another signature of the same text: ECDSA has several", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const assertion = yield* assertionOf(agentId, pair)
@@ -208,7 +208,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("a jti is each agent's own, and a stranger cannot use it up", () =>
+  it.effect("has a jti that is each agent's own, and that a stranger cannot use up", () =>
     Effect.gen(function* () {
       const ada = yield* onboardWithKey(pairs.RS256)
       const bob = yield* onboardWithKey(strangers.RS256)
@@ -241,7 +241,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("an agent uses only the method it registered with", () =>
+  it.effect("is good only for an agent that registered with this method", () =>
     Effect.gen(function* () {
       const keyed = yield* onboardWithKey(pairs.ES256)
       assert.strictEqual((yield* askForToken(keyed.agentId, keyed.secret)).status, 401)
@@ -251,7 +251,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("before the challenge is passed it is 403, and it is used up all the same", () =>
+  it.effect("is 403 before the challenge is passed, and used up all the same", () =>
     Effect.gen(function* () {
       const { agent_id } = yield* register({ auth_method: "private_key_jwt", public_key: pairs.ES256.pem })
       const assertion = yield* assertionOf(agent_id, pairs.ES256)
@@ -263,26 +263,24 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect(
-    "the secret of a private_key_jwt agent renews the claim link, and so does an assertion, once",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, pair, secret } = yield* onboardWithKey(pairs.ES256)
-        const refresh = (json: unknown) => post("/api/v1/agent/registry/claim-link/refresh", { json })
-        assert.strictEqual((yield* refresh({ agent_id: agentId, client_secret: secret })).status, 200)
-        const byAssertion = {
-          agent_id: agentId,
-          client_assertion_type: assertionType,
-          client_assertion: yield* assertionOf(agentId, pair)
-        }
-        assert.strictEqual((yield* refresh(byAssertion)).status, 200)
-        assert.strictEqual((yield* refresh(byAssertion)).status, 401)
-        assert.strictEqual((yield* askByAssertion(agentId, byAssertion.client_assertion)).status, 401)
-        assert.strictEqual((yield* refresh({ agent_id: agentId })).status, 400)
-      })
+  it.effect("renews the claim link once, as the secret of a private_key_jwt agent does, too", () =>
+    Effect.gen(function* () {
+      const { agentId, pair, secret } = yield* onboardWithKey(pairs.ES256)
+      const refresh = (json: unknown) => post("/api/v1/agent/registry/claim-link/refresh", { json })
+      assert.strictEqual((yield* refresh({ agent_id: agentId, client_secret: secret })).status, 200)
+      const byAssertion = {
+        agent_id: agentId,
+        client_assertion_type: assertionType,
+        client_assertion: yield* assertionOf(agentId, pair)
+      }
+      assert.strictEqual((yield* refresh(byAssertion)).status, 200)
+      assert.strictEqual((yield* refresh(byAssertion)).status, 401)
+      assert.strictEqual((yield* askByAssertion(agentId, byAssertion.client_assertion)).status, 401)
+      assert.strictEqual((yield* refresh({ agent_id: agentId })).status, 400)
+    })
   )
 
-  it.effect("a token by assertion ends like any other: by suspension and by a new secret, within 5 s", () =>
+  it.effect("gives a token that ends like any other: by suspension and by a new secret, within 5 s", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const { access_token } = yield* issueByAssertion(agentId, yield* assertionOf(agentId, pair))
@@ -293,7 +291,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("what was used cannot be written twice, whoever writes it", () =>
+  it.effect("that was used cannot be written twice, whoever writes it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboardWithKey(pairs.ES256)

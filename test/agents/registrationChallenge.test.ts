@@ -28,7 +28,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
   "The registration challenge",
   (it) => {
     it.effect(
-      "a failing answer is 200 with passed=false, what was lacking, and how many attempts remain",
+      "is 200 for a failing answer, with passed=false, what was lacking and the attempts that remain",
       () =>
         Effect.gen(function* () {
           const { challenge_id } = yield* register()
@@ -56,7 +56,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
         })
     )
 
-    it.effect("an answer whose fields are all full is judged, also with every character escaped", () =>
+    it.effect("has an answer judged whose fields are all full, also with every character escaped", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const prose = "\u4e00".repeat(4000)
@@ -80,7 +80,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("20 failing answers at once are judged 5 times, the others are 403 challenge_locked", () =>
+    it.effect("judges 5 of 20 failing answers at once, and the others are 403 challenge_locked", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { challenge_id } = yield* register()
@@ -101,7 +101,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("after the last failed attempt even a passing answer is 403 challenge_locked", () =>
+    it.effect("is 403 challenge_locked after the last failed attempt, even for a passing answer", () =>
       Effect.gen(function* () {
         const { challenge_id, challenge_prompt } = yield* register()
         yield* failTimes(challenge_id, 5)
@@ -112,7 +112,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("from the last failed attempt on, every message says to register again", () =>
+    it.effect("says in every message from the last failed attempt on to register again", () =>
       Effect.gen(function* () {
         const { agent_id, challenge_id, client_secret } = yield* register()
         const before = yield* askForToken(agent_id, client_secret)
@@ -132,7 +132,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("the third failed attempt and later ones tell points, and no more what was lacking", () =>
+    it.effect("tells points at the third failed attempt and later, and no more what was lacking", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const comments: Array<string> = []
@@ -154,7 +154,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("while it is unfinished, its agent can read the prompt again with its secret", () =>
+    it.effect("lets its agent read the prompt again with its secret while it is unfinished", () =>
       Effect.gen(function* () {
         const registered = yield* register()
         const { agent_id, challenge_id, client_secret } = registered
@@ -176,7 +176,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("nobody reads a prompt with a wrong secret, or that of another agent", () =>
+    it.effect("shows nobody a prompt with a wrong secret, or that of another agent", () =>
       Effect.gen(function* () {
         const one = yield* register()
         const other = yield* register()
@@ -191,7 +191,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("the last attempt can pass", () =>
+    it.effect("can be passed at the last attempt", () =>
       Effect.gen(function* () {
         const registered = yield* register()
         yield* failTimes(registered.challenge_id, 4)
@@ -201,7 +201,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("a passing answer is 200 with all four claim fields", () =>
+    it.effect("is 200 for a passing answer, with all four claim fields", () =>
       Effect.gen(function* () {
         const registered = yield* register()
         // Answered two days later: the window began at registration.
@@ -220,7 +220,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("passing again is 400 challenge_already_passed, and makes no second claim link", () =>
+    it.effect("is 400 challenge_already_passed when it is passed again, and makes no second claim link", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const registered = yield* register()
@@ -233,7 +233,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("20 passing answers at once pass once", () =>
+    it.effect("is passed once by 20 passing answers at once", () =>
       Effect.gen(function* () {
         const { challenge_id, challenge_prompt } = yield* register()
         const answers = yield* Effect.forEach(
@@ -248,7 +248,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("the database holds hashes of the secrets, and none of them anywhere as it is", () =>
+    it.effect("leaves hashes of the secrets in the database, and none of them anywhere as it is", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const registered = yield* register()
@@ -280,7 +280,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("an answer that is not well-formed is 400 and costs no attempt", () =>
+    it.effect("is 400 for an answer that is not well-formed, which costs no attempt", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const malformed = yield* submit(challenge_id, {
@@ -309,7 +309,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("an unknown challenge and a malformed id are the same 404", () =>
+    it.effect("is the same 404 when it is unknown and when its id is malformed", () =>
       Effect.gen(function* () {
         const { agentId } = yield* onboard()
         for (const id of ["0190f000-0000-7000-8000-000000000000", agentId, "nonsense", "%00", "a%2Fb"]) {

@@ -11,7 +11,7 @@ const scopeOf = (token: string) => decodeJwt(token)["scope"]
 
 layer(testServer())("Scopes", (it) => {
   it.effect(
-    "credits:stake is had by asking for it and issuing a fresh token; a held token does not gain it",
+    "give credits:stake to who asks for it and gets a fresh token; a held token does not gain it",
     () =>
       Effect.gen(function* () {
         const { agentId, secret, token } = yield* onboard()
@@ -26,7 +26,7 @@ layer(testServer())("Scopes", (it) => {
       })
   )
 
-  it.effect("withheld ones stay withheld until the claim, whichever way they are asked for", () =>
+  it.effect("that are withheld stay so until the claim, whichever way they are asked for", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard({ requested_scopes: ["challenge:read"] })
       const answer = yield* add(token, ["reply:like", "follow:create", "comment:like"])
@@ -42,7 +42,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("GET answers as POST does, and needs no scope", () =>
+  it.effect("are read by GET as POST answers them, which needs no scope", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       const added = yield* add(token, ["follow:read", "space:read", "space:read"])
@@ -54,7 +54,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("one that does not exist is 400 with its place, and nothing is added", () =>
+  it.effect("of which one does not exist are 400 with its place, and nothing is added", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       for (const [scopes, places] of [
@@ -88,7 +88,7 @@ layer(testServer())("Scopes", (it) => {
   )
 
   it.effect(
-    "one that is removed is not in the next token; removing one that is not there changes nothing",
+    "that are removed are not in the next token; removing one that is not there changes nothing",
     () =>
       Effect.gen(function* () {
         const { agentId, secret, token } = yield* onboard({
@@ -108,7 +108,7 @@ layer(testServer())("Scopes", (it) => {
       })
   )
 
-  it.effect("credits:read, which other services ask for, is ignored and told", () =>
+  it.effect("of other services, as credits:read, are ignored and told", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       for (const change of [{ add: ["credits:read"] }, { remove: ["credits:read"] }]) {
@@ -123,7 +123,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("of changes at once none is lost", () =>
+  it.effect("that are changed at once are all changed", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       yield* Effect.forEach(allScopes, (scope) => add(token, [scope]), { concurrency: "unbounded" })

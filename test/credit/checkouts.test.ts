@@ -265,7 +265,7 @@ layer(shop)("A checkout whose end was told", (it) => {
 })
 
 layer(shop)("The job that asks", (it) => {
-  it.effect("asks every five minutes", () =>
+  it.effect("does so every five minutes", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const { session } = yield* begun(owner)
