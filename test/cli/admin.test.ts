@@ -67,6 +67,19 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
+  it.effect("says what was probably meant, and what to do about a refusal", () =>
+    Effect.gen(function* () {
+      yield* moveToToday
+      const unknown = yield* run("events", "import", jsonFile([{ title: "One", assets: ["gold"] }]))
+      assert.include(unknown.err, "is not a target: expected one of GC, ")
+      assert.include(unknown.err, "(did you mean GC?)")
+      const { url } = yield* TestServer
+      const environment = { AUSPEX_BASE_URL: `${url}/elsewhere`, AUSPEX_ADMIN_TOKEN: testAdminToken }
+      const lost = yield* runCommand(admin, ["release-calendar", "show"], environment)
+      assert.include(lost.err, "There is nothing at this path. /skill.md says how to use this service, ")
+    })
+  )
+
   it.effect("archives a tournament once, lists it, and says where its file is wrong", () =>
     Effect.gen(function* () {
       yield* moveToToday

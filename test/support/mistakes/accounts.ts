@@ -172,6 +172,14 @@ const registrations: ReadonlyArray<Mistake> = [
     tells: ["has been passed: request a token"]
   },
   {
+    name: "a weak answer at the last attempt",
+    path: submit,
+    after: Array.from({ length: 4 }, () => ({ path: submit, json: { answer } })),
+    json: { answer },
+    status: 200,
+    tells: ['"passed":false', '"attempts_remaining":0', "egister again"]
+  },
+  {
     name: "an answer after the last attempt",
     path: submit,
     after: Array.from({ length: 5 }, () => ({ path: submit, json: { answer } })),
