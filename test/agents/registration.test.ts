@@ -179,7 +179,7 @@ describe("Competent answers", () => {
     assert.isAtLeast(strangers.length, 500)
     for (const [event, other] of oneIn(4, strangers)) {
       assert.isFalse(
-        judge(other, englishAnswer(event)).passed,
+        judge(other, englishAnswer(event), bank).passed,
         `${event.slug} for ${explain(other, englishAnswer(event))}`
       )
     }

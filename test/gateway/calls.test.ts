@@ -171,7 +171,7 @@ layer(gatewayServer(models))("A call", (it) => {
     Effect.gen(function* () {
       for (const path of ["/api/v1/llm", "/api/v1/llm/v2", "/api/v1/llm/v1x", "/api/v1/llm/usage/x"]) {
         const answer = yield* send("GET", path, { headers: messagesVersion })
-        assert.hasAllKeys(answer.json, ["detail", "code"])
+        assert.hasAllKeys(answer.json, ["detail", "code", "hint"])
       }
     })
   )

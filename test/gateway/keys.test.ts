@@ -67,7 +67,10 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
       assert.strictEqual(wrong.status, 400)
       assert.deepStrictEqual(wrongFields(wrong), ["credit_limit", "expires_at", "name"])
       const number = yield* post(keysPath, { token, json: { expires_at: 5 } })
-      assert.strictEqual(number.json["detail"], "expires_at: Expected string | null")
+      assert.strictEqual(
+        number.json["detail"],
+        "expires_at: Expected an ISO 8601 date-time with its offset, for example 2026-01-31T12:00:00Z or null, got 5"
+      )
     })
   )
 

@@ -35,8 +35,8 @@ export const heldNames = Effect.gen(function* () {
     declare
       key constant text := name_key(new.name);
     begin
-      -- Claims of one name take turns, so that none fails by the unique index. Few locks, since a statement may claim many.
-      perform pg_advisory_xact_lock(hashtext('agents.held_name'), hashtext(key) & 63);
+      -- Claims take turns, so that none fails by the unique index: by one lock, since a statement may claim many agents.
+      perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key) then
         new.held_name := key;
       end if;
