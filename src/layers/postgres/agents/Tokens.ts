@@ -204,10 +204,11 @@ const make = Effect.gen(function* () {
     const millis = yield* Clock.currentTimeMillis
     const payload = keys.verify(bearer, millis)
     if (payload === undefined) {
-      return yield* invalid("The access token is malformed or not ours: request a new one.")
+      return yield* invalid(`The access token is malformed or not ours: POST ${tokenPath} issues one.`)
     }
     const claims = decodeClaims(payload)
-    if (Option.isNone(claims)) return yield* invalid("The access token is not ours: request a new one.")
+    if (Option.isNone(claims))
+      return yield* invalid(`The access token is not ours: POST ${tokenPath} issues one.`)
     const { epoch, exp, nbf = 0, scope, site, sub, trust_level } = claims.value
     const now = Math.floor(millis / 1000)
     if (exp <= now || nbf > now) {
@@ -221,7 +222,7 @@ const make = Effect.gen(function* () {
       })
     }
     if (yield* ended(sub, epoch)) {
-      return yield* invalid("The access token has been ended: request a new one.")
+      return yield* invalid(`The access token has been ended: POST ${tokenPath} issues a new one.`)
     }
     return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch }
   }, cheapSpan("Tokens.authenticate"))

@@ -18,7 +18,7 @@ import type { KeyHolder, KeyMaker } from "../../../services/GatewayKeys.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { InvalidToken } from "../../../services/Tokens.ts"
+import { InvalidToken, tokenPath } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
@@ -160,7 +160,9 @@ const make = Effect.gen(function* () {
     if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
     // The token may have been ended since it was authenticated.
     if (by.epoch !== undefined && by.epoch !== found.value.epoch) {
-      return yield* new InvalidToken({ detail: "The access token has been ended: request a new one." })
+      return yield* new InvalidToken({
+        detail: `The access token has been ended: POST ${tokenPath} issues a new one.`
+      })
     }
     const reason = disabledReason(found.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
