@@ -73,9 +73,10 @@ describe("AUSPEX_REGISTRATION_BANK", () => {
         return yield* choose("an agent")
       }).pipe(Effect.provide(RubricJudge.layerOf(Option.some(path))))
       assert.match(asked.slug, /^zinc-report\?/)
-      const error = yield* Effect.gen(function* () {
-        return yield* RegistrationJudge
-      }).pipe(Effect.provide(RubricJudge.layerOf(Option.some(`${path}.none`))), Effect.flip)
+      const error = yield* RegistrationJudge.use(() => Effect.void).pipe(
+        Effect.provide(RubricJudge.layerOf(Option.some(`${path}.none`))),
+        Effect.flip
+      )
       assert.match(error.message, /^AUSPEX_REGISTRATION_BANK=.*cannot be used: [^\n]+$/)
     })
   )
