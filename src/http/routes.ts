@@ -94,9 +94,11 @@ const plainPaths = new Map(
     .map(([path, methods]): [string, KnownPath] => [path, { path, methods }])
 )
 
+const isParameter = (segment: string): boolean => /^[:*]/.test(segment)
+
 /** Segments that are no parameters, and those of a request at the same places; without what all paths begin with. */
 const fixedSegments = (template: ReadonlyArray<string>, segments: ReadonlyArray<string>): string =>
-  segments.filter((_, index) => !/^[:*]/.test(template[index] ?? "")).join("/")
+  segments.filter((_, index) => !isParameter(template[index] ?? "")).join("/")
 
 const segmentsOf = (path: string): ReadonlyArray<string> =>
   path
@@ -162,11 +164,21 @@ const misplaced = (segments: Segments): string | undefined => {
 /** The call that was probably meant by a path at which there is nothing. */
 export const nearestPath = (path: string): string | undefined => {
   const segments = segmentsOf(path)
-  return ofAnotherType(path) ?? misplaced(segments) ?? misspelt(path, segments)
+  return (
+    ofAnotherType(path) ??
+    misspelt(
+      path,
+      segments,
+      // A parameter would take any word that is misspelt.
+      named.filter(({ template }) => !template.some(isParameter))
+    ) ??
+    misplaced(segments) ??
+    misspelt(path, segments, named)
+  )
 }
 
-const misspelt = (path: string, segments: Segments): string | undefined => {
-  const candidates = named
+const misspelt = (path: string, segments: Segments, among: typeof named): string | undefined => {
+  const candidates = among
     .filter(({ template }) => template.length === segments.length)
     .map(({ called, template }) => {
       const meant = fixedSegments(template, template)

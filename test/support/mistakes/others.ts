@@ -139,6 +139,14 @@ const paths: ReadonlyArray<Mistake> = [
     rightly: { path: `${challenges}/active` }
   },
   {
+    name: "a path whose last word is misspelt",
+    ...read,
+    path: "/api/v1/eval/leaderbord",
+    ...notFound,
+    tells: ["Did you mean GET /api/v1/eval/leaderboard?"],
+    rightly: { path: "/api/v1/eval/leaderboard" }
+  },
+  {
     name: "a path that lacks a segment before an id",
     path: "/api/v1/eval/macro/<cpi>/predict",
     json: { predicted_value: 3.1, predicted_std: 0.1 },
