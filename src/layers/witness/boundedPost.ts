@@ -91,3 +91,11 @@ export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
     )
   return post
 }).pipe(Effect.provide(FetchHttpClient.layer))
+
+/** The URL of a third party as an operator gives it; fetch refuses to send a user and a password. */
+export const parsePostUrl = (text: string): Option.Option<URL> =>
+  Option.filter(
+    Option.fromNullishOr(URL.parse(text)),
+    ({ hash, password, protocol, username }) =>
+      ["http:", "https:"].includes(protocol) && `${hash}${username}${password}` === ""
+  )

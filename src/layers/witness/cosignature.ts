@@ -7,7 +7,7 @@ import { Duration, Effect, Option, Result } from "effect"
 import type { WitnessSetting } from "../../services/Settings.ts"
 import { parseNote, parseVerifierKey, signatureLine } from "../crypto/signedNote.ts"
 import type { Verifier } from "../crypto/signedNote.ts"
-import { ExchangeFailed } from "./boundedPost.ts"
+import { ExchangeFailed, parsePostUrl } from "./boundedPost.ts"
 import type { Post } from "./boundedPost.ts"
 
 /** The signature type of timestamped Ed25519 cosignatures. */
@@ -120,13 +120,10 @@ export const addCheckpoint = Effect.fnUntraced(function* (
   return { _tag: "Cosigned", cosignature: cosignature.success }
 })
 
-/** A submission prefix without its trailing slash. fetch refuses to send a user and a password. */
+/** A submission prefix without its trailing slash. */
 const parsePrefix = (text: string): Option.Option<string> =>
-  Option.fromNullishOr(URL.parse(text)).pipe(
-    Option.filter(
-      ({ hash, password, protocol, search, username }) =>
-        ["http:", "https:"].includes(protocol) && `${search}${hash}${username}${password}` === ""
-    ),
+  parsePostUrl(text).pipe(
+    Option.filter(({ search }) => search === ""),
     Option.as(text.replace(/\/+$/, ""))
   )
 

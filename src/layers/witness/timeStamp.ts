@@ -11,7 +11,7 @@ import {
 } from "@peculiar/asn1-tsp"
 import { AlgorithmIdentifier } from "@peculiar/asn1-x509"
 import { Duration, Effect, Option, Result } from "effect"
-import { ExchangeFailed } from "./boundedPost.ts"
+import { ExchangeFailed, parsePostUrl } from "./boundedPost.ts"
 import type { Post } from "./boundedPost.ts"
 
 const sha256Identifier = "2.16.840.1.101.3.4.2.1"
@@ -115,12 +115,6 @@ export const askTimeStamp = Effect.fnUntraced(function* (
   return body
 })
 
-/** The URL of an authority, which may have a path and a query; fetch refuses to send a user and a password. */
+/** The URL of an authority, which may have a path and a query. */
 export const parseAuthorityUrl = (text: string): Option.Option<string> =>
-  Option.fromNullishOr(URL.parse(text)).pipe(
-    Option.filter(
-      ({ hash, password, protocol, username }) =>
-        ["http:", "https:"].includes(protocol) && `${hash}${username}${password}` === ""
-    ),
-    Option.map(({ href }) => href)
-  )
+  Option.map(parsePostUrl(text), ({ href }) => href)
