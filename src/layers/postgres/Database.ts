@@ -148,14 +148,24 @@ const schemaState = Effect.gen(function* () {
   return state.minProgram > latestMigration ? yield* tooNew(state) : state
 })
 
+/** One transaction at a time of all replicas', which never waits long for a lock. */
+const inTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
+      yield* sql`select pg_advisory_xact_lock(${migrationLock})`
+      return yield* work
+    })
+  )
+}, untilUnlocked)
+
 /** Runs a migration unless another replica has meanwhile: whole or not at all, and never waiting long for a lock. */
 const runMigration = Effect.fnUntraced(function* (name: string, migration: Migration) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.withTransaction(
+  yield* inTurn(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = 0`
-      yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
-      yield* sql`select pg_advisory_xact_lock(${migrationLock})`
       yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: migration.run }) })
       if (migration.minProgram > 1) {
         yield* sql`update instance set min_program = ${migration.minProgram} where min_program < ${migration.minProgram}`
@@ -168,10 +178,8 @@ const runMigration = Effect.fnUntraced(function* (name: string, migration: Migra
 const claim = Effect.fnUntraced(function* (site: Site, runsAs: string | undefined) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
-  yield* sql.withTransaction(
+  yield* inTurn(
     Effect.gen(function* () {
-      yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
-      yield* sql`select pg_advisory_xact_lock(${migrationLock})`
       yield* sql`
         insert into instance (site, created_at) values (${site}, ${DateTime.toDateUtc(now)}) on conflict do nothing`
       const [stored] = yield* sql`select site from instance`.values
@@ -193,8 +201,8 @@ export const migrate = Effect.fn("Database.migrate")(function* (
 ) {
   const { newest } = yield* untilUnlocked(schemaState)
   const pending = Object.entries(known).filter(([name]) => Number.parseInt(name, 10) > newest)
-  for (const [name, migration] of pending) yield* untilUnlocked(runMigration(name, migration))
-  if (newest <= latestMigration) yield* untilUnlocked(claim(site, runsAs))
+  for (const [name, migration] of pending) yield* runMigration(name, migration)
+  if (newest <= latestMigration) yield* claim(site, runsAs)
 })
 
 /** The rights of a role on the tables. */
