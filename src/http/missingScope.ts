@@ -22,7 +22,7 @@ export const missingScope = Effect.fnUntraced(function* (
         ? `You have ${needed}, but this token is older: take a new one at POST ${tokenPath}.`
         : `You have not asked for it: POST /api/v1/agent/scopes {"add": ["${needed}"]}, then take a new token at POST ${tokenPath}.`
     }),
-    Effect.catch(() => Effect.succeed(undefined))
+    Effect.orElseSucceed(() => undefined)
   )
   return yield* new MissingScope({
     detail: `Missing required scope: ${needed}`,

@@ -9,6 +9,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { FieldProblem } from "../../services/domain/errors.ts"
 import { nearest } from "../../services/domain/nearest.ts"
+import { detailOf } from "../fieldProblems.ts"
 import { AlsoTaken, RefusedFields } from "./definitions.ts"
 
 /** The members and elements that a value may have; neither: nothing in it is unknown. */
@@ -94,11 +95,8 @@ export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): Re
 export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<string> =>
   unknownMembers(endpoint, body).map(({ path }) => path)
 
-const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined => {
-  if (errors.length === 0) return undefined
-  const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
-  return new InvalidRequest({ detail: detail.slice(0, 2000), errors })
-}
+const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined =>
+  errors.length === 0 ? undefined : new InvalidRequest({ detail: detailOf(errors), errors })
 
 /** Why a body is refused for fields that its endpoint refuses by name; undefined where it is not. */
 export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): InvalidRequest | undefined =>
