@@ -4,7 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Deferred, type Duration, Effect, Exit, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import * as RequestBatcher from "../../src/layers/postgres/RequestBatcher.ts"
-import { StoreUnavailable } from "../../src/services/domain/errors.ts"
+import { StoreUnavailable, storeUnavailableIn } from "../../src/services/domain/errors.ts"
 import { database } from "../support/database.ts"
 
 /** Batches that each wait until they are let go, in the order in which they began. */
@@ -12,6 +12,7 @@ const gated = Effect.fnUntraced(function* (options: {
   readonly maxSize: number
   readonly exclusive?: (item: number) => string
   readonly maxWait?: Duration.Input
+  readonly maxQueueTime?: Duration.Input
   readonly answer?: (items: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>>
 }) {
   const begun: Array<ReadonlyArray<number>> = []
@@ -25,6 +26,7 @@ const gated = Effect.fnUntraced(function* (options: {
       }),
     maxSize: options.maxSize,
     maxWait: options.maxWait ?? "10 minutes",
+    maxQueueTime: options.maxQueueTime ?? "10 minutes",
     ...(options.exclusive !== undefined && { exclusive: options.exclusive })
   })
   const asked = Effect.fnUntraced(function* (items: ReadonlyArray<number>) {
@@ -141,6 +143,28 @@ layer(database)("The request batcher", (it) => {
       const exits = yield* Effect.forEach(fibers, Fiber.await)
       assert.isTrue(exits.every(Exit.isFailure))
       assert.deepStrictEqual(begun, [[1], [3, 4, 5]])
+    })
+  )
+
+  it.effect("fails what has no place in a statement in time, and serves again once one is free", () =>
+    Effect.gen(function* () {
+      const { asked, begun, open } = yield* gated({
+        maxSize: 500,
+        maxWait: "1 millis",
+        maxQueueTime: "50 millis"
+      })
+      const fibers = yield* asked([1])
+      fibers.push(...(yield* asked([2])))
+      yield* waited(() => begun.length === 2)
+      const refused = yield* Effect.forEach(yield* asked([3, 4]), Fiber.await)
+      for (const exit of refused) {
+        assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1)
+      }
+      assert.deepStrictEqual(begun, [[1], [2]])
+      yield* open
+      assert.deepStrictEqual(yield* answers(fibers), ["answer 1", "answer 2"])
+      assert.deepStrictEqual(yield* answers(yield* asked([5])), ["answer 5"])
+      assert.deepStrictEqual(begun, [[1], [2], [5]])
     })
   )
 

@@ -2,7 +2,7 @@
  * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is
  * sent immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one
  * statement serves many requests. After 10 ms a second statement goes beside the first, so that one that waits for a lock
- * holds up nobody for long; there is never a third.
+ * holds up nobody for long; there is never a third, and whoever has no place in one within 4 s fails.
  *
  * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
  */
@@ -10,6 +10,7 @@ import {
   Array as Arr,
   Clock,
   Context,
+  Duration,
   Effect,
   Exit,
   Option,
@@ -17,9 +18,9 @@ import {
   RequestResolver,
   Semaphore
 } from "effect"
-import type { Cause, Duration } from "effect"
+import type { Cause } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import { storeUnavailableIn } from "../../services/domain/errors.ts"
+import { StoreUnavailable, storeUnavailableIn } from "../../services/domain/errors.ts"
 
 export interface Options<In, Out> {
   /** Answers each item at its place, by a short statement of this client. */
@@ -33,10 +34,14 @@ export interface Options<In, Out> {
   readonly maxSize: number
   /** How long a batch waits for the statement before it; 10 ms where it is left out. */
   readonly maxWait?: Duration.Input
+  /** How long a request waits for its batch to begin; 4 s where it is left out. */
+  readonly maxQueueTime?: Duration.Input
 }
 
 interface Item<In, Out> extends Request.Request<Out> {
   readonly item: In
+  /** Milliseconds. */
+  readonly since: number
 }
 
 type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Request.Entry<Item<In, Out>>>
@@ -46,8 +51,16 @@ const maxInFlight = 2
 /** Several times the duration of a statement. */
 const usualMaxWait = "10 millis"
 
+/** As long as a statement waits for a connection. */
+const usualMaxQueueTime = "4 seconds"
+
+/** PostgreSQL answers in real time, whatever a test's clock says. */
+const realClock = Clock.Clock.defaultValue()
+
 /** Failures that one item of a batch may cause. */
 const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"])
+
+const queued = new Error("statements of other requests were not answered in time")
 
 /** Whether the database is away, so that trying items alone is useless. */
 const isAway = (failure: Cause.Cause<never>): boolean =>
@@ -99,7 +112,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
       return Effect.void
     })
 
-  const { maxWait = usualMaxWait } = options
+  const { maxQueueTime = usualMaxQueueTime, maxWait = usualMaxWait } = options
   const idle = slots.withPermitsIfAvailable(maxInFlight)(Effect.void)
   const waited = Effect.andThen(
     Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait),
@@ -108,19 +121,44 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
   /** Collects what arrives until nothing is in flight or the first item has waited long enough. */
   const gathered = Effect.yieldNow.pipe(
     Effect.andThen(idle),
-    Effect.flatMap((free) => (Option.isSome(free) ? Effect.void : waited)),
-    // Real time, not a test's clock.
-    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+    Effect.flatMap((free) =>
+      Option.isSome(free) ? Effect.void : Effect.timeoutOption(waited, maxQueueTime)
+    ),
+    Effect.provideService(Clock.Clock, realClock)
   )
-  const resolver = RequestResolver.make<Item<In, Out>>((entries) =>
-    slots.withPermit(Effect.forEach(cut(entries, options), serve, { discard: true }))
-  ).pipe(RequestResolver.setDelayEffect(gathered))
+  /** In a slot, or failed when none is free in time. */
+  const inSlot = (entries: Batch<In, Out>) =>
+    Effect.suspend(() => {
+      let state: "queued" | "begun" | "refused" = "queued"
+      const work = Effect.suspend(() => {
+        if (state === "refused") return Effect.void
+        state = "begun"
+        return Effect.forEach(cut(entries, options), serve, { discard: true })
+      })
+      const refuse = Effect.suspend(() => {
+        if (state === "begun") return Effect.never
+        state = "refused"
+        for (const entry of entries) entry.completeUnsafe(Exit.die(new StoreUnavailable({ cause: queued })))
+        return Effect.void
+      })
+      const waitedFor = realClock.currentTimeMillisUnsafe() - Arr.headNonEmpty(entries).request.since
+      const rest = Math.max(0, Duration.toMillis(maxQueueTime) - waitedFor)
+      return Effect.flatMap(slots.withPermitsIfAvailable(1)(work), (done) =>
+        Option.isSome(done)
+          ? Effect.void
+          : Effect.raceFirst(
+              slots.withPermit(work),
+              Effect.andThen(Effect.sleep(rest), refuse).pipe(Effect.provideService(Clock.Clock, realClock))
+            )
+      )
+    })
+  const resolver = RequestResolver.make<Item<In, Out>>(inSlot).pipe(RequestResolver.setDelayEffect(gathered))
 
   return (item: In): Effect.Effect<Out> =>
     Effect.contextWith((context: Context.Context<never>) => {
       const isWithin = Option.isSome(Context.getOption(context, sql.transactionService))
       return isWithin || options.maxSize === 1
         ? Effect.map(answers([item]), Arr.getUnsafe(0))
-        : Effect.request(request({ item }), resolver)
+        : Effect.request(request({ item, since: realClock.currentTimeMillisUnsafe() }), resolver)
     })
 })
