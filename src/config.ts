@@ -41,6 +41,24 @@ export const settings = {
     "AUSPEX_MIGRATION_URL",
     "The same database as the role that owns its tables, which migrates them at the start; without it DATABASE_URL does."
   ),
+  databaseConnections: integer(
+    "AUSPEX_DATABASE_CONNECTIONS",
+    "18",
+    [2, 1000],
+    "Connections to PostgreSQL, at most, that serve requests."
+  ),
+  databaseBackgroundConnections: integer(
+    "AUSPEX_DATABASE_BACKGROUND_CONNECTIONS",
+    "2",
+    [2, 100],
+    "Connections to PostgreSQL, at most, for settlements and the log, beside those."
+  ),
+  databaseSettings: oneOf(
+    "AUSPEX_DATABASE_SETTINGS",
+    "connection",
+    ["connection", "role"],
+    "Where the settings of a PostgreSQL session come from: what each connection sends at its start, or the role, behind PgBouncer."
+  ),
   host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
   port: integer("AUSPEX_PORT", "8080", [1, 65_535], "The port to listen on."),
   baseUrl: optional({
@@ -650,6 +668,11 @@ export const load = Effect.gen(function* () {
   return {
     ...values,
     operations: { host: values.opsHost, port: values.opsPort },
+    database: {
+      connections: values.databaseConnections,
+      backgroundConnections: values.databaseBackgroundConnections,
+      settingsFrom: values.databaseSettings
+    },
     drainDelay: Option.getOrElse(values.drainDelay, () =>
       // Nothing balances an instance that has its database in itself.
       Option.isSome(values.databaseUrl) ? Duration.seconds(5) : Duration.zero
@@ -695,6 +718,10 @@ const stripeOf = (values: Values): Option.Option<StripeSettings> =>
 const contradictionIn = (values: Values): string | undefined => {
   if (Duration.isGreaterThan(values.gatewayKeyTtl, values.gatewayKeyMaxTtl)) {
     return "AUSPEX_GATEWAY_KEY_TTL cannot be used: expected at most AUSPEX_GATEWAY_KEY_MAX_TTL."
+  }
+  const isPooled = Option.isSome(values.databaseUrl) && !values.roles.includes("jobs")
+  if (values.databaseSettings === "role" && !isPooled) {
+    return "AUSPEX_DATABASE_SETTINGS=role needs DATABASE_URL and AUSPEX_ROLES=api: jobs connect to PostgreSQL itself."
   }
   if (Option.isSome(values.oidcIssuer) && Option.isNone(values.oidcClientId)) {
     return "AUSPEX_OIDC_CLIENT_ID must be set when AUSPEX_OIDC_ISSUER is."
@@ -889,7 +916,8 @@ function postgresUrl(name: string, meaning: string) {
     takes: "postgres://user:password@host:port/database",
     meaning,
     secret: true,
-    parse: (text) => parseSecretUrl(text, /^postgres(ql)?:\/\/./)
+    // It may name several hosts, so it is no URL to Node; `databaseUrl.ts` says what is wrong within it.
+    parse: (text) => Option.liftPredicate(Redacted.make(text), () => /^postgres(ql)?:\/\/./.test(text))
   })
 }
 

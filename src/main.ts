@@ -5,7 +5,6 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, FileSystem, Layer, Option, Path, Predicate, Queue } from "effect"
 import type { Redacted, Runtime } from "effect"
 import type { HttpServerError } from "effect/http"
-import { SqlError } from "effect/sql"
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { listening } from "./http/DrainingServer.ts"
@@ -308,7 +307,9 @@ const application = (config: Composition) =>
             previous: config.logKeyPrevious
           })
         ),
-        Layer.provide(Database.layer({ url: databaseUrl, ownerUrl, site: config.rules.site })),
+        Layer.provide(
+          Database.layer({ ...config.database, url: databaseUrl, ownerUrl, site: config.rules.site })
+        ),
         Layer.provide(settings)
       )
     })
@@ -317,11 +318,6 @@ const application = (config: Composition) =>
 /** What went wrong at the start, in one line where it is the operator's to put right. */
 const explain = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
-  if (SqlError.isSqlError(error) && error.reason.operation === "connect") {
-    const { cause: failure } = error.reason
-    const why = failure instanceof Error ? failure.message : error.message
-    return `auspex: the PostgreSQL of DATABASE_URL cannot be used: ${why}.`
-  }
   const tags = [
     "SettingError",
     "EmbeddedPostgresError",

@@ -19,6 +19,9 @@ const refusal = (env: Environment) => Effect.map(Effect.flip(loaded(env)), ({ me
 
 /** As spec/decisions.md has them, section 2. */
 const decided: Environment = {
+  AUSPEX_DATABASE_CONNECTIONS: "18",
+  AUSPEX_DATABASE_BACKGROUND_CONNECTIONS: "2",
+  AUSPEX_DATABASE_SETTINGS: "connection",
   AUSPEX_HOST: "127.0.0.1",
   AUSPEX_PORT: "8080",
   AUSPEX_OPS_HOST: "127.0.0.1",
@@ -151,6 +154,10 @@ const witnessKeys = [
 const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
   DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_MIGRATION_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
+  AUSPEX_DATABASE_CONNECTIONS: ["1", "1001", "-1", "1.5", "many"],
+  // One stays free for the log.
+  AUSPEX_DATABASE_BACKGROUND_CONNECTIONS: ["1", "101"],
+  AUSPEX_DATABASE_SETTINGS: ["pgbouncer", "Role"],
   AUSPEX_PORT: ["0", "65536", "-1", "80.5", "8080x", "0x50", " 80", "1e3"],
   AUSPEX_OPS_PORT: ["65536", "-1", "Off", "none", "9464x"],
   AUSPEX_BASE_URL: [
@@ -478,6 +485,12 @@ describe("Settings", () => {
         yield* refusal({ AUSPEX_PRICE_SOURCE: "replay" }),
         /^AUSPEX_PRICE_REPLAY_DIR must be set when AUSPEX_PRICE_SOURCE is replay/
       )
+      for (const lacking of [{}, { DATABASE_URL: "postgres://h/d" }, { AUSPEX_ROLES: "api" }]) {
+        assert.match(
+          yield* refusal({ AUSPEX_DATABASE_SETTINGS: "role", ...lacking }),
+          /^AUSPEX_DATABASE_SETTINGS=role needs DATABASE_URL and AUSPEX_ROLES=api/
+        )
+      }
       assert.match(
         yield* refusal({ AUSPEX_MACRO_AUTO_RESOLVE: "on" }),
         /^AUSPEX_FRED_API_KEY must be set when AUSPEX_MACRO_AUTO_RESOLVE is on/

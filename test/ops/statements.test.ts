@@ -632,7 +632,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(7),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(49)
+  "GET /admin/log/audit": plain(48)
 }
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */

@@ -1,7 +1,7 @@
 /** A database of its own for each test file or block, copied from the migrated template. */
 import { randomBytes } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
-import { Clock, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { Client } from "pg"
@@ -18,8 +18,11 @@ const connected = (async () => {
   return client
 })()
 
+/** Tests of one file may run at once; a connection takes one statement at a time. */
+const turns = Semaphore.makeUnsafe(1)
+
 const maintain = (statement: string) =>
-  Effect.promise(async () => (await connected).query(statement)).pipe(Effect.asVoid)
+  Effect.promise(async () => (await connected).query(statement)).pipe(turns.withPermit, Effect.asVoid)
 
 /** Another database of the server of this URL, as the same role. */
 const databaseOf = (server: string, name: string) => {
@@ -71,17 +74,25 @@ export const ownersUrl = (url: Redacted.Redacted) => databaseOf(inject("ownerUrl
 /** The same database as this one, as the role that runs. */
 export const runnersUrl = (url: Redacted.Redacted) => databaseOf(inject("runningUrl"), nameOf(url))
 
+const currentName = SqlClient.SqlClient.use((sql) =>
+  Effect.map(sql`select current_database()`.values, ([row]) => String(row?.[0]))
+)
+
+/** A pool of its own on the same database, as another replica has one. */
+export const anotherPool = Layer.unwrap(
+  Effect.map(currentName, (name) => poolOn(databaseOf(inject("runningUrl"), name)))
+)
+
 /** A connection to the same database, as the role that owns its tables. */
 const owner = Layer.unwrap(
-  Effect.gen(function* () {
-    const [name] = yield* (yield* SqlClient.SqlClient)`select current_database()`.values
-    return PgClient.layer({
-      url: databaseOf(inject("ownerUrl"), String(name?.[0])),
+  Effect.map(currentName, (name) =>
+    PgClient.layer({
+      url: databaseOf(inject("ownerUrl"), name),
       maxConnections: 1,
       transformJson: false,
       startupParameters: { timezone: "UTC", ...Database.plannerSettings }
     })
-  })
+  )
 ).pipe(Layer.provide(realTime))
 
 /**

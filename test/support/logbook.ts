@@ -1,5 +1,4 @@
 /** What the public log's tables hold, and what must be true of them whatever happened. */
-import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,11 +9,10 @@ import {
   parseNote,
   parseVerifierKey
 } from "../../src/layers/crypto/signedNote.ts"
-import * as BackgroundClient from "../../src/layers/postgres/BackgroundClient.ts"
 import * as SequencerLayer from "../../src/layers/postgres/log/LogSequencer.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
-import { asOwner, realTime } from "./database.ts"
+import { anotherPool, asOwner } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
 
 const StoredEntry = Schema.Struct({
@@ -118,15 +116,10 @@ export const completeLog = Effect.gen(function* () {
   yield* sequencer.publish
 })
 
-/** Connections of its own to the same database. */
-const anotherClient = Layer.unwrap(
-  Effect.map(PgClient.PgClient, ({ config }) => BackgroundClient.layer(config))
-).pipe(Layer.fresh, Layer.provide(realTime))
-
 /** A sequencer of its own on the same database, as another replica or a later start has it. */
 export const anotherSequencer = (options: Parameters<typeof logSigner>[0] = {}) =>
   Layer.build(
-    Layer.fresh(SequencerLayer.layer).pipe(Layer.provide([logSigner(options), anotherClient]))
+    Layer.fresh(SequencerLayer.layer).pipe(Layer.provide([logSigner(options), Layer.fresh(anotherPool)]))
   ).pipe(Effect.map((built) => Context.get(built, LogSequencer)))
 
 /** Things that wait for their index, without what they would be about. */

@@ -21,32 +21,50 @@ export class TcpProxy extends Context.Service<
     readonly cut: Effect.Effect<void>
     /** Every connection breaks, and none comes about until the effect has ended. */
     readonly whileCut: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /**
+     * Loses all bytes meanwhile, and tells nobody. Connections that were there then, or were begun then, stay silent for good;
+     * later ones work.
+     */
+    readonly whileSilent: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Passes on what is sent, and loses every answer for so long; then cuts. Commits happen that nobody hears of. */
     readonly loseAnswers: (millis: number) => Effect.Effect<void>
   }
 >()("auspex/test/TcpProxy") {}
 
+interface Pair {
+  readonly near: Socket
+  readonly far: Socket
+  /** What comes from either side is lost, its end, too. */
+  isSilent: boolean
+}
+
 export const makeTcpProxy = Effect.fnUntraced(function* (database: Redacted.Redacted) {
   const target = new URL(Redacted.value(database))
-  const pairs = new Set<readonly [near: Socket, far: Socket]>()
-  const state = { losing: false }
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname)
-    const pair = [near, far] as const
+  const pairs = new Set<Pair>()
+  const state = { losing: false, silent: false }
+  const server = createServer({ allowHalfOpen: true }, (near) => {
+    const far = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true })
+    const pair: Pair = { near, far, isSilent: state.silent }
     pairs.add(pair)
     const end = () => {
+      if (pair.isSilent) return
       pairs.delete(pair)
       near.destroy()
       far.destroy()
     }
-    for (const socket of pair) {
+    for (const socket of [near, far]) {
       socket.setNoDelay(true)
-      socket.on("error", end)
-      socket.on("close", end)
+      for (const event of ["error", "end", "close"]) socket.on(event, end)
     }
-    near.on("data", (chunk) => far.write(chunk))
-    far.on("data", (chunk) => state.losing || near.write(chunk))
+    near.on("data", (chunk) => pair.isSilent || far.write(chunk))
+    far.on("data", (chunk) => state.losing || pair.isSilent || near.write(chunk))
   })
+  const destroyAll = () => {
+    for (const { far, near } of pairs) {
+      near.destroy()
+      far.destroy()
+    }
+  }
   const listen = (port: number) =>
     Effect.callback<number>((resume) => {
       server.listen(port, "127.0.0.1", () => {
@@ -54,25 +72,32 @@ export const makeTcpProxy = Effect.fnUntraced(function* (database: Redacted.Reda
         resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
       })
     })
-  const cut = Effect.sync(() => {
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
-  })
+  const cut = Effect.sync(destroyAll)
   const shut = Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
-    for (const pair of pairs) for (const socket of pair) socket.destroy()
+    destroyAll()
   })
   const port = yield* Effect.acquireRelease(listen(0), () => shut)
   const url = new URL(target)
   url.host = `127.0.0.1:${port}`
   return TcpProxy.of({
     url: Redacted.make(url.href),
-    owns: (port) => [...pairs].some(([, far]) => far.localPort === port),
+    owns: (port) => [...pairs].some(({ far }) => far.localPort === port),
     cut,
     whileCut: (effect) =>
       Effect.acquireUseRelease(
         shut,
         () => effect,
         () => listen(port)
+      ),
+    whileSilent: (effect) =>
+      Effect.acquireUseRelease(
+        Effect.sync(() => {
+          state.silent = true
+          for (const pair of pairs) pair.isSilent = true
+        }),
+        () => effect,
+        () => Effect.sync(() => (state.silent = false))
       ),
     loseAnswers: (millis) =>
       Effect.gen(function* () {

@@ -163,8 +163,9 @@ export const savePassword = (dataDir: string, password: string) =>
 const databaseName = "auspex"
 const runningRole = "auspex_run"
 
+/** It speaks no TLS, and is on this machine. */
 const url = (user: string, password: string, port: number, database: string) =>
-  Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}`)
+  Redacted.make(`postgres://${user}:${password}@127.0.0.1:${port}/${database}?sslmode=disable`)
 
 /**
  * One role owns the database and migrates it; the other runs, and owns nothing. Neither is a superuser, so a stolen

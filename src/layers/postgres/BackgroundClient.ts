@@ -1,15 +1,15 @@
-/** Two connections for settlement and the public log, apart from the pool that serves requests. */
-import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Option, Semaphore } from "effect"
-import { Reactivity } from "effect/reactivity"
-import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
+/** Connections for settlement and the public log, apart from the pool that serves requests. */
+import { Context, Effect, Option, Semaphore } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { Pooled } from "./PooledClient.ts"
 import { transaction } from "./sql.ts"
 
 export class BackgroundClient extends Context.Service<
   BackgroundClient,
   {
     readonly client: SqlClient.SqlClient
+    /** Whether all its connections are in use. */
+    readonly isBusy: Effect.Effect<boolean>
     /**
      * A transaction that may take minutes. All statements of the ordinary client within it are part of it; no other
      * transaction may be begun within it. Begun within a transaction of the ordinary client it is part of that one.
@@ -20,11 +20,12 @@ export class BackgroundClient extends Context.Service<
   }
 >()("auspex/layers/postgres/BackgroundClient") {}
 
-const connections = 2
-
-const make = Effect.fnUntraced(function* (connection: PgClient.PgPoolConfig) {
-  const sql = yield* SqlClient.SqlClient
-  const client = yield* PgClient.make({ ...connection, maxConnections: connections })
+/** The background client of so many connections beside the ordinary one. */
+export const make = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { client, isBusy }: Pooled,
+  connections: number
+) {
   /** Long transactions take turns, so that one connection stays free for the log. */
   const turns = yield* Semaphore.make(connections - 1)
 
@@ -35,13 +36,10 @@ const make = Effect.fnUntraced(function* (connection: PgClient.PgPoolConfig) {
 
   return BackgroundClient.of({
     client,
+    isBusy,
     transaction: (work) =>
       Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
         Option.isSome(outer) ? transaction(sql)(work) : turns.withPermit(transaction(client)(own(work)))
       )
   })
 })
-
-/** The background client beside the ordinary one. */
-export const layer = (connection: PgClient.PgPoolConfig) =>
-  Layer.effect(BackgroundClient, make(connection)).pipe(Layer.provide(Reactivity.layer))

@@ -1,20 +1,34 @@
 /**
  * The connection pool and the schema. Sessions have time limits for statements and idle transactions.
  */
-import { PgClient } from "@effect/sql-pg"
-import { Clock, Data, DateTime, Effect, Layer, Option, Predicate, Redacted, Schedule, Schema } from "effect"
+import {
+  Clock,
+  Context,
+  Data,
+  DateTime,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  Predicate,
+  Schedule,
+  Schema
+} from "effect"
+import type { Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { Migrator, SqlClient, SqlError } from "effect/sql"
 import type { Site } from "../../services/Settings.ts"
 import * as BackgroundClient from "./BackgroundClient.ts"
+import { DatabaseUrlUnusable, connectTo } from "./connection.ts"
+import type { SessionSettings } from "./connection.ts"
+import { makeWatch } from "./ConnectionWatch.ts"
+import * as PooledClient from "./PooledClient.ts"
 import { firstWithMinProgram, migrations } from "./schema/index.ts"
 import type { Migration } from "./schema/index.ts"
 import { grantTo } from "./schema/privileges.ts"
 
 /** The database cannot be used: it is newer than this program, or serves another site. */
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
-
-/** More connections would only queue inside PostgreSQL. */
-const poolSize = 18
 
 /**
  * Our statements find rows by index for any values, so one generic plan serves, and planning would take longer than the
@@ -28,55 +42,94 @@ export const planCacheMode = "force_generic_plan"
  */
 export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off", jit: "off" }
 
-/**
- * Spans take the server's name from options beside the URL, and say "localhost" without them. URLs of other forms are left
- * to the client.
- */
-const serverOf = (url: Redacted.Redacted) => {
-  const { hostname = "", pathname = "", port = "", search = "" } = URL.parse(Redacted.value(url)) ?? {}
-  if (hostname === "" || /%/.test(hostname + pathname) || /[?&](host|port|dbname)=/.test(search)) return {}
-  return {
-    host: hostname.replace(/^\[(.*)\]$/, "$1"),
-    ...(port !== "" && { port: Number(port) }),
-    ...(pathname.length > 1 && { database: pathname.slice(1) })
-  }
-}
-
-const sessionParameters = {
-  statement_timeout: "5000",
+const sessionSettings = (statementTimeout: Duration.Duration) => ({
+  statement_timeout: `${Duration.toMillis(statementTimeout)}`,
   lock_timeout: "4000",
   idle_in_transaction_session_timeout: "15000",
-  timezone: "UTC"
-}
-
-const connectionTo = (url: Redacted.Redacted) => ({
-  url,
-  ...serverOf(url),
-  connectTimeout: "5 seconds" as const,
-  idleTimeout: "60 seconds" as const,
-  applicationName: "auspex",
-  transformJson: false,
-  startupParameters: { ...sessionParameters, ...plannerSettings }
+  timezone: "UTC",
+  ...plannerSettings
 })
 
 /**
  * Background statements read ten rows or a million, so each execution is planned for its values. They may take longer than
  * a request waits.
  */
-const backgroundParameters = {
-  ...sessionParameters,
-  statement_timeout: "30000",
+const backgroundTimeout = Duration.seconds(30)
+const backgroundSettings = {
+  ...sessionSettings(backgroundTimeout),
   plan_cache_mode: "force_custom_plan",
-  jit: "off"
+  enable_bitmapscan: "on"
 }
 
-/** The pool for requests and the background client of one database. */
-export const client = (url: Redacted.Redacted) => {
-  const connection = connectionTo(url)
-  return BackgroundClient.layer({ ...connection, startupParameters: backgroundParameters }).pipe(
-    Layer.provideMerge(PgClient.layer({ ...connection, maxConnections: poolSize }))
-  )
+/** The server, too, ends a session whose client is gone without a word, and with it the locks of its transaction. */
+const keepAlive = { tcp_keepalives_idle: "10", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" }
+
+/** All have a default. */
+export interface ClientOptions {
+  /** To serve requests. More would only queue inside PostgreSQL. */
+  readonly connections?: number
+  /** For settlement and the log: two at least. */
+  readonly backgroundConnections?: number
+  /** Where the settings of sessions come from: a pooler lends a server's session to many, and refuses what is sent at the start. */
+  readonly settingsFrom?: "connection" | "role"
+  /** What the server lets a request's statement take. */
+  readonly statementTimeout?: Duration.Duration
+  /** How long is waited for a connection. */
+  readonly maxWait?: Duration.Duration
 }
+
+const requestTimeout = Duration.seconds(5)
+const requestWait = Duration.seconds(4)
+
+/** The pool for requests and the background client of one database. */
+export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const { backgroundConnections = 2, settingsFrom, statementTimeout = requestTimeout } = options
+      const to = yield* connectTo(url)
+      const watch = yield* makeWatch(statementTimeout)
+      const pool = (
+        name: "requests" | "background",
+        maxConnections: number,
+        timeout: Duration.Duration,
+        maxWait: Duration.Duration,
+        settings: SessionSettings
+      ) =>
+        PooledClient.make({
+          name,
+          maxConnections,
+          watch,
+          connect: to.connect(settingsFrom === "role" ? {} : { ...settings, ...keepAlive }),
+          statementTimeout: timeout,
+          maxWait,
+          spanAttributes: {
+            "db.namespace": to.url.database ?? to.url.username ?? "postgres",
+            "server.address": to.url.hosts[0].host,
+            "server.port": to.url.hosts[0].port
+          }
+        })
+      const sql = yield* pool(
+        "requests",
+        options.connections ?? 18,
+        statementTimeout,
+        options.maxWait ?? requestWait,
+        sessionSettings(statementTimeout)
+      )
+      const background = yield* pool(
+        "background",
+        backgroundConnections,
+        backgroundTimeout,
+        options.maxWait ?? backgroundTimeout,
+        backgroundSettings
+      )
+      return Context.make(SqlClient.SqlClient, sql.client).pipe(
+        Context.add(
+          BackgroundClient.BackgroundClient,
+          yield* BackgroundClient.make(sql.client, background, backgroundConnections)
+        )
+      )
+    })
+  ).pipe(Layer.provide(Reactivity.layer))
 
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
@@ -166,7 +219,9 @@ const runMigration = Effect.fnUntraced(function* (name: string, migration: Migra
   yield* inTurn(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = 0`
-      yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: migration.run }) })
+      yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: migration.run }) }).pipe(
+        Effect.provideService(PooledClient.StatementTimeout, Duration.infinity)
+      )
       if (migration.minProgram > 1) {
         yield* sql`update instance set min_program = ${migration.minProgram} where min_program < ${migration.minProgram}`
       }
@@ -229,6 +284,21 @@ const currentRole = Effect.gen(function* () {
   return found
 })
 
+/** What cannot be reached or read is the setting's fault, and told in a line that names it. */
+const namingSetting =
+  (setting: string) =>
+  <E>(error: E | SqlError.SqlError | DatabaseUrlUnusable) => {
+    if (error instanceof DatabaseUrlUnusable) {
+      return new DatabaseMismatch({ message: `${setting} cannot be used: ${error.message}.` })
+    }
+    if (!SqlError.isSqlError(error)) return error
+    const { cause, message, operation, _tag } = error.reason
+    const isReadOnly = Predicate.hasProperty(cause, "code") && cause.code === "25006"
+    if (operation !== "connect" && _tag !== "ConnectionError" && !isReadOnly) return error
+    const why = cause instanceof Error ? cause.message : message
+    return new DatabaseMismatch({ message: `The PostgreSQL of ${setting} cannot be used: ${why}.` })
+  }
+
 /** One connection as the owner, who migrates for the running role if that is another. */
 const migrateAsOwner = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
@@ -244,15 +314,8 @@ const migrateAsOwner = Effect.fnUntraced(function* (
     }
     yield* migrate(site, runsAs === role ? undefined : runsAs)
   }).pipe(
-    Effect.provide(PgClient.layer({ ...connectionTo(url), maxConnections: 1 }), { local: true }),
-    Effect.mapError((error) => {
-      if (!SqlError.isSqlError(error) || error.reason.operation !== "connect") return error
-      const { cause } = error.reason
-      const why = cause instanceof Error ? cause.message : error.message
-      return new DatabaseMismatch({
-        message: `The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: ${why}.`
-      })
-    })
+    Effect.provide(client(url, { connections: 1 }), { local: true }),
+    Effect.mapError(namingSetting("AUSPEX_MIGRATION_URL"))
   )
 })
 
@@ -284,13 +347,16 @@ const check = Effect.fnUntraced(function* (site: Site) {
   }
 })
 
-/** Statements use what PostgreSQL 18 brought, and names hold any character. */
+/** Statements use what PostgreSQL 18 brought. */
+export const minVersion = 180_000
+
+/** Names hold any character. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [server] = yield* sql`
     select current_setting('server_version_num')::int, current_setting('server_version'),
            current_setting('server_encoding')`.values
-  if (Number(server?.[0]) < 180_000) {
+  if (Number(server?.[0]) < minVersion) {
     return yield* new DatabaseMismatch({
       message: `The database server is PostgreSQL ${String(server?.[1])}: Auspex needs 18 or later.`
     })
@@ -302,11 +368,28 @@ const checkServer = Effect.gen(function* () {
   }
 })
 
-const prepare = Effect.fn("Database.prepare")(function* (
-  ownerUrl: Option.Option<Redacted.Redacted>,
-  site: Site
-) {
+/** With settings that come from the role: those of a request's connection, which statements rely on. */
+const checkSettings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const needed = sessionSettings(requestTimeout)
+  const rows = yield* sql`
+    select lower(name), setting, current_user from pg_settings where lower(name) = any(${Object.keys(needed)})`
+    .values
+  const set = new Map(rows.map(([name, setting]) => [String(name), String(setting)]))
+  const wrong = Object.entries(needed).filter(([name, setting]) => set.get(name) !== setting)
+  if (wrong.length === 0) return
+  const role = String(rows[0]?.[2])
+  return yield* new DatabaseMismatch({
+    message: `AUSPEX_DATABASE_SETTINGS is role, and the role "${role}" lacks settings: ${wrong
+      .map(([name, setting]) => `alter role "${role}" set ${name} = '${setting}';`)
+      .join(" ")}`
+  })
+})
+
+const prepare = Effect.fn("Database.prepare")(function* (options: Options) {
+  const { ownerUrl, settingsFrom, site } = options
   yield* checkServer
+  if (settingsFrom === "role") yield* checkSettings
   const { mayMake, owner, owns, role } = yield* currentRole
   // The owner keeps its rights, whoever migrates.
   if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)
@@ -314,10 +397,18 @@ const prepare = Effect.fn("Database.prepare")(function* (
   yield* check(site)
 })
 
-/** A pool on a migrated database. Its role migrates itself where the owner's URL is not given. */
-export const layer = (options: {
+interface Options extends ClientOptions {
   readonly url: Redacted.Redacted
   readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly site: Site
-}) =>
-  Layer.effectDiscard(prepare(options.ownerUrl, options.site)).pipe(Layer.provideMerge(client(options.url)))
+}
+
+/** A start may wait longer for its first connection than a request: of several hosts some may not answer. */
+const startWait = Duration.seconds(30)
+
+/** A pool on a migrated database. Its role migrates itself where the owner's URL is not given. */
+export const layer = (options: Options) =>
+  Layer.effectDiscard(Effect.provideService(prepare(options), PooledClient.ConnectionWait, startWait)).pipe(
+    Layer.provideMerge(client(options.url, options)),
+    Layer.catch((error) => Layer.effectContext(Effect.fail(namingSetting("DATABASE_URL")(error))))
+  )

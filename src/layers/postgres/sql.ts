@@ -3,10 +3,23 @@
  * or a statement that fails, is a defect: services list domain errors only.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { Cause, Clock, Context, DateTime, Effect, Option, Predicate, Random, Result, Schema } from "effect"
+import {
+  Cause,
+  Clock,
+  Context,
+  DateTime,
+  Duration,
+  Effect,
+  Option,
+  Predicate,
+  Random,
+  Result,
+  Schema
+} from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient, Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/domain/errors.ts"
+import { StatementTimeout } from "./PooledClient.ts"
 
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
 
@@ -138,6 +151,22 @@ export const findOne = <Row>(row: Schema.ConstraintDecoder<Row>) => {
 /** A statement without rows of interest. */
 export const execute = (statement: Statement.Statement<object>): Effect.Effect<void> =>
   Effect.asVoid(orDie(statement))
+
+/** Lets the statements of the open transaction take so long, where others would be ended long before. */
+export const withStatementTimeout = (
+  sql: SqlClient.SqlClient,
+  timeout: Duration.Duration,
+  /** Others that the transaction needs. */
+  settings: Readonly<Record<string, string>> = {}
+) => {
+  const all = { statement_timeout: String(Duration.toMillis(timeout)), ...settings }
+  const set = Object.entries(all).map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
+  return <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.andThen(
+      execute(sql`select ${sql.csv(set)}`),
+      Effect.provideService(work, StatementTimeout, timeout)
+    )
+}
 
 /** An instant as a statement's parameter. */
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)

@@ -2,10 +2,10 @@
  * Checks the ledger: balances against transfers, transfers against what they are for. All is read from one snapshot, so a
  * ledger in use can be checked. Each check is a statement that names what does not hold.
  */
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LedgerCheck } from "../../../services/Credits.ts"
-import { findAll, findOne, transaction } from "../sql.ts"
+import { findAll, findOne, transaction, withStatementTimeout } from "../sql.ts"
 import { maxPosted } from "./transfers.ts"
 
 const maxReported = 100
@@ -75,10 +75,6 @@ export const makeLedgerCheck = Effect.gen(function* () {
     )
 
   const snapshot = Effect.gen(function* () {
-    // Whole tables are compared. With old statistics the planner may choose nested loops, which would not end.
-    yield* sql`
-      select set_config('statement_timeout', '15min', true), set_config('work_mem', '64MB', true),
-             set_config('enable_bitmapscan', 'on', true), set_config('enable_nestloop', 'off', true)`
     const { total, ...sums } = yield* totals(sql`
       select count(*)::int as accounts, coalesce(sum(posted), 0)::bigint as total,
              coalesce(-sum(posted) filter (where kind = 'treasury'), 0)::bigint as issued,
@@ -117,7 +113,14 @@ export const makeLedgerCheck = Effect.gen(function* () {
     const differences = [...unbalanced, ...found.flat().map(({ finding }) => finding)]
     const checked: LedgerCheck = { ...sums, ...counts, differences }
     return checked
-  })
+  }).pipe(
+    // Whole tables are compared. With old statistics the planner may choose nested loops, which would not end.
+    withStatementTimeout(sql, Duration.minutes(15), {
+      work_mem: "64MB",
+      enable_bitmapscan: "on",
+      enable_nestloop: "off"
+    })
+  )
 
   const check = transaction(sql)(snapshot).pipe(
     Effect.provideService(

@@ -6,10 +6,10 @@
  * An id is assigned before its transaction commits, so a smaller id can become visible after a larger one was
  * sequenced. Every pass therefore reads from the smallest id there is, and never from where the last pass ended.
  */
-import { Effect, Option, Ref, Schema } from "effect"
+import { Duration, Effect, Option, Ref, Schema } from "effect"
 import { maxPerPass } from "../../../services/LogSequencer.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { arrayParam, execute, findAll, findOne, rowsOf, transaction } from "../sql.ts"
+import { arrayParam, findAll, findOne, rowsOf, transaction, withStatementTimeout } from "../sql.ts"
 import { challengeClose } from "./entries.ts"
 import { emptyRoot, leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
@@ -107,10 +107,8 @@ export const makeSequence = Effect.gen(function* () {
       closes.map((close) => close.challenge_id)
     )
     const counted = yield* transaction(sql)(
-      Effect.andThen(
-        // A challenge may have a million commits.
-        execute(sql`select set_config('statement_timeout', '5min', true)`),
-        commitRows(sql`
+      // A challenge may have a million commits.
+      commitRows(sql`
           select c.challenge_id::text, count(*)::int as commits, max(c.index)::float8 as last_index,
                  merkle_root(string_agg(sha256('\\x00'::bytea || c.commit), ''::bytea order by c.index)) as root
             from (
@@ -125,8 +123,7 @@ export const makeSequence = Effect.gen(function* () {
                 from unnest(${int8s(ids)}) with ordinality as b (id, position)
                 join log_pending p on p.id = b.id
                where p.type = 'prediction.commit' and p.challenge_id = any(${challenges})) c
-           group by c.challenge_id`)
-      )
+           group by c.challenge_id`).pipe(withStatementTimeout(sql, Duration.minutes(5)))
     )
     const byChallenge = new Map(counted.map((row) => [row.challenge_id, row]))
     const none = { commits: 0, last_index: null, root: emptyRoot }

@@ -1,4 +1,4 @@
-import { Clock, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { StoreUnavailable } from "../../../services/domain/errors.ts"
@@ -7,7 +7,7 @@ import type { LogAuditReport } from "../../../services/LogAudit.ts"
 import { LogSequencer } from "../../../services/LogSequencer.ts"
 import type { Signed } from "../../../services/LogSequencer.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { findOption, transaction } from "../sql.ts"
+import { findOption, transaction, withStatementTimeout } from "../sql.ts"
 import { auditAdminAudit } from "./adminAudit.ts"
 import { auditAgents } from "./agents.ts"
 import { auditChallenges } from "./challenges.ts"
@@ -20,7 +20,7 @@ import { auditPending, auditOrphans } from "./orphans.ts"
 import { auditTree } from "./tree.ts"
 
 /** Longer than the time limit of any other statement. */
-const maxHold = "15min"
+const maxHold = Duration.minutes(15)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -33,10 +33,6 @@ const make = Effect.gen(function* () {
     transaction(sql)(
       Effect.gen(function* () {
         const findings = new Findings()
-        yield* sql`set transaction isolation level repeatable read, read only`
-        yield* sql`
-            select set_config('statement_timeout', '60min', true), set_config('plan_cache_mode', 'force_custom_plan', true),
-                   set_config('work_mem', '64MB', true), set_config('idle_in_transaction_session_timeout', '1min', true)`
         const known = yield* faultRow(sql`select fault from log_state`)
         const { entries, rotations } = yield* auditTree(findings, signed)
         const pending = yield* auditPending(findings)
@@ -61,7 +57,20 @@ const make = Effect.gen(function* () {
           agents
         }
         return { counts, findings, known: Option.getOrNull(known)?.fault ?? null }
-      }).pipe(Effect.provideService(SqlClient.SqlClient, sql), Effect.provideService(Settings, settings))
+      }).pipe(
+        withStatementTimeout(sql, Duration.hours(1), {
+          plan_cache_mode: "force_custom_plan",
+          work_mem: "64MB",
+          idle_in_transaction_session_timeout: "1min"
+        }),
+        Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.provideService(Settings, settings)
+      )
+    ).pipe(
+      Effect.provideService(
+        SqlClient.BeginTransaction,
+        "begin transaction isolation level repeatable read read only"
+      )
     )
 
   /**
@@ -70,10 +79,7 @@ const make = Effect.gen(function* () {
    */
   const recorded = (statement: Statement.Statement<object>) =>
     transaction(sql)(
-      Effect.andThen(
-        sql`select set_config('lock_timeout', ${maxHold}, true), set_config('statement_timeout', ${maxHold}, true)`,
-        statement
-      )
+      withStatementTimeout(sql, maxHold, { lock_timeout: String(Duration.toMillis(maxHold)) })(statement)
     ).pipe(
       Effect.catchDefect((defect) =>
         defect instanceof StoreUnavailable ? Effect.fail(defect) : Effect.die(defect)

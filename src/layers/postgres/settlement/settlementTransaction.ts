@@ -1,8 +1,8 @@
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { timestamp } from "../sql.ts"
+import { timestamp, withStatementTimeout } from "../sql.ts"
 
 /** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
@@ -14,14 +14,17 @@ export const makeSettlementTransaction = Effect.gen(function* () {
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>
     background.transaction(
       Effect.gen(function* () {
-        yield* sql`
-            select set_config('statement_timeout', '15min', true), set_config('lock_timeout', '15min', true),
-                   set_config('idle_in_transaction_session_timeout', '1min', true),
-                   set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_bitmapscan', 'on', true),
-                   set_config('work_mem', '64MB', true)`
         yield* sql`select pg_advisory_xact_lock(${settlementLock})`
         return yield* settle
-      })
+      }).pipe(
+        withStatementTimeout(sql, Duration.minutes(15), {
+          lock_timeout: "15min",
+          idle_in_transaction_session_timeout: "1min",
+          plan_cache_mode: "force_custom_plan",
+          enable_bitmapscan: "on",
+          work_mem: "64MB"
+        })
+      )
     )
 })
 

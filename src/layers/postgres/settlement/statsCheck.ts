@@ -2,9 +2,9 @@
  * Checks scores against predictions and settlements, kept sums against scores (by a scan), and that exactly the claimed
  * agents are verified.
  */
-import { DateTime, Effect, Schema, BigDecimal } from "effect"
+import { BigDecimal, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { findAll, findOne, timestamp, transaction } from "../sql.ts"
+import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
 import { calibrationOf, numericScore } from "./scores.ts"
 
@@ -24,7 +24,6 @@ export const differences = Effect.gen(function* () {
   const wrongScores = findAll(Schema.Struct({ challenge_id: Schema.String, agent_id: Schema.String }))
   return yield* transaction(sql)(
     Effect.gen(function* () {
-      yield* sql`set local statement_timeout = '15min'`
       const found = yield* different(sql`
           with latest as (
             select distinct on (challenge_id) challenge_id, version, day from settlements
@@ -108,7 +107,7 @@ export const differences = Effect.gen(function* () {
           )
         ]
       }
-    })
+    }).pipe(withStatementTimeout(sql, Duration.minutes(15)))
   )
 })
 
