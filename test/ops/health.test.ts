@@ -1,7 +1,15 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
+import type { Duration } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { services } from "../../src/layers/postgres/layer.ts"
 import { Health } from "../../src/services/Health.ts"
+import { freshDatabase, ownersUrl, poolOn } from "../support/database.ts"
+import { logSigner } from "../support/logSigner.ts"
+import { mailbox } from "../support/mailbox.ts"
+import { gatewayOf } from "../support/services.ts"
+import { settings } from "../support/settings.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
@@ -70,6 +78,37 @@ layer(testServer().pipe(Layer.provideMerge(now)))("Health", (it) => {
   )
 })
 
+/** As a primary is that was demoted. */
+const readOnlyPool = Layer.unwrap(
+  Effect.gen(function* () {
+    const url = yield* freshDatabase
+    const name = new URL(Redacted.value(url)).pathname.slice(1)
+    yield* SqlClient.SqlClient.use((sql) =>
+      sql.unsafe(`alter database ${name} set default_transaction_read_only = on`)
+    ).pipe(Effect.provide(poolOn(ownersUrl(url))))
+    return poolOn(url)
+  })
+)
+
+const readOnlyServices = gatewayOf().pipe(
+  Layer.provideMerge(services),
+  Layer.provideMerge(Layer.mergeAll(Layer.orDie(readOnlyPool), settings(), mailbox, logSigner()))
+)
+
+layer(testServer({ services: readOnlyServices }))("On a server that takes no writes", (it) => {
+  it.effect("an instance is not ready, says why, and answers 503", () =>
+    Effect.gen(function* () {
+      const ready = yield* get("/health/ready")
+      assert.strictEqual(ready.status, 503)
+      assert.deepStrictEqual(complaints(ready), {
+        database: "the server takes no writes: it is a standby, or was made read-only"
+      })
+      const refused = yield* get(scopes)
+      assert.deepStrictEqual([refused.status, refused.json["code"]], [503, "unavailable"])
+    })
+  )
+})
+
 layer(testServer())("An instance that is to stop", (it) => {
   it.effect("is not ready at first, and still serves on connections that it asks to close", () =>
     Effect.gen(function* () {
@@ -113,12 +152,14 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Health that man
         )
         return statements() - before
       })
-      yield* TestClock.adjust("1 second")
-      const first = yield* costOf("/health/ready")
-      assert.strictEqual(first, 2)
-      assert.strictEqual(yield* costOf("/health/ready"), 0)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual(yield* costOf("/health/ready"), first)
+      const costAfter = (pause: Duration.Input) =>
+        Effect.andThen(TestClock.adjust(pause), costOf("/health/ready"))
+      assert.deepStrictEqual(
+        yield* Effect.forEach(["1 second", "0 seconds", "1 second", "8 seconds"] as const, costAfter),
+        [4, 0, 2, 2]
+      )
+      // What it writes, it writes every ten seconds.
+      assert.strictEqual(yield* costAfter("1 second"), 4)
       assert.strictEqual(yield* costOf("/health/live"), 0)
     })
   )

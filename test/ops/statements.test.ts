@@ -232,7 +232,7 @@ const newGrant = (count: Count) => ({
 
 const pinned: Readonly<Record<string, Pinned>> = {
   "GET /health/live": plain(0),
-  "GET /health/ready": plain(2),
+  "GET /health/ready": plain(4),
   "GET /public/prediction-scopes": plain(2),
   "GET /public/target-catalog": plain(2),
   "GET /eval/btc/context": plain(2),

@@ -1,13 +1,15 @@
-import { Clock, DateTime, Effect, Layer, Metric, Ref, Schema } from "effect"
+import { Clock, DateTime, Effect, Fiber, Layer, Metric, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import type { Phase } from "../../services/Health.ts"
-import { latestMigration } from "./Database.ts"
+import { rootCause } from "../../services/domain/errors.ts"
+import { BackgroundClient } from "./BackgroundClient.ts"
+import { latestMigration, minVersion } from "./Database.ts"
 import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
 import type { Stalled } from "../../services/LogSequencer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/PriceIngestion.ts"
-import { findOne } from "./sql.ts"
+import { execute, findOne, sqlDefect, transaction } from "./sql.ts"
 
 /** Tolerated seconds between the program's clock and the database's. */
 const maxDrift = 2
@@ -16,20 +18,59 @@ const driftGauge = Metric.gauge("clock_drift_seconds", {
   description: "This clock minus the database server's, in seconds"
 })
 
+/** Milliseconds between two writes that only try whether there can be any. */
+const writeInterval = 10_000
+
+const Server = Schema.Struct({
+  version: Schema.Int,
+  encoding: Schema.String,
+  read_only: Schema.Boolean,
+  commits_wait: Schema.Boolean,
+  min_program: Schema.Int,
+  ...LatePrices.fields
+})
+
+/** Whether commits of this role wait for a synchronous standby; the server compares two times of its own. */
+const commitsWait = (sql: SqlClient.SqlClient) => sql`
+  exists (select from pg_stat_activity
+           where wait_event = 'SyncRep' and clock_timestamp() - query_start > interval '2 seconds')`
+
+/** What the server says of itself; null: nothing speaks against it. */
+const serverProblem = (server: typeof Server.Type): string | null => {
+  if (server.version < minVersion) return `it is PostgreSQL ${Math.floor(server.version / 10_000)}`
+  if (server.encoding !== "UTF8") return `it is encoded in ${server.encoding}`
+  if (server.read_only) return "the server takes no writes: it is a standby, or was made read-only"
+  return server.commits_wait ? "commits wait for a synchronous standby" : null
+}
+
+interface Found {
+  /** Of the database; null: none. */
+  readonly problem: string | null
+  readonly min_program: number | null
+  readonly stalled: Stalled
+  readonly late: string | null
+}
+
+const unreachable = (problem: string): Found => ({
+  problem,
+  min_program: null,
+  stalled: { fault: null, seconds: 0 },
+  late: null
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const drift = yield* Ref.make(0)
   const phase = yield* Ref.make<Phase>("serving")
   const sequencer = yield* LogSequencer
   const settings = yield* Settings
-  const state = findOne(
-    Schema.Struct({ min_program: Schema.Int, read_only: Schema.Boolean, ...LatePrices.fields })
-  )
+  const background = yield* BackgroundClient
+  const serverRow = findOne(Server)
   const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
 
   const measureClockDrift = Effect.gen(function* () {
     const before = yield* Clock.currentTimeMillis
-    // The one place that reads the database's time, to compare it only.
+    // The database's time is read to compare it only.
     const { millis } = yield* serverTime(
       sql`select extract(epoch from clock_timestamp())::float8 * 1000 as millis`
     )
@@ -44,13 +85,6 @@ const make = Effect.gen(function* () {
     }
   }).pipe(Effect.withSpan("Health.measureClockDrift"))
 
-  const unreachable = (reason: string) =>
-    Effect.succeed({
-      checks: [{ name: "database" as const, ok: false, reason }],
-      stalled: { fault: null, seconds: 0 },
-      late: null
-    })
-
   /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
     const known = fault ?? (yield* sequencer.fault)
@@ -58,60 +92,106 @@ const make = Effect.gen(function* () {
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
 
-  const databaseState = Effect.all([
-    Effect.flatMap(DateTime.now, (now) =>
-      state(sql`
-        select (select min_program from instance) as min_program,
-               current_setting('transaction_read_only') = 'on' as read_only,
-               ${latePrices(sql, settings.priceSource, now)}`)
-    ),
-    sequencer.stalled
-  ]).pipe(
-    Effect.map(([{ min_program, read_only, late, contested }, stalled]) => ({
-      checks: [
-        {
-          name: "database" as const,
-          ok: !read_only,
-          reason: read_only ? "the server takes no writes: it is a standby, or was made read-only" : null
-        },
-        {
-          name: "migrations" as const,
-          ok: min_program <= latestMigration,
-          reason:
-            min_program <= latestMigration
-              ? null
-              : `the database needs a program that knows migration ${min_program}, this one knows ${latestMigration}`
-        }
-      ],
-      stalled,
-      late: whyPricesAreLate({ late, contested })
-    })),
-    Effect.timeoutOrElse({ duration: "3 seconds", orElse: () => unreachable("no answer within 3 s") }),
-    Effect.catchDefect(() => unreachable("cannot be reached"))
+  /** Connections that are all at work are no fault: a settlement takes minutes. */
+  const backgroundProblem = Effect.scoped(
+    Effect.gen(function* () {
+      const connection = yield* Effect.timeoutOption(background.client.reserve, "1 second")
+      if (Option.isSome(connection)) yield* connection.value.executeValues("select 1", [])
+      else if (!(yield* background.isBusy)) return "no connection for settlement and the log"
+      return null
+    })
+  ).pipe(Effect.catch(sqlDefect))
+
+  /** Such as a record needs: the commit waits for whatever commits wait for, and the disk has room. Nothing is left of it. */
+  const write = transaction(sql)(
+    Effect.andThen(
+      execute(sql`set local work_mem = '64kB'`),
+      execute(sql`
+        with spilled as materialized (select repeat('x', 1000) from generate_series(1, 1000))
+        select count(*), pg_logical_emit_message(true, 'auspex', '')::text from spilled`)
+    )
+  ).pipe(
+    Effect.as(null),
+    Effect.catchDefect((defect) =>
+      Effect.succeed(rootCause(defect).code === "53100" ? "its disk is full" : "it cannot be written to")
+    )
   )
+  const lastWrite = yield* Ref.make(Number.NEGATIVE_INFINITY)
+  const writeProblem = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (now < (yield* Ref.get(lastWrite)) + writeInterval) return null
+    const problem = yield* write
+    if (problem === null) yield* Ref.set(lastWrite, now)
+    return problem
+  })
+
+  const found = yield* Ref.make<Found>(unreachable("no answer within 3 s"))
+  const examined = Effect.gen(function* () {
+    yield* Ref.set(found, unreachable("no answer within 3 s"))
+    const now = yield* DateTime.now
+    const server = yield* serverRow(sql`
+      select current_setting('server_version_num')::int as version,
+             current_setting('server_encoding') as encoding,
+             current_setting('transaction_read_only') = 'on' as read_only,
+             ${commitsWait(sql)} as commits_wait,
+             (select min_program from instance) as min_program,
+             ${latePrices(sql, settings.priceSource, now)}`)
+    const known = {
+      min_program: server.min_program,
+      late: whyPricesAreLate(server),
+      stalled: yield* sequencer.stalled
+    }
+    const problem = serverProblem(server)
+    yield* Ref.set(found, { ...known, problem: problem ?? "a write is not committed within 3 s" })
+    return { ...known, problem: problem ?? (yield* backgroundProblem) ?? (yield* writeProblem) }
+  }).pipe(Effect.catchDefect(() => Effect.succeed(unreachable("cannot be reached"))))
+
+  /**
+   * One examination at a time, which is never interrupted: to cancel a statement of a connection that has fallen silent takes
+   * longer than anybody waits here.
+   */
+  const scope = yield* Effect.scope
+  const examining = yield* Ref.make(Option.none<Fiber.Fiber<Found>>())
+  const databaseState = Effect.gen(function* () {
+    const under = Option.filter(yield* Ref.get(examining), (fiber) => fiber.pollUnsafe() === undefined)
+    const fiber = Option.isSome(under) ? under.value : yield* Effect.forkIn(examined, scope)
+    yield* Ref.set(examining, Option.some(fiber))
+    return yield* Effect.timeoutOrElse(Fiber.join(fiber), {
+      duration: "3 seconds",
+      orElse: () => Ref.get(found)
+    })
+  })
 
   /** Cached for a second, since many probe it. */
   const cachedState = yield* Effect.cachedWithTTL(
-    Effect.flatMap(databaseState, (database) =>
-      Effect.map(logFault(database.stalled), (logProblem) => ({ ...database, logProblem }))
+    Effect.flatMap(databaseState, (state) =>
+      Effect.map(logFault(state.stalled), (logProblem) => ({ ...state, logProblem }))
     ),
     "1 second"
   )
 
   const readiness = Effect.gen(function* () {
-    const { logProblem, ...database } = yield* cachedState
+    const { late, logProblem, min_program, problem } = yield* cachedState
     const seconds = yield* Ref.get(drift)
     const draining = (yield* Ref.get(phase)) !== "serving"
     const inStep = Math.abs(seconds) <= maxDrift
+    const knowsSchema = min_program === null || min_program <= latestMigration
     const checks = [
-      ...database.checks,
+      { name: "database" as const, ok: problem === null, reason: problem },
+      {
+        name: "migrations" as const,
+        ok: knowsSchema,
+        reason: knowsSchema
+          ? null
+          : `the database needs a program that knows migration ${min_program}, this one knows ${latestMigration}`
+      },
       {
         name: "clock_drift" as const,
         ok: inStep,
         reason: inStep ? null : `${seconds.toFixed(1)} s between this clock and the database server's`
       },
       { name: "log" as const, ok: logProblem === null, reason: logProblem },
-      { name: "prices" as const, ok: database.late === null, reason: database.late },
+      { name: "prices" as const, ok: late === null, reason: late },
       { name: "draining" as const, ok: !draining, reason: draining ? "shutting down" : null }
     ]
     const serves = checks.every((check) => check.ok || check.name === "log" || check.name === "prices")
