@@ -64,7 +64,7 @@ describe.runIf(isFull)("A server and three runners of jobs under faults", () => 
     Effect.gen(function* () {
       const plan = { seed: yield* seed, agents: 32, voters: 20_000, rounds: 2 }
       const report = yield* campaign(yield* replicas({ pause }), plan)
-      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 8, strikes: 2 })
+      assertHeld(report, { operations: 2000, settled: 40, samples: 50, kinds: 9, strikes: 2 })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

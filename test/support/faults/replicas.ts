@@ -85,6 +85,11 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(true) }
   })
 
+  const silenceServer = Effect.gen(function* () {
+    yield* server.proxy.whileSilent(Effect.sleep(options.pause))
+    return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(true) }
+  })
+
   return {
     url: server.process.current().url,
     adminToken: testAdminToken,
@@ -102,7 +107,8 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
       fault(`runner paused for ${Duration.format(options.pause)} within a settlement`, pauseRunner),
       fault("kill -9 of the server", killServer),
       fault(`server paused for ${Duration.format(options.pause)}`, pauseServer),
-      fault("answers of PostgreSQL lost", loseAnswers)
+      fault("answers of PostgreSQL lost", loseAnswers),
+      fault(`connections of the server silent for ${Duration.format(options.pause)}`, silenceServer)
     ]
   }
 })
