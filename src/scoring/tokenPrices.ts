@@ -3,16 +3,42 @@
  * cheap model costs what the price says, rounded up once, to a whole micro-credit.
  */
 
-/** For a token of the prompt and one of the answer, in 10^-12 credit. */
+/** For a token, or for an image of the prompt beside its tokens, in 10^-12 credit. */
 export interface TokenPrice {
   readonly input: bigint
+  /** Of the prompt, where it was read from the provider's cache. */
+  readonly cachedInput: bigint
+  /** The same where it was written to it, for minutes or for an hour. */
+  readonly cacheWrite: bigint
+  readonly cacheWriteLong: bigint
   readonly output: bigint
+  /** Of the answer, where it is reasoning. */
+  readonly reasoning: bigint
+  readonly image: bigint
 }
 
-export interface Tokens {
+/** The tokens of a prompt, and which of them were read from a cache or written to one. */
+export interface PromptTokens {
   readonly prompt: number
-  readonly completion: number
+  readonly cached: number
+  readonly written: number
+  readonly writtenLong: number
 }
+
+export interface Tokens extends PromptTokens {
+  readonly completion: number
+  readonly reasoning: number
+}
+
+/** What a call costs beside its tokens, or by their price. */
+export interface Surcharge {
+  /** A ratio: the price of a dearer tier is a multiple. */
+  readonly factor: readonly [times: bigint, per: bigint]
+  /** In 10^-12 credit. */
+  readonly fees: bigint
+}
+
+export const noSurcharge: Surcharge = { factor: [1n, 1n], fees: 0n }
 
 /** Decimal places of a price in credits. */
 export const pricePlaces = 12
@@ -27,8 +53,50 @@ export const priceOf = (decimal: string): bigint | undefined => {
   return BigInt(whole + fraction.padEnd(pricePlaces, "0"))
 }
 
-/** In micro-credits, rounded up once for all tokens of a call. */
-export const costOf = (price: TokenPrice, { completion, prompt }: Tokens): bigint => {
-  const units = BigInt(prompt) * price.input + BigInt(completion) * price.output
-  return (units + unitsInMicroCredit - 1n) / unitsInMicroCredit
+/** In micro-credits, rounded up once for all of a call. */
+export const costOf = (
+  price: TokenPrice,
+  { cached, completion, prompt, reasoning, written, writtenLong }: Tokens,
+  images = 0,
+  { factor: [times, per], fees }: Surcharge = noSurcharge
+): bigint => {
+  const units =
+    BigInt(prompt - cached - written - writtenLong) * price.input +
+    BigInt(cached) * price.cachedInput +
+    BigInt(written) * price.cacheWrite +
+    BigInt(writtenLong) * price.cacheWriteLong +
+    BigInt(completion - reasoning) * price.output +
+    BigInt(reasoning) * price.reasoning +
+    BigInt(images) * price.image
+  const divisor = per * unitsInMicroCredit
+  return (units * times + fees * per + divisor - 1n) / divisor
 }
+
+const larger = (...prices: ReadonlyArray<bigint>): bigint =>
+  prices.reduce((max, price) => (price > max ? price : max))
+
+/** The most that so many tokens can cost, whichever of them turn out to be cached, written or reasoning. */
+export const maxCostOf = (
+  price: TokenPrice,
+  { completion, prompt, writesCache }: { prompt: number; completion: number; writesCache: boolean },
+  images: number,
+  surcharge: Surcharge
+): bigint => {
+  const written = writesCache ? [price.cacheWrite, price.cacheWriteLong] : []
+  const dearest = {
+    ...price,
+    input: larger(price.input, price.cachedInput, ...written),
+    output: larger(price.output, price.reasoning)
+  }
+  return costOf(dearest, tokensOf(prompt, completion), images, surcharge)
+}
+
+/** None of them from a cache, or of reasoning. */
+export const tokensOf = (prompt: number, completion: number): Tokens => ({
+  prompt,
+  cached: 0,
+  written: 0,
+  writtenLong: 0,
+  completion,
+  reasoning: 0
+})

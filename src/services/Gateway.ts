@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
-import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import { apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 
@@ -30,8 +30,21 @@ export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
   status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
 }) {}
 
+/** What can be spent now, in micro-credits, and what the caller can do beside asking for fewer tokens. */
+const funds = { left: Schema.BigInt, remedy: Schema.String }
+
 /** 402: the agent's available credit, or what is left of the key's limit, does not cover the largest possible cost. */
-export class CreditTooLow extends apiError("CreditTooLow", 402, "insufficient_credit") {}
+export class CreditTooLow extends apiErrorWith("CreditTooLow", 402, {
+  code: errorCode("insufficient_credit"),
+  ...funds
+}) {}
+
+/** 402: it would, with what calls under way have reserved. `retry_after` is in seconds. */
+export class CreditInFlight extends apiErrorWith("CreditInFlight", 402, {
+  code: errorCode("credit_in_flight"),
+  ...funds,
+  retry_after: Schema.Int
+}) {}
 
 /** 429: every provider of the model is busy. `retry_after` is in seconds. */
 export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
@@ -39,12 +52,17 @@ export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
   retry_after: Schema.Int
 }) {}
 
-/** 502: no provider of the model answered. */
-export class UpstreamsFailed extends apiError("UpstreamsFailed", 502, "upstreams_failed") {}
+/** 502: no provider of the model answered, however often in all they were asked. */
+export class UpstreamsFailed extends apiErrorWith("UpstreamsFailed", 502, {
+  code: errorCode("upstreams_failed"),
+  attempts: Schema.Int
+}) {}
 
-/** A provider's own rejection of the request (400, 413 or 422), without what names the provider. */
+/** A provider's own rejection of the request (400, 413 or 422), without what names the provider or its account. */
 export class RejectedUpstream extends apiErrorWith("RejectedUpstream", 400, {
-  code: errorCode("invalid_request"),
+  /** The provider's own where it has one. */
+  code: Schema.String,
+  type: Schema.NullOr(Schema.String),
   status: Schema.Literals([400, 413, 422]),
   param: Schema.NullOr(Schema.String)
 }) {}
@@ -56,6 +74,7 @@ export type CallError =
   | InvalidGatewayKey
   | GatewayDisabled
   | CreditTooLow
+  | CreditInFlight
   | TooManyRequests
   | UpstreamsBusy
   | UpstreamsFailed
@@ -71,17 +90,20 @@ export interface Call {
   readonly versionHeaders: Readonly<Record<string, string>>
 }
 
-/** The answer, whole or as a stream. A stream that fails is incomplete. */
-export type Answer =
-  | { readonly stream: false; readonly contentType: string; readonly body: Uint8Array }
-  | { readonly stream: true; readonly contentType: string; readonly body: Stream.Stream<Uint8Array> }
+/** The answer, whole or as a stream. A stream that fails is incomplete. The headers tell what it costs and what is left. */
+export type Answer = {
+  readonly contentType: string
+  readonly headers: Readonly<Record<string, string>>
+} & (
+  | { readonly stream: false; readonly body: Uint8Array }
+  | { readonly stream: true; readonly body: Stream.Stream<Uint8Array> }
+)
 
 /** A model that clients may name. */
 export interface ModelOffer {
   readonly id: string
-  /** Credit per token. */
-  readonly inputPrice: number
-  readonly outputPrice: number
+  /** Credit per token, by what it is: input, output, cached_input, cache_write, cache_write_1h, reasoning; and per image. */
+  readonly prices: Readonly<Record<string, number>>
   readonly maxOutputTokens: number
   /** When the configuration that names it was read. */
   readonly since: DateTime.Utc
@@ -109,7 +131,9 @@ export class Gateway extends Context.Service<
      * Fails when credit does not cover even the smallest call of the cheapest model. A body's length says no more about its
      * cost: an image is paid by its tokens, white space and members that steer a call are free.
      */
-    readonly checkCredit: (holder: KeyHolder) => Effect.Effect<void, CreditTooLow | GatewayDisabled>
+    readonly checkCredit: (
+      holder: KeyHolder
+    ) => Effect.Effect<void, CreditInFlight | CreditTooLow | GatewayDisabled>
     /**
      * Reserves, calls and settles; fails only when nothing was delivered. The scope is the client's: when it closes early,
      * the provider is cancelled, and what was generated is settled.

@@ -4,7 +4,7 @@
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
-import type { CreditTooLow, Style } from "./Gateway.ts"
+import type { CreditInFlight, CreditTooLow, Style } from "./Gateway.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 
 /** An admitted call before it is made. */
@@ -25,8 +25,15 @@ export interface OpenCall {
 /** How a call ended. */
 export interface EndedCall extends OpenCall {
   readonly provider: string | null
+  /** The model that stood in for the one that was named. */
+  readonly servedModel: string | null
   readonly promptTokens: number
+  /** Of the prompt's: those that were read from the provider's cache, and those that were written to it. */
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
   readonly completionTokens: number
+  /** Of the completion's. */
+  readonly reasoningTokens: number
   /** In micro-credits. At most what was reserved is charged. */
   readonly cost: bigint
   readonly status: number
@@ -37,20 +44,27 @@ export interface EndedCall extends OpenCall {
   readonly estimated: boolean
 }
 
+/** In micro-credits. */
+export interface Settled {
+  readonly charged: bigint
+  /** What can still be spent: of the agent's credit, or of the key's limit where that is less; undefined: it is not known. */
+  readonly left: bigint | undefined
+}
+
 export class GatewayBilling extends Context.Service<
   GatewayBilling,
   {
     /** Fails when the agent's credit, or the rest of the key's limit, is less than this; reserves nothing. */
-    readonly covers: (holder: KeyHolder, amount: bigint) => Effect.Effect<void, CreditTooLow>
-    /** Reserves the call's maximum cost; checks again that the key may be used. */
+    readonly covers: (holder: KeyHolder, amount: bigint) => Effect.Effect<void, CreditInFlight | CreditTooLow>
+    /** Reserves the call's maximum cost; checks again that the key may be used. Answers what can still be spent. */
     readonly reserve: (
       call: OpenCall
-    ) => Effect.Effect<void, CreditTooLow | GatewayDisabled | InvalidGatewayKey>
+    ) => Effect.Effect<bigint, CreditInFlight | CreditTooLow | GatewayDisabled | InvalidGatewayKey>
     /**
-     * Records and charges the call, once however often it is repeated; answers what was charged. A call that reserved nothing
-     * is not charged; one whose reservation was swept meanwhile is neither charged nor recorded again.
+     * Records and charges the call, once however often it is repeated. A call that reserved nothing is not charged; one
+     * whose reservation was swept meanwhile is neither charged nor recorded again.
      */
-    readonly settle: (call: EndedCall) => Effect.Effect<bigint>
+    readonly settle: (call: EndedCall) => Effect.Effect<Settled>
     /** Renews the reservations of open calls. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
     /** Releases reservations that nobody renewed, because their process died; answers how many. */

@@ -25,10 +25,16 @@ export const CallRecord = Schema.Struct({
   key_id: GatewayKeyId,
   model: Schema.String.annotate({ description: "as the client named it" }),
   provider: Schema.NullOr(Schema.String).annotate({ description: "that served; null where none did" }),
+  served_model: Schema.NullOr(Schema.String).annotate({
+    description: "that stood in for it, and whose price counts; null: none did"
+  }),
   style: Style,
   stream: Schema.Boolean,
   prompt_tokens: Schema.Int,
+  cached_tokens: Schema.Int.annotate({ description: "of the prompt: read from the provider's cache" }),
+  cache_write_tokens: Schema.Int.annotate({ description: "of the prompt: written to it" }),
   completion_tokens: Schema.Int,
+  reasoning_tokens: Schema.Int.annotate({ description: "of the completion" }),
   cost: Credit,
   status: Schema.Int.annotate({
     description: "HTTP status that the call was answered with; 499: the client left"

@@ -3,9 +3,10 @@ import { PassThrough, addAbortSignal } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
+import type { Timeouts } from "../../src/layers/gateway/configuration.ts"
 import { attempt, newCallState } from "../../src/layers/gateway/attempt.ts"
 import { chatText, optionsOf } from "../support/providerStreams.ts"
-import { testProvider, until } from "../support/upstream.ts"
+import { testProvider, testTimeouts, until } from "../support/upstream.ts"
 
 const long = Duration.toMillis("1 hour")
 
@@ -15,7 +16,10 @@ const hasNoRoom = Effect.never
 const hasLeft = Effect.succeed(false)
 
 /** A provider and a client that do what a test has them do. */
-const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = takes) {
+const started = Effect.fnUntraced(function* (
+  client: Effect.Effect<boolean> = takes,
+  timeouts: Timeouts = testTimeouts(long)
+) {
   const body = new PassThrough()
   const written: Array<string> = []
   const signals: Array<AbortSignal> = []
@@ -23,7 +27,7 @@ const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = ta
   const ended = yield* Effect.forkChild(
     attempt({
       upstream: {
-        provider: testProvider(long),
+        provider: testProvider,
         send: (_, signal) => {
           signals.push(signal)
           // As undici does.
@@ -32,6 +36,7 @@ const started = Effect.fnUntraced(function* (client: Effect.Effect<boolean> = ta
         },
         close: () => {}
       },
+      timeouts,
       request: { body: "{}", stream: true, versionHeaders: {} },
       reading: optionsOf("openai", "openai"),
       client: {
@@ -166,6 +171,42 @@ describe("An attempt at a provider", () => {
       }
       assert.deepStrictEqual(yield* Fiber.join(ended), { outcome: "broken", kind: "timeout" })
       assert.include(text(), ": ping\n\n".repeat(60))
+    })
+  )
+
+  /** Signs of life a second, for so many of them. */
+  const pings = Effect.fnUntraced(function* (
+    { push, read }: Effect.Success<ReturnType<typeof started>>,
+    seconds: number
+  ) {
+    for (let second = 0; second < seconds; second++) {
+      push(": ping\n\n")
+      yield* read
+      yield* Effect.promise(() => new Promise(setImmediate))
+      yield* TestClock.adjust("1 second")
+    }
+  })
+  const impatient: Timeouts = { firstByte: 1500, idle: 1500, response: 30_000 }
+
+  it.effect("may think for longer than it may be silent, as long as it shows signs of life", () =>
+    Effect.gen(function* () {
+      const attempted = yield* started(takes, impatient)
+      yield* pings(attempted, 20)
+      attempted.push(chatText.join(""))
+      attempted.body.end()
+      assert.deepStrictEqual(yield* Fiber.join(attempted.ended), { outcome: "streamed" })
+      assert.include(attempted.text(), "Grüße")
+    })
+  )
+
+  it.effect("fails in time, so that another can serve, when it shows nothing but signs of life", () =>
+    Effect.gen(function* () {
+      const attempted = yield* started(takes, impatient)
+      yield* pings(attempted, 31)
+      assert.deepStrictEqual(yield* Fiber.join(attempted.ended), {
+        outcome: "failed",
+        failure: { kind: "timeout", status: null, retryAfterMillis: undefined }
+      })
     })
   )
 

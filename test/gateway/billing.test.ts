@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Credits } from "../../src/services/Credits.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
-import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
+import { answeredCall, chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { creditFindings, stateOf } from "../support/credit.ts"
 import { get, member } from "../support/server.ts"
@@ -209,19 +209,7 @@ layer(gatewayServer(models, {}, "usual"))("Billing", (it) => {
         error: "abandoned"
       })
       // The process was only slow: what it settles now changes nothing.
-      const charged = yield* billing.settle({
-        ...open,
-        provider: "north",
-        promptTokens: 1,
-        completionTokens: 1,
-        cost: 1_000_000n,
-        status: 200,
-        error: null,
-        latencyMs: 1,
-        firstByteMs: 1,
-        attempts: 1,
-        estimated: false
-      })
+      const { charged } = yield* billing.settle(answeredCall(open, { cost: 1_000_000n }))
       assert.strictEqual(charged, 0n)
       assert.deepStrictEqual(yield* check, [])
     })

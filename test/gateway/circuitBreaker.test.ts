@@ -2,14 +2,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { makeCircuitBreaker } from "../../src/layers/gateway/circuitBreaker.ts"
 import type { RouteSetting } from "../../src/layers/gateway/configuration.ts"
-import { testProvider } from "../support/upstream.ts"
+import { testProvider, testTimeouts } from "../support/upstream.ts"
 
 const route: RouteSetting = {
-  provider: testProvider(1),
+  provider: testProvider,
   model: "swift-1",
   priority: 1,
-  weight: 1
+  weight: 1,
+  timeouts: testTimeouts(1)
 }
+const failed = (retryAfterMillis: number | undefined) => ({ isLimit: false, retryAfterMillis })
 
 describe("A route cools down", () => {
   it("after three failures in a row, for 30 s or what Retry-After said; then one probe decides", () => {
@@ -20,23 +22,42 @@ describe("A route cools down", () => {
       const circuitBreaker = makeCircuitBreaker()
       for (let failure = 0; failure < 3; failure++) {
         assert.isFalse(circuitBreaker.isOpen(route, 0))
-        circuitBreaker.failed(route, 0, said)
+        circuitBreaker.failed(route, 0, failed(said))
       }
       assert.isTrue(circuitBreaker.isOpen(route, millis - 1))
       assert.isFalse(circuitBreaker.isOpen(route, millis))
       circuitBreaker.begin(route, millis)
       assert.isTrue(circuitBreaker.isOpen(route, millis))
-      circuitBreaker.succeeded(route)
+      circuitBreaker.succeeded(route, millis)
       assert.isFalse(circuitBreaker.isOpen(route, millis))
     }
   })
 
   it("not after failures with an answer between them", () => {
     const circuitBreaker = makeCircuitBreaker()
-    for (const failed of [true, true, false, true, true]) {
-      if (failed) circuitBreaker.failed(route, 0, undefined)
-      else circuitBreaker.succeeded(route)
+    for (const isFailure of [true, true, false, true, true]) {
+      if (isFailure) circuitBreaker.failed(route, 0, failed(undefined))
+      else circuitBreaker.succeeded(route, 0)
     }
     assert.isFalse(circuitBreaker.isOpen(route, 0))
+  })
+
+  it("at once for as long as it says where its limit is reached", () => {
+    const circuitBreaker = makeCircuitBreaker()
+    circuitBreaker.failed(route, 0, { isLimit: true, retryAfterMillis: 60_000 })
+    assert.isTrue(circuitBreaker.isOpen(route, 59_999))
+    // A shorter wait that another call was told meanwhile does not end it.
+    circuitBreaker.failed(route, 1000, { isLimit: true, retryAfterMillis: 1000 })
+    assert.isTrue(circuitBreaker.isOpen(route, 59_999))
+    assert.isFalse(circuitBreaker.isOpen(route, 60_000))
+  })
+
+  it("for all of it, though a call succeeds that had begun before", () => {
+    const circuitBreaker = makeCircuitBreaker()
+    circuitBreaker.failed(route, 1000, { isLimit: true, retryAfterMillis: 60_000 })
+    circuitBreaker.succeeded(route, 999)
+    assert.isTrue(circuitBreaker.isOpen(route, 2000))
+    circuitBreaker.succeeded(route, 1000)
+    assert.isFalse(circuitBreaker.isOpen(route, 2000))
   })
 })

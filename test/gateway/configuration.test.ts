@@ -7,7 +7,8 @@ import { ConfigProvider, Effect, Layer, Logger, Option, Redacted, Result } from 
 import { candidates } from "../../src/layers/gateway/fallback.ts"
 import { GatewayConfig, layer as configured } from "../../src/layers/gateway/GatewayConfig.ts"
 import { modelNamed, parseConfiguration } from "../../src/layers/gateway/configuration.ts"
-import { costOf, priceOf } from "../../src/scoring/tokenPrices.ts"
+import { costOf, priceOf, tokensOf } from "../../src/scoring/tokenPrices.ts"
+import type { TokenPrice } from "../../src/scoring/tokenPrices.ts"
 
 const file = `providers:
   - { name: north, style: openai, base_url: "https://north.example/v1", api_key_env: NORTH_KEY }
@@ -26,6 +27,16 @@ models:
 `
 const keyOf = (name: string) => Option.some(`key of ${name}`.replaceAll(" ", "-"))
 const parsed = (text: string) => parseConfiguration(text, keyOf)
+/** Parts without a price of their own. */
+const priced = ({ input, output }: { readonly input: bigint; readonly output: bigint }): TokenPrice => ({
+  input,
+  cachedInput: input,
+  cacheWrite: input,
+  cacheWriteLong: input,
+  output,
+  reasoning: output,
+  image: 0n
+})
 const problems = (text: string) => Result.getOrElse(Result.flip(parsed(text)), () => [])
 
 describe("The gateway's file", () => {
@@ -34,10 +45,14 @@ describe("The gateway's file", () => {
   it("says providers, models, exact prices and routes, with defaults", () => {
     const north = configuration.providers.get("north")
     assert.strictEqual(north?.translates, true)
-    assert.strictEqual(north?.firstByteTimeout, 60_000)
     assert.strictEqual(north === undefined ? "" : Redacted.value(north.apiKey), "key-of-NORTH_KEY")
     const model = configuration.models.get("swift-1")
-    assert.deepStrictEqual(model?.price, { input: 200_000_000n, output: 500n })
+    assert.deepStrictEqual(model?.price, priced({ input: 200_000_000n, output: 500n }))
+    assert.deepStrictEqual(model?.routes[0]?.timeouts, {
+      firstByte: 120_000,
+      idle: 60_000,
+      response: 300_000
+    })
     assert.strictEqual(model?.imageTokens, 3000)
     assert.deepStrictEqual(
       model?.routes.map(({ model: name, weight }) => [name, weight]),
@@ -56,9 +71,55 @@ describe("The gateway's file", () => {
     ["provider: south, model", "provider: nobody, model", "models[0].routes[1].provider"],
     ["name: south", "name: north", "providers[1].name"],
     ["translate: false", "translate: false, connect_timeout: soon", "providers[1].connect_timeout"],
-    ["translate: false", "translates: false", "providers[1].translates"]
+    ["translate: false", "translates: false", "providers[1].translates"],
+    ["translate: false", "allow: { browsing: {} }", "providers[1].allow.browsing"],
+    ["translate: false", "allow: { speed.fast: { factor: 1.0001 } }", "providers[1].allow.speed.fast.factor"],
+    [
+      "translate: false",
+      "allow: { tools.web_search: { price: 1 } }",
+      "providers[1].allow.tools.web_search.price"
+    ],
+    ["max_output_tokens: 8192", "max_output_tokens: 8192\n    fallback: [swift-1]", "models[0].fallback[0]"],
+    [
+      "max_output_tokens: 8192",
+      "max_output_tokens: 8192\n    context_fallback: [none]",
+      "models[0].context_fallback[0]"
+    ],
+    ["input: 0.0002", "input: 0.0002, cached_input: -1", "models[0].price.cached_input"]
   ])("names the path of a wrong value: %s as %s", (right, wrong, path) => {
     assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
+  })
+
+  it("says what its providers are asked for beside tokens, and what parts of these cost", () => {
+    const more = file
+      .replace(
+        "translate: false",
+        "allow: { tools.web_search: { fee: 0.01, uses: 5 }, speed.fast: { factor: 1.5 } }"
+      )
+      .replace("input: 0.0002", "input: 0.0002, cached_input: 0.00002, cache_write_1h: 0.0004, image: 0.1")
+    const { models, providers } = Result.getOrThrow(parsed(more))
+    assert.deepStrictEqual(
+      [...(providers.get("south")?.allow ?? [])],
+      [
+        ["tools.web_search", { factor: 1000n, fee: 10_000_000_000n, uses: 5, tokens: 0 }],
+        ["speed.fast", { factor: 1500n, fee: 0n, uses: 0, tokens: 0 }]
+      ]
+    )
+    assert.deepStrictEqual(models.get("swift-1")?.price, {
+      ...priced({ input: 200_000_000n, output: 500n }),
+      cachedInput: 20_000_000n,
+      cacheWriteLong: 400_000_000n,
+      image: 100_000_000_000n
+    })
+  })
+
+  it("has the timeouts of a model in the place of its provider's", () => {
+    const more = file
+      .replace("NORTH_KEY }", "NORTH_KEY, idle_timeout: 7 seconds, response_timeout: 8 seconds }")
+      .replace("name: swift-1", "name: swift-1\n    response_timeout: 9 seconds")
+    const [north, south] = Result.getOrThrow(parsed(more)).models.get("swift-1")?.routes ?? []
+    assert.deepStrictEqual(north?.timeouts, { firstByte: 120_000, idle: 7000, response: 9000 })
+    assert.deepStrictEqual(south?.timeouts, { firstByte: 120_000, idle: 60_000, response: 9000 })
   })
 
   it("names the variable of a key that is not set, and what is no YAML", () => {
@@ -123,18 +184,13 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
       names("anthropic", (model) => model === "swift-1"),
       ["swift-1-0613", "swift-1"]
     )
-    // Its provider takes no translation.
-    assert.deepStrictEqual(
-      names("openai", () => false),
-      ["swift-1-0613"]
-    )
   })
 
   it("a cost is rounded up once for all tokens of a call", () => {
-    const price = { input: priceOf("0.0000005") ?? 0n, output: priceOf("0.000000000001") ?? 0n }
-    assert.strictEqual(costOf(price, { prompt: 3, completion: 0 }), 2n)
-    assert.strictEqual(costOf(price, { prompt: 2, completion: 1 }), 2n)
-    assert.strictEqual(costOf(price, { prompt: 0, completion: 0 }), 0n)
+    const price = priced({ input: priceOf("0.0000005") ?? 0n, output: priceOf("0.000000000001") ?? 0n })
+    assert.strictEqual(costOf(price, tokensOf(3, 0)), 2n)
+    assert.strictEqual(costOf(price, tokensOf(2, 1)), 2n)
+    assert.strictEqual(costOf(price, tokensOf(0, 0)), 0n)
     assert.isUndefined(priceOf("0.0000000000001"))
   })
 

@@ -3,11 +3,21 @@ import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
-import { canary, chat, chatPath, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
+import {
+  canary,
+  chat,
+  chatPath,
+  gatewayServer,
+  inTime,
+  message,
+  Providers,
+  spender
+} from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 import { get, member, metrics, post, TestServer } from "../support/server.ts"
+import { chunk, delta, frameOf } from "../support/providerStreams.ts"
 import { until } from "../support/upstream.ts"
 
 const models: ReadonlyArray<TestModel> = [
@@ -15,7 +25,22 @@ const models: ReadonlyArray<TestModel> = [
   { name: "slow", routes: [{ provider: "north", model: "wait:3000" }] },
   { name: "plain", routes: [{ provider: "north", model: "plain" }] },
   { name: "down", routes: [{ provider: "north", model: "status:500" }] },
-  { name: "refusing", routes: [{ provider: "south", model: "status:400" }] }
+  { name: "refusing", routes: [{ provider: "south", model: "status:400" }] },
+  ...["late-usage", "no-usage"].map((name): TestModel => ({
+    name,
+    routes: [{ provider: "north", model: name }],
+    price: [0.000_001, 0.000_002],
+    maxOutputTokens: 2000
+  }))
+]
+
+/** The answer is short, and there was much hidden reasoning. */
+const finished = [
+  delta({ role: "assistant", content: "" }),
+  delta({ content: "42" }),
+  delta({}, "stop"),
+  chunk({ choices: [], usage: { prompt_tokens: 1000, completion_tokens: 500 } }),
+  frameOf("[DONE]")
 ]
 
 const prompt = "canary-prompt-5f1c"
@@ -95,6 +120,62 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       })
     )
 
+    /** Hangs up once the stream has said that it is finished. */
+    const leaveAtFinish = Effect.fnUntraced(function* (key: string, model: string) {
+      const { url } = yield* TestServer
+      yield* Effect.promise(async () => {
+        const left = new AbortController()
+        const response = await fetch(url + chatPath, {
+          method: "POST",
+          signal: left.signal,
+          headers: { "content-type": "application/json", authorization: `Bearer ${key}` },
+          body: JSON.stringify({
+            model,
+            stream: true,
+            messages: [{ role: "user", content: "x".repeat(1000) }]
+          })
+        })
+        let text = ""
+        for await (const bytes of response.body ?? []) {
+          text += Buffer.from(bytes).toString()
+          if (text.includes('"stop"')) break
+        }
+        left.abort()
+      })
+    })
+
+    it.effect(
+      "once it has seen the end of its answer pays the usage that follows, hidden reasoning included",
+      () =>
+        Effect.gen(function* () {
+          const { agentId, key } = yield* spender()
+          const { north } = yield* Providers
+          north.scripts.set("late-usage", [{ frames: finished, pause: 30 }])
+          yield* leaveAtFinish(key, "late-usage")
+          const item = yield* listed(key)
+          assert.deepInclude(item, {
+            prompt_tokens: 1000,
+            completion_tokens: 500,
+            cost: 0.002,
+            estimated: false
+          })
+          assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 99_998_000n, held: 0n })
+        })
+    )
+
+    it.effect("once it has seen the end of its answer is not waited for longer than its usage may take", () =>
+      Effect.gen(function* () {
+        const { key } = yield* spender()
+        const { north } = yield* Providers
+        const aborted = north.aborted
+        north.scripts.set("no-usage", [{ frames: finished.slice(0, 3), silent: true }])
+        yield* leaveAtFinish(key, "no-usage")
+        const item = yield* inTime(listed(key), 25)
+        assert.deepInclude(item, { error: "client_left", completion_tokens: 1, estimated: true })
+        yield* until(() => north.aborted > aborted)
+      })
+    )
+
     it.effect("sends what no gateway takes: too much, nothing, n of two models, tokens below nothing", () =>
       Effect.gen(function* () {
         const { key } = yield* spender()
@@ -136,7 +217,8 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         for (const model of ["plain", "down", "refusing", "paced"]) {
           for (const stream of [false, true]) {
             const asked = { model, stream, messages: said }
-            for (const answer of [yield* chat(key, asked), yield* message(key, asked)]) {
+            const answers = Effect.all([chat(key, asked), message(key, asked)])
+            for (const answer of yield* inTime(answers, 25)) {
               texts.push(JSON.stringify([...answer.headers]), answer.text)
             }
           }

@@ -1,6 +1,6 @@
 /** Errors as the clients of each style read them. */
 import { assert, describe, it } from "@effect/vitest"
-import { errorBody, providerRejection, streamError } from "../../src/layers/gateway/errors.ts"
+import { errorBody, streamError } from "../../src/layers/gateway/errors.ts"
 import type { ShownError } from "../../src/layers/gateway/types.ts"
 
 const error = (status: number, param: string | null = null): ShownError => ({
@@ -66,38 +66,5 @@ describe("An error", () => {
     const text = (style: "openai" | "anthropic") => Buffer.from(streamError(style, error(502))).toString()
     assert.match(text("openai"), /^data: \{"error":\{.*\}\n\n$/)
     assert.match(text("anthropic"), /^event: error\ndata: \{"type":"error".*\}\n\n$/)
-  })
-})
-
-describe("What a provider says of a body that it rejects", () => {
-  const said = (style: "openai" | "anthropic", body: unknown) =>
-    providerRejection(style, Buffer.from(typeof body === "string" ? body : JSON.stringify(body)))
-
-  it("is its message and the field", () => {
-    assert.deepStrictEqual(
-      said("openai", { error: { message: "Too long.", param: "messages", code: "x" } }),
-      {
-        message: "Too long.",
-        param: "messages"
-      }
-    )
-    assert.deepStrictEqual(said("anthropic", { type: "error", error: { message: "Too long." } }), {
-      message: "Too long.",
-      param: null
-    })
-    assert.strictEqual(said("openai", { error: "Too long." }).message, "Too long.")
-  })
-
-  it("is that it rejected the request, when it says nothing that we understand", () => {
-    for (const body of ["", "<html>", {}, [], { error: {} }, { error: { message: 7 } }]) {
-      assert.deepStrictEqual(said("openai", body), {
-        message: "The provider refused the request.",
-        param: null
-      })
-    }
-  })
-
-  it("is cut at 1 000 characters", () => {
-    assert.strictEqual(said("openai", { error: { message: "x".repeat(5000) } }).message.length, 1000)
   })
 })

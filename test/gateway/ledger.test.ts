@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
 import { breadth } from "../support/breadth.ts"
-import { chatPath, gatewayServer, Providers, spender, messagesPath } from "../support/gateway.ts"
+import { chatPath, gatewayServer, inTime, Providers, spender, messagesPath } from "../support/gateway.ts"
 import { TestServer, get } from "../support/server.ts"
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
@@ -202,7 +202,7 @@ layer(gatewayServer(workloadModels, {}, "usual"))("Usage and the ledger", (it) =
   it.effect(
     "agree to the micro-credit after any number of mixed calls with 10 % faults",
     Effect.fnUntraced(function* () {
-      const result = yield* runGatewayWorkload(calls)
+      const result = yield* inTime(runGatewayWorkload(calls), 5)
       yield* assertAgreement(result)
       const { items, statuses } = result
       const of = (model: string) => items.filter((item) => item.model === model)

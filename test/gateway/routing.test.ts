@@ -67,8 +67,6 @@ const models: ReadonlyArray<TestModel> = [
   { name: "late-cut", routes: then("cut:5") },
   { name: "late-hang", routes: then("hang:5") },
   { name: "unfinished", routes: then("stop:5") },
-  { name: "busy", routes: then("status:429:retry_after:7", "status:429:retry_after:3") },
-  { name: "down", routes: then("status:429:retry_after:7", "status:500") },
   {
     name: "wordless",
     routes: [
@@ -82,7 +80,7 @@ const models: ReadonlyArray<TestModel> = [
   {
     name: "pinned-model",
     routes: [
-      { provider: "north", model: "status:503" },
+      { provider: "north", model: "status:404" },
       { provider: "west", model: "plain" }
     ]
   },
@@ -164,31 +162,6 @@ layer(gatewayServer(models))("Routing", (it) => {
       })
   )
 
-  it.effect(
-    "all busy is 429 with the least Retry-After, any other failure 502, and no library tries again",
-    () =>
-      Effect.gen(function* () {
-        const { key, agentId } = yield* spender()
-        const busy = yield* chat(key, { model: "busy" })
-        assert.strictEqual(busy.status, 429)
-        assert.strictEqual(busy.headers.get("retry-after"), "3")
-        assert.strictEqual(busy.headers.get("x-should-retry"), "false")
-        assert.strictEqual(busy.json["code"], "upstreams_busy")
-        const down = yield* message(key, { model: "down" })
-        assert.strictEqual(down.status, 502)
-        assert.strictEqual(down.headers.get("x-should-retry"), "false")
-        assert.strictEqual(member(down.json, "type"), "error")
-        assert.isNotNull(down.headers.get("request-id"))
-        for (const secret of [canary, "127.0.0.1", "upstream", "set-cookie"]) {
-          assert.notInclude(down.text + [...down.headers].join(), `${secret}-`)
-          assert.notInclude(down.text, canary)
-        }
-        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n, held: 0n })
-        const { json } = yield* get("/api/v1/llm/usage", { token: key })
-        assert.strictEqual(member(json, "totals", "failed_calls"), 2)
-      })
-  )
-
   it.effect("a route that failed three times in a row cools down for 30 s; then one trial call decides", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
@@ -208,7 +181,7 @@ layer(gatewayServer(models))("Routing", (it) => {
   it.effect("provider/model pins one provider, without fall-back", () =>
     Effect.gen(function* () {
       const { key } = yield* spender()
-      assert.strictEqual((yield* chat(key, { model: "north/status:503" })).status, 502)
+      assert.strictEqual((yield* chat(key, { model: "north/status:404" })).status, 502)
       const pinned = yield* chat(key, { model: "west/plain" })
       assert.strictEqual(pinned.json["model"], "west/plain")
       assert.deepStrictEqual(yield* servedBy(key), { provider: "west", attempts: 1 })

@@ -3,12 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { isObject, textOf } from "../../src/layers/gateway/json.ts"
 import { readAnswer } from "../../src/layers/gateway/relay.ts"
+import { plainUsage } from "../../src/layers/gateway/usage.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 import {
   blockDelta,
   blockStart,
   chatText,
   chatTools,
+  chatUsage,
   cut,
   dataIn,
   delta,
@@ -34,7 +36,7 @@ const completion = (answer: object, finish_reason: string) => ({
   created: 1_700_000_000,
   model: "swift-1-0613",
   choices: [{ index: 0, message: { role: "assistant", ...answer }, logprobs: null, finish_reason }],
-  usage: { prompt_tokens: 25, completion_tokens: 50, total_tokens: 75 }
+  usage: chatUsage
 })
 
 const answer = (content: ReadonlyArray<object>, stop_reason: string) => ({
@@ -70,7 +72,7 @@ describe("A whole answer", () => {
       { type: "tool_use", id: "toolu_a", name: "look", input: { at: "fox" } }
     ]
     const { body, usage } = answered("openai", "anthropic", answer(content, "tool_use"))
-    assert.deepStrictEqual(usage, { prompt: 25, completion: 50 })
+    assert.deepStrictEqual(usage, plainUsage(25, 50))
     assert.deepStrictEqual(body, {
       id: "chatcmpl-msg_1",
       object: "chat.completion",
@@ -91,7 +93,11 @@ describe("A whole answer", () => {
           finish_reason: "tool_calls"
         }
       ],
-      usage: { prompt_tokens: 25, completion_tokens: 50, total_tokens: 75 }
+      usage: {
+        ...chatUsage,
+        prompt_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+        completion_tokens_details: { reasoning_tokens: 0 }
+      }
     })
   })
 
@@ -102,7 +108,7 @@ describe("A whole answer", () => {
       tool_calls: [toolCall("call_a", "look", '{"at":"fox"}')]
     }
     const { body, usage } = answered("anthropic", "openai", completion(said, "tool_calls"))
-    assert.deepStrictEqual(usage, { prompt: 25, completion: 50 })
+    assert.deepStrictEqual(usage, plainUsage(25, 50))
     assert.deepStrictEqual(body, {
       ...answer(
         [
@@ -183,10 +189,9 @@ describe("A stream of messages for a client of chat completions", () => {
       chatChunk({
         choices: [],
         usage: {
-          prompt_tokens: 25,
-          completion_tokens: 50,
-          total_tokens: 75,
-          prompt_tokens_details: { cached_tokens: 3 }
+          ...chatUsage,
+          prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+          completion_tokens_details: { reasoning_tokens: 0 }
         }
       }),
       "[DONE]"
@@ -196,7 +201,7 @@ describe("A stream of messages for a client of chat completions", () => {
   it("has no usage where none was asked for", () => {
     const { reader, text } = readAll(optionsOf("openai", "anthropic", { asksUsage: false }), messagesText)
     assert.notInclude(text, "usage")
-    assert.deepStrictEqual(reader.usage(), { prompt: 25, completion: 50 })
+    assert.deepStrictEqual(reader.usage(), { ...plainUsage(25, 50), cached: 3, written: 2 })
   })
 
   it("has its thinking, with the signature, and its tools, with arguments also where there are none", () => {
@@ -368,7 +373,7 @@ describe("A stream of chat completions for a client of messages", () => {
       const there = readAll(optionsOf("openai", "anthropic"), cut(frames.join(""), sizes)).text
       const back = readAll(optionsOf("anthropic", "openai"), cut(there, sizes))
       assert.strictEqual(back.reader.generated(), texts.join(""))
-      assert.deepStrictEqual(back.reader.usage(), { prompt: 25, completion: 50 })
+      assert.deepStrictEqual(back.reader.usage(), { ...plainUsage(25, 50), cached: 3, written: 2 })
       const again = readAll(optionsOf("anthropic", "anthropic"), [back.text])
       assert.strictEqual(again.reader.generated(), texts.join(""))
       assert.isTrue(again.last.finished)

@@ -385,7 +385,6 @@ describe("A request in the other style", () => {
     openai: [
       ["several answers", { n: 2 }, "n"],
       ["log probabilities", { logprobs: true }, "logprobs"],
-      ["spoken answers", { modalities: ["text", "audio"] }, "modalities"],
       ["JSON without a schema", { response_format: { type: "json_object" } }, "response_format"],
       ["functions of old", { functions: [{ name: "f" }] }, "functions"],
       ["tools of another kind", { tools: [{ type: "custom", custom: { name: "f" } }] }, "tools.0"],
@@ -419,7 +418,6 @@ describe("A request in the other style", () => {
         { tools: [{ type: "web_search_20250305", name: "web_search" }] },
         "tools.0"
       ],
-      ["a container", { container: "c" }, "container"],
       ["a block that nobody knows", ofUser({ type: "oracle" }), "messages.0.content.0.type"],
       [
         "an image that lies at the other provider",
@@ -447,7 +445,6 @@ describe("A request in the other style", () => {
       ["a number for the form of the answer", { response_format: 5 }, "response_format"],
       ["a number for effort in words", { reasoning_effort: 5 }, "reasoning_effort"],
       ["a number for log probabilities", { logprobs: 1 }, "logprobs"],
-      ["a text for modalities", { modalities: "audio" }, "modalities"],
       ["a text for calls of tools", chatTurn({ tool_calls: "y" }), "messages.1.tool_calls"],
       [
         "arguments that are no text",

@@ -8,6 +8,7 @@ import { TestClock } from "effect/testing"
 import * as GatewayConfig from "../../src/layers/gateway/GatewayConfig.ts"
 import * as Gateway from "../../src/layers/gateway/Gateway.ts"
 import { services } from "../../src/layers/postgres/layer.ts"
+import type { EndedCall, OpenCall } from "../../src/services/GatewayBilling.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { NewGatewayKey } from "../../src/services/GatewayKeys.ts"
 import { anotherOperator, claimedAgents } from "./agents.ts"
@@ -48,7 +49,11 @@ export interface TestModel {
   readonly name: string
   readonly routes: ReadonlyArray<TestRoute>
   readonly price?: readonly [number, number]
+  /** Of parts of it, by their names in the file. */
+  readonly prices?: Readonly<Record<string, number>>
   readonly maxOutputTokens?: number
+  /** More lines of its entry. */
+  readonly more?: string
 }
 
 const timeouts = {
@@ -61,27 +66,35 @@ const timeouts = {
 }
 export type Timeouts = keyof typeof timeouts
 
+/** More lines of a provider's entry. */
+export type ProviderLines = Readonly<Partial<Record<TestRoute["provider"], string>>>
+
 const providerYaml = (
-  name: string,
+  name: TestRoute["provider"],
   style: string,
   port: number,
   path: string,
-  times: Timeouts
+  times: Timeouts,
+  more: ProviderLines
 ) => `  - name: ${name}
     style: ${style}
     base_url: http://127.0.0.1:${port}${path}
     api_key_env: ${name.toUpperCase()}_KEY
     ${timeouts[times]}
+    ${more[name] ?? ""}
 `
 
 const modelYaml = ({
   maxOutputTokens = 100,
+  more = "",
   name,
   price = [0.0002, 0.0008],
+  prices = {},
   routes
 }: TestModel) => `  - name: ${name}
-    price: { input: ${price[0]}, output: ${price[1]} }
+    price: ${JSON.stringify({ input: price[0], output: price[1], ...prices })}
     max_output_tokens: ${maxOutputTokens}
+    ${more}
     routes:
 ${routes
   .map(
@@ -93,9 +106,10 @@ ${routes
 export const gatewayYaml = (
   ports: { readonly north: number; readonly west: number; readonly south: number },
   models: ReadonlyArray<TestModel>,
-  times: Timeouts
+  times: Timeouts,
+  more: ProviderLines = {}
 ): string => `providers:
-${providerYaml("north", "openai", ports.north, "/v1", times)}${providerYaml("west", "openai", ports.west, "/v1", times)}${providerYaml("south", "anthropic", ports.south, "", times)}${providerYaml("nobody", "openai", 1, "/v1", times)}models:
+${providerYaml("north", "openai", ports.north, "/v1", times, more)}${providerYaml("west", "openai", ports.west, "/v1", times, more)}${providerYaml("south", "anthropic", ports.south, "", times, more)}${providerYaml("nobody", "openai", 1, "/v1", times, more)}models:
 ${models.map(modelYaml).join("")}`
 
 const keys = ConfigProvider.layer(
@@ -104,7 +118,7 @@ const keys = ConfigProvider.layer(
   })
 )
 
-const providers = (models: ReadonlyArray<TestModel>, times: Timeouts) =>
+const providers = (models: ReadonlyArray<TestModel>, times: Timeouts, more: ProviderLines = {}) =>
   Layer.effect(
     Providers,
     Effect.gen(function* () {
@@ -114,7 +128,7 @@ const providers = (models: ReadonlyArray<TestModel>, times: Timeouts) =>
       const file = join(directory, "gateway.yaml")
       writeFileSync(
         file,
-        gatewayYaml({ north: north.port, west: west.port, south: south.port }, models, times)
+        gatewayYaml({ north: north.port, west: west.port, south: south.port }, models, times, more)
       )
       return Providers.of({ north, west, south, file })
     })
@@ -138,10 +152,11 @@ const gatewayServices = (environment: Readonly<Record<string, string>>) =>
 export const gatewayServer = (
   models: ReadonlyArray<TestModel>,
   environment: Readonly<Record<string, string>> = {},
-  times: Timeouts = "short"
+  times: Timeouts = "short",
+  more: ProviderLines = {}
 ) =>
   testServer({ services: gatewayServices(environment) }).pipe(
-    Layer.provideMerge(Layer.fresh(providers(models, times)))
+    Layer.provideMerge(Layer.fresh(providers(models, times, more)))
   )
 
 /** An agent whose owner lets it spend credit on models, with so much of it and a key. */
@@ -159,6 +174,26 @@ export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewa
   return { agentId, owner, key: made.api_key, keyId: made.key_id }
 })
 
+/** A call that was answered, as it is settled. */
+export const answeredCall = (open: OpenCall, others: Partial<EndedCall> = {}): EndedCall => ({
+  ...open,
+  provider: "north",
+  servedModel: null,
+  promptTokens: 25,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  completionTokens: 9,
+  reasoningTokens: 0,
+  cost: 0n,
+  status: 200,
+  error: null,
+  latencyMs: 10,
+  firstByteMs: 9,
+  attempts: 1,
+  estimated: false,
+  ...others
+})
+
 export const chatPath = "/api/v1/llm/v1/chat/completions"
 export const messagesPath = "/api/v1/llm/v1/messages"
 
@@ -173,11 +208,11 @@ export const message = (key: string, body: object) =>
     json: { messages: hello, max_tokens: 50, ...body }
   })
 
-/** Has the test's time pass as that on the wall does, for providers that hang. */
-export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+/** Has the test's time pass as that on the wall does, or so many times faster, for providers that hang and for pauses. */
+export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>, times = 1): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     asked,
     Effect.forever(
-      Effect.andThen(TestClock.withLive(Effect.sleep("20 millis")), TestClock.adjust("20 millis"))
+      Effect.andThen(TestClock.withLive(Effect.sleep("20 millis")), TestClock.adjust(20 * times))
     )
   )

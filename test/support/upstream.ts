@@ -6,7 +6,7 @@ import { createServer } from "node:http"
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, Redacted } from "effect"
-import type { ProviderSetting } from "../../src/layers/gateway/configuration.ts"
+import type { ProviderSetting, Timeouts } from "../../src/layers/gateway/configuration.ts"
 import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
 
 /** What a call was sent with. */
@@ -166,15 +166,46 @@ const streamed = async (
   response.end()
 }
 
+/** What a provider answers that a test has written out. */
+export interface Scripted {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON, or as it is. */
+  readonly body?: unknown
+  /** Sent as a stream, with a pause before each frame but the first. */
+  readonly frames?: ReadonlyArray<string>
+  readonly pause?: number
+  /** Breaks the connection in place of an answer. */
+  readonly reset?: boolean
+  /** Answers nothing, or nothing more. */
+  readonly silent?: boolean
+}
+
 export interface UpstreamServer {
   readonly port: number
   readonly received: Array<Received>
+  /** What a model answers to each of its calls, the last again and again. */
+  readonly scripts: Map<string, ReadonlyArray<Scripted>>
   /** The text of answers that are no stream. */
   says: string
   /** Answers that their reader cut off. */
   aborted: number
   /** Takes no connections from now on, and ends those that there are. */
   readonly kill: () => void
+}
+
+const played = async (response: ServerResponse, script: Scripted) => {
+  if (script.silent === true && script.frames === undefined) return
+  if (script.reset === true) return void response.destroy()
+  const type = script.frames === undefined ? "application/json" : "text/event-stream"
+  response.writeHead(script.status ?? 200, { "content-type": type, ...script.headers })
+  for (const [index, frame] of (script.frames ?? []).entries()) {
+    if (index > 0 && script.pause !== undefined) await pause(script.pause)
+    await written(response, frame)
+  }
+  if (script.silent === true) return
+  const { body } = script
+  response.end(typeof body === "string" || body === undefined ? body : JSON.stringify(body))
 }
 
 const answer = async (server: UpstreamServer, path: string, text: string, response: ServerResponse) => {
@@ -185,9 +216,11 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
   response.on("close", () => {
     if (!response.writableFinished) server.aborted += 1
   })
+  const before = server.received.filter((each) => each.text.includes(`"${model}"`)).length
+  const script = server.scripts.get(model)
+  if (script !== undefined) return played(response, script[Math.min(before, script.length) - 1] ?? {})
   if (faults["wait"] !== undefined) await pause(Number(faults["wait"]))
   if (faults["silent"] !== undefined) return
-  const before = server.received.filter((each) => each.text.includes(`"${model}"`)).length
   if (faults["status"] !== undefined && before <= Number(faults["only"] ?? Infinity)) {
     const refuses = Number(faults["refuses"] ?? Infinity)
     response.writeHead(before % refuses === 0 ? 400 : Number(faults["status"]), {
@@ -252,6 +285,7 @@ export const upstream = Effect.acquireRelease(
     const made: UpstreamServer = {
       port: await listening(server),
       received: [],
+      scripts: new Map(),
       says: answerText,
       aborted: 0,
       kill: () => {
@@ -265,14 +299,18 @@ export const upstream = Effect.acquireRelease(
 )
 
 /** A provider of chat completions as the configuration has it, that nobody calls. */
-export const testProvider = (timeout: number): ProviderSetting => ({
+export const testProvider: ProviderSetting = {
   name: "north",
   style: "openai",
   baseUrl: new URL("https://north.example"),
-  apiKey: Redacted.make("key"),
+  apiKey: Redacted.make("the-key-of-north"),
   translates: true,
-  connectTimeout: timeout,
-  firstByteTimeout: timeout,
-  idleTimeout: timeout,
-  responseTimeout: timeout
+  allow: new Map(),
+  connectTimeout: 1000
+}
+
+export const testTimeouts = (millis: number): Timeouts => ({
+  firstByte: millis,
+  idle: millis,
+  response: millis
 })

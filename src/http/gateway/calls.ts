@@ -27,7 +27,7 @@ export const layer = HttpRouter.use(
         .call({ style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) })
         .pipe(Effect.tapError((error) => countAgain(holder, body, error)))
       const { contentType } = answer
-      const headers = style === "anthropic" ? { "request-id": requestId } : {}
+      const headers = { ...answer.headers, ...(style === "anthropic" && { "request-id": requestId }) }
       return answer.stream
         ? HttpServerResponse.stream(answer.body, { contentType, headers })
         : HttpServerResponse.uint8Array(answer.body, { contentType, headers })
@@ -63,7 +63,12 @@ const mayBeLarge = (headers: Headers): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > largeBody
 
 /** Errors that are found after the body was parsed. */
-const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set(["BadCall", "UnknownModel", "CreditTooLow"])
+const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
+  "BadCall",
+  "UnknownModel",
+  "CreditTooLow",
+  "CreditInFlight"
+])
 
 /** What is checked before a body is read: the key, the limits, and for a large body credit. */
 const makeAdmission = Effect.gen(function* () {

@@ -95,7 +95,7 @@ export const layer = HttpRouter.use(
 )
 
 /** One body that the clients of both styles read. */
-const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: ModelOffer) => ({
+const shownModel = ({ id, maxOutputTokens, prices, since }: ModelOffer) => ({
   id,
   object: "model",
   created: Math.floor(DateTime.toEpochMillis(since) / 1000),
@@ -104,7 +104,7 @@ const shownModel = ({ id, inputPrice, maxOutputTokens, outputPrice, since }: Mod
   display_name: id,
   created_at: DateTime.formatIso(since),
   max_output_tokens: maxOutputTokens,
-  pricing: { input: inputPrice, output: outputPrice, unit: "credits per token" }
+  pricing: { ...prices, unit: "credits per token" }
 })
 
 const pageOfModels = (models: ReadonlyArray<ModelOffer>, query: URLSearchParams) => {

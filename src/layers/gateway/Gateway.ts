@@ -15,13 +15,14 @@ import {
   Stream
 } from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
+import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import type { Answer, Call, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
-import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
+import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { admitCall, admitCount, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
-import { errorAnswer, inStyle } from "./errors.ts"
+import { errorAnswer, inStyle, moneyHeaders, withRemedy } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
 import { modelNamed } from "./configuration.ts"
@@ -30,6 +31,20 @@ import { GatewayConfig } from "./GatewayConfig.ts"
 
 const json = "application/json; charset=utf-8"
 const eventStream = "text/event-stream; charset=utf-8"
+
+/** Those of a part only where it has one of its own. */
+const pricesOf = (price: TokenPrice): Readonly<Record<string, number>> => {
+  const { cacheWrite, cacheWriteLong, cachedInput, image, input, output, reasoning } = price
+  return {
+    input: credits(input),
+    output: credits(output),
+    ...(cachedInput !== input && { cached_input: credits(cachedInput) }),
+    ...(cacheWrite !== input && { cache_write: credits(cacheWrite) }),
+    ...(cacheWriteLong !== cacheWrite && { cache_write_1h: credits(cacheWriteLong) }),
+    ...(reasoning !== output && { reasoning: credits(reasoning) }),
+    ...(image > 0n && { image: credits(image) })
+  }
+}
 
 /** Chunks of a stream that wait for a slow client. */
 const maxQueued = 16
@@ -44,6 +59,8 @@ const settleRetries = { schedule: Schedule.spaced("5 seconds"), times: 100 }
 
 /** A call that is no stream is answered by its result alone. */
 const noStream: ClientStream = { begin: Effect.void, write: () => Effect.succeed(true) }
+
+const atMost = (cost: bigint, reserved: bigint): bigint => (cost < reserved ? cost : reserved)
 
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
 
@@ -67,13 +84,14 @@ const make = Effect.gen(function* () {
 
   const settled = (ended: EndedCall) =>
     Effect.gen(function* () {
-      const charged = yield* billing.settle(ended)
+      const settled = yield* billing.settle(ended)
       openCalls.delete(ended.callId)
-      if (charged < ended.cost) {
+      if (settled.charged < ended.cost) {
         yield* Effect.logWarning("a call cost more than it could: what was reserved was charged").pipe(
           Effect.annotateLogs({ call: ended.callId, model: ended.model, provider: ended.provider })
         )
       }
+      return settled
     })
 
   /** The answer does not wait for a database that is away: the reservation stays, and the settlement is retried. */
@@ -88,7 +106,8 @@ const make = Effect.gen(function* () {
             Effect.delay("1 second"),
             Effect.forkIn(scope)
           )
-        )
+        ),
+        Effect.as<Settled>({ charged: atMost(ended.cost, ended.reserved), left: undefined })
       )
     )
 
@@ -101,19 +120,31 @@ const make = Effect.gen(function* () {
   const executeCall = yield* makeExecuteCall({ reserve, settle })
 
   const whole = (asked: Call, admittedCall: AdmittedCall) =>
-    Effect.flatMap(executeCall(asked, admittedCall, noStream), (result) =>
-      result.result === "whole"
-        ? Effect.succeed<Answer>({ stream: false, contentType: json, body: result.answer.bytes })
-        : Effect.die(new Error(`a call that is no stream was ${result.result}`))
+    Effect.flatMap(
+      executeCall(asked, admittedCall, () => noStream),
+      ({ result, settled }) => {
+        if (result.result !== "whole") {
+          return Effect.die(new Error(`a call that is no stream was ${result.result}`))
+        }
+        const headers =
+          settled === undefined ? {} : moneyHeaders({ cost: settled.charged, left: settled.left })
+        const answer: Answer = { stream: false, contentType: json, headers, body: result.answer.bytes }
+        return Effect.succeed(answer)
+      }
     )
 
   /** Answers as soon as the stream begins. The scope closes when the client leaves, which interrupts the call. */
   const streamed = Effect.fnUntraced(function* (asked: Call, admittedCall: AdmittedCall) {
     const answer = yield* Deferred.make<Answer, CallError>()
     const bytes = yield* Queue.bounded<Uint8Array, Cause.Done>(maxQueued)
-    const stream: Answer = { stream: true, contentType: eventStream, body: Stream.fromQueue(bytes) }
-    const client: ClientStream = {
-      begin: Effect.asVoid(Deferred.succeed(answer, stream)),
+    const stream = (left: bigint | undefined): Answer => ({
+      stream: true,
+      contentType: eventStream,
+      headers: moneyHeaders({ maxCost: admittedCall.maxCost, left }),
+      body: Stream.fromQueue(bytes)
+    })
+    const client = (left: bigint | undefined): ClientStream => ({
+      begin: Effect.asVoid(Effect.suspend(() => Deferred.succeed(answer, stream(left)))),
       write: (chunk) =>
         Queue.isFullUnsafe(bytes)
           ? Effect.timeoutOrElse(Queue.offer(bytes, chunk), {
@@ -121,11 +152,11 @@ const make = Effect.gen(function* () {
               orElse: () => Effect.succeed(false)
             })
           : Queue.offer(bytes, chunk)
-    }
+    })
     yield* executeCall(asked, admittedCall, client).pipe(
       // Once the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
       Effect.onExit((exit) =>
-        Exit.isSuccess(exit) && exit.value.result !== "unread"
+        Exit.isSuccess(exit) && exit.value.result.result !== "unread"
           ? Queue.end(bytes)
           : Queue.failCause(bytes, Cause.interrupt())
       ),
@@ -138,7 +169,7 @@ const make = Effect.gen(function* () {
 
   const call: Gateway["Service"]["call"] = Effect.fnUntraced(function* (asked) {
     const snapshot = yield* configuredOnly(config.acquire)
-    const admittedCall = yield* admitCall(snapshot, asked.style, asked.body)
+    const admittedCall = yield* admitCall(snapshot, asked)
     return yield* admittedCall.admitted.stream ? streamed(asked, admittedCall) : whole(asked, admittedCall)
   })
 
@@ -154,7 +185,9 @@ const make = Effect.gen(function* () {
   const checkCredit: Gateway["Service"]["checkCredit"] = Effect.fn("Gateway.checkCredit")(function* (holder) {
     const { configuration } = yield* configuredOnly(config.current)
     const least = minCost(configuration)
-    if (least > 0n) yield* billing.covers(holder, least)
+    if (least > 0n) {
+      yield* Effect.mapError(billing.covers(holder, least), (error) => withRemedy(error, () => 0))
+    }
   })
 
   const models = Effect.map(
@@ -164,8 +197,7 @@ const make = Effect.gen(function* () {
       onSome: ({ configuration, since }) =>
         [...configuration.models.values()].map(({ maxOutputTokens, name, price }) => ({
           id: name,
-          inputPrice: credits(price.input),
-          outputPrice: credits(price.output),
+          prices: pricesOf(price),
           maxOutputTokens,
           since
         }))

@@ -1,25 +1,39 @@
 /** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
 import { isUtf8 } from "node:buffer"
 import { Effect, Option, Result } from "effect"
-import { costOf } from "../../scoring/tokenPrices.ts"
+import { costOf, maxCostOf, tokensOf } from "../../scoring/tokenPrices.ts"
 import { BadCall, UnknownModel } from "../../services/Gateway.ts"
-import type { Style } from "../../services/Gateway.ts"
+import type { Call, Style } from "../../services/Gateway.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { jsonFault } from "../../services/domain/strictJson.ts"
 import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
-import type { Configuration, ModelSetting } from "./configuration.ts"
+import type { Configuration, ModelSetting, ProviderSetting, RouteSetting } from "./configuration.ts"
+import { extrasIn, refusedExtra, reservedFor } from "./extras.ts"
+import type { Extra } from "./extras.ts"
 import { bufferOf, isAbsent, isObject, members, objectsIn, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import type { Admitted, Rejected } from "./types.ts"
 
+/** A model that may serve a call, and its routes that can take it. */
+export interface Serving {
+  readonly model: ModelSetting
+  readonly routes: ReadonlyArray<RouteSetting>
+}
+
 export interface AdmittedCall {
   readonly admitted: Admitted
   readonly snapshot: Snapshot
-  readonly model: ModelSetting
+  readonly named: Serving
   /** The client named the provider: no other is tried, and its circuit stays closed. */
   readonly pinned: boolean
-  /** The largest possible cost, in micro-credits. */
+  /** What stands in for the model that was named where no provider of it serves. */
+  readonly fallback: ReadonlyArray<Serving>
+  /** The same where the prompt is too long for it. */
+  readonly contextFallback: ReadonlyArray<Serving>
+  /** What is asked for beside tokens, and has a price of its own. */
+  readonly extras: ReadonlyArray<Extra>
+  /** The largest possible cost, in micro-credits, whoever of these serves. */
   readonly maxCost: bigint
 }
 
@@ -45,35 +59,117 @@ export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, 
   )
 
 /** An upper bound: the prompt's bytes bound its tokens, and no choice is longer than the client or the model allows. */
-const maxCostOf = ({ choices, images, maxTokens, textTokensBound }: Admitted, model: ModelSetting) =>
-  costOf(model.price, {
-    prompt: textTokensBound + images * model.imageTokens,
-    completion: (maxTokens ?? model.maxOutputTokens) * choices
-  })
+const maxCostWith = (
+  { choices, images, maxTokens, textTokensBound, writesCache }: Admitted,
+  extras: ReadonlyArray<Extra>,
+  { model, routes }: Serving
+): bigint => {
+  const completion = (maxTokens ?? model.maxOutputTokens) * choices
+  const text = textTokensBound + images * model.imageTokens
+  const costOn = ({ provider }: RouteSetting) => {
+    const { prompt, surcharge } = reservedFor(extras, provider, text)
+    return maxCostOf(model.price, { prompt, completion, writesCache }, images, surcharge)
+  }
+  // Without extras all routes cost the same.
+  return largest((extras.length === 0 ? routes.slice(0, 1) : routes).map(costOn))
+}
+
+const maxCostOfAll = (
+  admitted: Admitted,
+  extras: ReadonlyArray<Extra>,
+  servings: ReadonlyArray<Serving>
+): bigint => largest(servings.map((serving) => maxCostWith(admitted, extras, serving)))
+
+/** The largest max_tokens with which this amount covers the call; 0: none does. */
+export const maxTokensFor = (
+  { admitted, contextFallback, extras, fallback, named }: AdmittedCall,
+  amount: bigint
+): number => {
+  const servings = [named, ...fallback, ...contextFallback]
+  const isCovered = (maxTokens: number) =>
+    maxCostOfAll({ ...admitted, maxTokens }, extras, servings) <= amount
+  let covered = 0
+  let exceeding = admitted.maxTokens ?? named.model.maxOutputTokens
+  while (exceeding - covered > 1) {
+    const middle = Math.floor((covered + exceeding) / 2)
+    if (isCovered(middle)) covered = middle
+    else exceeding = middle
+  }
+  return covered
+}
+
+const largest = (costs: ReadonlyArray<bigint>): bigint =>
+  costs.reduce((max, cost) => (cost > max ? cost : max), 0n)
 
 /** The cost of the smallest call: an empty message to the cheapest model, answered by one token. */
 export const minCost = ({ models }: Configuration): bigint =>
   [...models.values()]
-    .map(({ price }) => costOf(price, { prompt: tokensAMessage, completion: 1 }))
+    .map(({ price }) => costOf(price, tokensOf(tokensAMessage, 1)))
     .reduce((min, cost) => (cost < min ? cost : min))
 
-export const admitCall = Effect.fnUntraced(function* (snapshot: Snapshot, style: Style, body: Uint8Array) {
+export const admitCall = Effect.fnUntraced(function* (
+  snapshot: Snapshot,
+  { body, style, versionHeaders }: Pick<Call, "body" | "style" | "versionHeaders">
+) {
   const read = admit(style, body)
   if (Result.isFailure(read)) return yield* badCall(read.failure)
   const admitted = read.success
-  const named = modelNamed(snapshot.configuration, admitted.model)
-  if (named === undefined) return yield* unknownModel(admitted.model)
-  const { model, pinned } = named
-  if (admitted.maxTokens !== undefined && admitted.maxTokens > model.maxOutputTokens) {
+  const found = modelNamed(snapshot.configuration, admitted.model)
+  if (found === undefined) return yield* unknownModel(admitted.model)
+  const { model, pinned } = found
+  if (!allows(model, admitted)) {
     const param = "max_completion_tokens" in admitted.body ? "max_completion_tokens" : "max_tokens"
     return yield* badCall({
       message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
       param
     })
   }
-  const call: AdmittedCall = { admitted, snapshot, model, pinned, maxCost: maxCostOf(admitted, model) }
+  const extras = extrasIn(style, admitted.body, versionHeaders)
+  const serving = (each: ModelSetting): Serving => ({
+    model: each,
+    routes: each.routes.filter(
+      ({ provider }) => isUsable(provider, style) && refusedExtra(extras, provider, style) === undefined
+    )
+  })
+  const named = serving(model)
+  if (named.routes.length === 0) return yield* badCall(whyUnserved(model, style, extras))
+  const standingIn = (names: ReadonlyArray<string>): ReadonlyArray<Serving> =>
+    pinned
+      ? []
+      : names
+          .flatMap((name) => snapshot.configuration.models.get(name) ?? [])
+          .filter((each) => allows(each, admitted))
+          .map(serving)
+  const fallback = standingIn(model.fallback)
+  const contextFallback = standingIn(model.contextFallback)
+  const maxCost = maxCostOfAll(admitted, extras, [named, ...fallback, ...contextFallback])
+  const call: AdmittedCall = {
+    admitted,
+    snapshot,
+    named,
+    pinned,
+    fallback,
+    contextFallback,
+    extras,
+    maxCost
+  }
   return call
 })
+
+const allows = ({ maxOutputTokens }: ModelSetting, { maxTokens }: Admitted): boolean =>
+  maxTokens === undefined || maxTokens <= maxOutputTokens
+
+const isUsable = (provider: ProviderSetting, style: Style): boolean =>
+  provider.style === style || provider.translates
+
+const whyUnserved = (model: ModelSetting, style: Style, extras: ReadonlyArray<Extra>): Rejected =>
+  model.routes
+    .filter(({ provider }) => isUsable(provider, style))
+    .map(({ provider }) => refusedExtra(extras, provider, style))
+    .find((refused) => refused !== undefined) ?? {
+    message: `The model ${model.name} is not served in this style of calling.`,
+    param: "model"
+  }
 
 /** A field that is wrong, and what would be right. */
 interface Problem {
@@ -124,12 +220,24 @@ const faulty = (text: string, otherwise: string) => {
   return fault.path === "" ? whole(fault.message) : rejected([fault])
 }
 
-/** Members of all objects within a value that is not too deep. */
-const countMembers = (value: unknown): number => {
-  let count = 0
-  if (Array.isArray(value)) for (const each of value) count += countMembers(each)
-  else if (isObject(value)) for (const name of Object.keys(value)) count += 1 + countMembers(value[name])
-  return count
+/** What a parsed body is found to have. */
+interface Found {
+  /** Members of all objects. */
+  members: number
+  /** A mark of what is to be written to the provider's cache. */
+  cacheMark: boolean
+}
+
+/** Looks through a value that is not too deep. */
+const look = (value: unknown, found: Found): void => {
+  if (Array.isArray(value)) for (const each of value) look(each, found)
+  else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      found.members += 1
+      if (name === "cache_control") found.cacheMark = true
+      look(value[name], found)
+    }
+  }
 }
 
 const isCount = (value: unknown): value is number =>
@@ -200,6 +308,7 @@ const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | 
 interface Parsed {
   readonly bytes: Uint8Array
   readonly body: JsonObject
+  readonly writesCache: boolean
 }
 
 const maxDepth = 64
@@ -270,8 +379,10 @@ const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => {
   const body = parsedJson(text)
   if (body === undefined) return faulty(text, "Malformed JSON")
   if (!isObject(body)) return whole("Expected a JSON object.")
-  if (written !== countMembers(body)) return faulty(text, "Expected each member once")
-  return Result.succeed({ bytes, body })
+  const found: Found = { members: 0, cacheMark: false }
+  look(body, found)
+  if (written !== found.members) return faulty(text, "Expected each member once")
+  return Result.succeed({ bytes, body, writesCache: found.cacheMark })
 }
 
 const admittedBody = (style: Style, parsed: Parsed): Admitted => {
@@ -324,6 +435,8 @@ export const tokensAMessage = 16
 
 /** Providers add a system prompt for tools of up to 530 tokens (Anthropic, "Tool use", pricing). */
 const tokensForTools = 600
+/** The description of a tool that the provider has written, such as Anthropic's for editing files. */
+const tokensOfItsOwn = 800
 
 const addJson = (size: PromptSize, value: unknown) => {
   if (!isAbsent(value)) size.text += Buffer.byteLength(JSON.stringify(value))
@@ -382,6 +495,10 @@ const promptSize = (body: JsonObject): PromptSize => {
   if (Array.isArray(body.messages)) for (const message of body.messages) addMessage(size, message)
   addContent(size, body.system)
   addOthers(size, body, steering)
-  if (objectsIn(body.tools).length > 0 || objectsIn(body.functions).length > 0) size.text += tokensForTools
+  const tools = objectsIn(body.tools)
+  if (tools.length > 0 || objectsIn(body.functions).length > 0) size.text += tokensForTools
+  for (const { type } of tools) {
+    if (!isAbsent(type) && type !== "function" && type !== "custom") size.text += tokensOfItsOwn
+  }
   return size
 }

@@ -3,28 +3,38 @@
  * with a preamble and then say that they are overloaded; what was not delivered can still be had from the next one.
  */
 import { Clock, Effect, Result } from "effect"
+import type { ModelSetting, RouteSetting, Timeouts } from "./configuration.ts"
+import { rejectionIn } from "./rejection.ts"
+import type { AccountFault, Rejection } from "./rejection.ts"
 import { readAnswer, streamReader } from "./relay.ts"
 import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./types.ts"
 import type { Upstream, UpstreamRequest, UpstreamResponse } from "./upstream.ts"
 
 /** The progress of a call, by which it is settled even if its client leaves in the middle. */
 export interface CallState {
-  provider: string | null
+  /** The route that was asked last, and the model that it serves. */
+  served: { readonly model: ModelSetting; readonly route: RouteSetting } | undefined
   attempts: number
   /** Something was delivered, so no other candidate may be tried. */
   began: boolean
   firstByteAt: number | undefined
   /** A provider was asked, and has not failed. */
   sent: boolean
+  /** The client left when the provider had been silent for longer than it may: that failed, although nobody waited for it. */
+  silent: boolean
+  /** The stream has declared its end. */
+  finished: boolean
   reader: StreamReader | undefined
 }
 
 export const newCallState = (): CallState => ({
-  provider: null,
+  served: undefined,
   attempts: 0,
   began: false,
   firstByteAt: undefined,
   sent: false,
+  silent: false,
+  finished: false,
   reader: undefined
 })
 
@@ -38,6 +48,7 @@ export interface ClientStream {
 
 export interface Exchange {
   readonly upstream: Upstream
+  readonly timeouts: Timeouts
   readonly request: UpstreamRequest
   readonly reading: ReaderOptions
   readonly client: ClientStream
@@ -47,7 +58,16 @@ export interface Exchange {
 }
 
 /** Stable words for metrics, logs and traces; what a provider says in its own words may quote a prompt. */
-type FailureKind = "connect" | "timeout" | "status" | "error_event" | "malformed" | "ended" | "empty"
+type FailureKind =
+  | "connect"
+  | "timeout"
+  | "status"
+  /** The operator's account cannot be served, which providers tell by a status for callers. */
+  | "account"
+  | "error_event"
+  | "malformed"
+  | "ended"
+  | "empty"
 
 /** Why a candidate did not serve. */
 export interface Failure {
@@ -55,6 +75,8 @@ export interface Failure {
   /** The status of an error answer. */
   readonly status: number | null
   readonly retryAfterMillis: number | undefined
+  /** What is wrong with the operator's account. */
+  readonly reason?: AccountFault
 }
 
 export type Outcome =
@@ -64,23 +86,26 @@ export type Outcome =
   | { readonly outcome: "broken"; readonly kind: FailureKind }
   /** The client stopped reading. */
   | { readonly outcome: "unread" }
-  | { readonly outcome: "refused"; readonly status: 400 | 413 | 422; readonly body: Uint8Array }
+  | { readonly outcome: "refused"; readonly status: 400 | 413 | 422; readonly rejection: Rejection }
   /** Before anything was delivered: the next candidate is tried. */
   | { readonly outcome: "failed"; readonly failure: Failure }
 
 /** Interruption (the client left) cancels the request to the provider. */
 export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
-    const { firstByteTimeout, idleTimeout, responseTimeout } = exchange.upstream.provider
-    const wait = exchange.request.stream ? firstByteTimeout : responseTimeout
-    const deadline = {
-      at: (yield* Clock.currentTimeMillis) + wait,
-      idleTimeout,
+    const { state, timeouts } = exchange
+    const beganAt = yield* Clock.currentTimeMillis
+    const deadline: Deadline = {
+      at: beganAt + (exchange.request.stream ? timeouts.firstByte : timeouts.response),
+      contentBy: beganAt + Math.max(timeouts.firstByte, timeouts.response),
+      lifeAt: beganAt,
+      timeouts,
       cancellation: new AbortController()
     }
     const timer = yield* Effect.forkChild(cancelInTime(deadline))
     return yield* outcomeOf(exchange, deadline).pipe(
-      Effect.catch((failure) => Effect.sync(() => failedOutcome(exchange.state, failure))),
+      Effect.catch((failure) => Effect.sync(() => failedOutcome(state, failure))),
+      Effect.onInterrupt(() => noteSilence(state, deadline)),
       Effect.ensuring(
         Effect.sync(() => {
           timer.interruptUnsafe()
@@ -92,10 +117,33 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
 
 /** Until when the provider may be silent. */
 interface Deadline {
-  /** Epoch milliseconds; infinite while a slow client is waited for. */
+  /** Epoch milliseconds, as all times here; infinite while a slow client is waited for. */
   at: number
-  readonly idleTimeout: number
+  /** Until when a stream's first content must have come, whatever signs of life there are. */
+  contentBy: number
+  /** The last sign of life. */
+  lifeAt: number
+  readonly timeouts: Timeouts
   readonly cancellation: AbortController
+}
+
+/** Comments and pings tell that a provider is at work; before content they extend its time, up to a bound. */
+const noteLife = (deadline: Deadline, now: number) => {
+  deadline.lifeAt = now
+  deadline.at = Math.min(now + deadline.timeouts.firstByte, deadline.contentBy)
+}
+
+const noteSilence = Effect.fnUntraced(function* (state: CallState, { lifeAt, timeouts }: Deadline) {
+  if (state.began || (yield* Clock.currentTimeMillis) - lifeAt < timeouts.firstByte) return
+  state.silent = true
+  forget(state)
+})
+
+/** What a provider that failed did before costs nothing. */
+const forget = (state: CallState) => {
+  state.sent = false
+  state.finished = false
+  state.reader = undefined
 }
 
 /** Shared, because making an error takes a stack trace. */
@@ -107,14 +155,13 @@ const cancelInTime = Effect.fnUntraced(function* (deadline: Deadline) {
   for (;;) {
     const left = deadline.at - (yield* Clock.currentTimeMillis)
     if (left <= 0) return deadline.cancellation.abort(isLate)
-    yield* Effect.sleep(Math.min(left, deadline.idleTimeout))
+    yield* Effect.sleep(Math.min(left, deadline.timeouts.idle))
   }
 })
 
 const failedOutcome = (state: CallState, failure: Failure): Outcome => {
   if (state.began) return { outcome: "broken", kind: failure.kind }
-  state.sent = false
-  state.reader = undefined
+  forget(state)
   return { outcome: "failed", failure }
 }
 
@@ -130,8 +177,11 @@ const isConnecting = (error: unknown): boolean =>
 const isRejection = (status: number): status is 400 | 413 | 422 =>
   status === 400 || status === 413 || status === 422
 
-/** RFC 9110 10.2.3: seconds, or a date. */
-const retryAfterMillis = (header: unknown, now: number): number | undefined => {
+/** RFC 9110 10.2.3: seconds, or a date. OpenAI and Azure say it in milliseconds, too. */
+const retryAfterMillis = (headers: UpstreamResponse["headers"], now: number): number | undefined => {
+  const millis = headers["retry-after-ms"]
+  if (typeof millis === "string" && /^\d{1,12}$/.test(millis)) return Number(millis)
+  const header = headers["retry-after"]
   if (typeof header !== "string") return undefined
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000
   const date = Date.parse(header)
@@ -190,7 +240,7 @@ const answered = Effect.fnUntraced(function* (
   return yield* Effect.fail({
     kind: "status" as const,
     status,
-    retryAfterMillis: retryAfterMillis(headers["retry-after"], now)
+    retryAfterMillis: retryAfterMillis(headers, now)
   })
 })
 
@@ -208,7 +258,11 @@ const outcomeOf = Effect.fnUntraced(function* (
     return yield* streamed(exchange, deadline, response)
   }
   if (whole === undefined) return yield* Effect.fail(failure("malformed"))
-  if (isRejection(status)) return { outcome: "refused", status, body: whole }
+  if (isRejection(status)) {
+    const rejection = rejectionIn(whole, exchange.upstream.provider)
+    if (rejection.accountFault === undefined) return { outcome: "refused", status, rejection }
+    return yield* Effect.fail({ ...failure("account"), status, reason: rejection.accountFault })
+  }
   const read = readAnswer(whole, reading)
   if (Result.isFailure(read)) return yield* Effect.fail(failure("malformed"))
   state.firstByteAt = yield* Clock.currentTimeMillis
@@ -228,53 +282,85 @@ interface Next {
   readonly ended: boolean
 }
 
-/** The next frames, at least one of them complete. */
-const nextFrames = Effect.fnUntraced(function* (
-  chunks: AsyncIterator<Uint8Array>,
-  reader: StreamReader,
-  signal: AbortSignal
-): Effect.fn.Return<Next, Failure> {
-  for (;;) {
-    const next = yield* tryUpstream(signal, () => chunks.next())
-    if (next.done === true) return { piece: reader.end(), ended: true }
-    const piece = reader.push(next.value)
-    if (piece.frames > 0 || piece.fault !== undefined) return { piece, ended: false }
-  }
-})
+/** The next frames, at least one of them complete. A chunk that an interruption leaves on its way is not lost: it comes next. */
+const framesOf = (body: AsyncIterable<Uint8Array>, reader: StreamReader, signal: AbortSignal) => {
+  const chunks = body[Symbol.asyncIterator]()
+  let coming: Promise<IteratorResult<Uint8Array, unknown>> | undefined
+  const nextPiece = Effect.map(
+    tryUpstream(signal, () => (coming ??= chunks.next())),
+    (chunk): Next => {
+      coming = undefined
+      return chunk.done === true
+        ? { piece: reader.end(), ended: true }
+        : { piece: reader.push(chunk.value), ended: false }
+    }
+  )
+  return Effect.gen(function* () {
+    for (;;) {
+      const next = yield* nextPiece
+      if (next.ended || next.piece.frames > 0 || next.piece.fault !== undefined) return next
+    }
+  })
+}
+
+/** How long the usage of a complete answer is waited for when its client has left. */
+const usageTimeout = "5 seconds"
+
+/** A client that has seen the end of an answer has all of it: did it not pay the usage that follows, reasoning would be free. */
+const awaitUsage = (next: Effect.Effect<Next, Failure>, reader: StreamReader) =>
+  Effect.gen(function* () {
+    for (;;) {
+      const { ended } = yield* next
+      if (ended || reader.usage() !== undefined) return
+    }
+  }).pipe(Effect.timeoutOption(usageTimeout), Effect.ignore)
 
 const streamed = Effect.fnUntraced(function* (
-  { client, isLast, reading, state }: Exchange,
+  exchange: Exchange,
   deadline: Deadline,
   { body }: UpstreamResponse
 ): Effect.fn.Return<Outcome, Failure> {
+  const { reading, state } = exchange
   const reader = streamReader(reading)
   state.reader = reader
-  const chunks: AsyncIterator<Uint8Array> = body[Symbol.asyncIterator]()
+  const next = framesOf(body, reader, deadline.cancellation.signal).pipe(
+    // A stream that declared itself complete is complete, however its connection ends.
+    Effect.catch((error) =>
+      state.finished ? Effect.succeed<Next>({ piece: reader.end(), ended: true }) : Effect.fail(error)
+    )
+  )
+  const outcome = yield* relayed(exchange, deadline, next).pipe(
+    Effect.onInterrupt(() => (state.finished ? awaitUsage(next, reader) : Effect.void))
+  )
+  if (outcome.outcome === "unread" && state.finished) yield* awaitUsage(next, reader)
+  return outcome
+})
+
+/** Delivers what comes, from the first content on. */
+const relayed = Effect.fnUntraced(function* (
+  { client, isLast, state }: Exchange,
+  deadline: Deadline,
+  next: Effect.Effect<Next, Failure>
+): Effect.fn.Return<Outcome, Failure> {
   const held: Array<Uint8Array> = []
   let heldBytes = 0
   let heldFrames = 0
-  let isFinished = false
 
   for (;;) {
-    const { ended, piece } = yield* nextFrames(chunks, reader, deadline.cancellation.signal).pipe(
-      // A stream that declared itself complete is complete, however its connection ends.
-      Effect.catch((error) =>
-        isFinished ? Effect.succeed<Next>({ piece: reader.end(), ended: true }) : Effect.fail(error)
-      )
-    )
-    isFinished = piece.finished
+    const { ended, piece } = yield* next
+    const readAt = yield* Clock.currentTimeMillis
+    if (!piece.content) noteLife(deadline, readAt)
     if (!state.began && !piece.content) {
       if (piece.fault !== undefined) return yield* Effect.fail(failure(piece.fault.kind))
       if (ended && !piece.finished) return yield* Effect.fail(failure("ended"))
       if (ended && !isLast()) return yield* Effect.fail(failure("empty"))
     }
+    state.finished = piece.finished
     held.push(piece.bytes)
     heldBytes += piece.bytes.length
     heldFrames += piece.frames
     const isHeldBack = !piece.content && !ended && heldFrames < maxHeldFrames && heldBytes < maxHeldBytes
     if (!state.began && isHeldBack) continue
-    const readAt = yield* Clock.currentTimeMillis
-    const firstContentBy = deadline.at
     deadline.at = Number.POSITIVE_INFINITY
     if (!state.began) {
       state.began = true
@@ -289,9 +375,10 @@ const streamed = Effect.fnUntraced(function* (
         ? Effect.succeed({ outcome: "streamed" } as const)
         : Effect.fail(failure("ended"))
     }
-    // Only time spent reading counts, not time spent waiting for a slow client. All frames before the first content share
-    // one timeout, or a provider could extend it with pings.
+    // Only time spent reading counts, not time spent waiting for a slow client.
     const now = yield* Clock.currentTimeMillis
-    deadline.at = piece.content ? now + deadline.idleTimeout : firstContentBy + (now - readAt)
+    deadline.contentBy += now - readAt
+    if (piece.content) deadline.at = now + deadline.timeouts.idle
+    else noteLife(deadline, now)
   }
 })

@@ -1,6 +1,7 @@
 /**
- * Which routes are skipped for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
- * said); then one trial call decides." Kept in memory per instance, because instances may reach providers by different networks.
+ * Which routes are tried last for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
+ * said); then one trial call decides." One whose limit is reached (429 with a Retry-After) cools down at once. Kept in memory
+ * per instance, because instances may reach providers by different networks.
  */
 import type { RouteSetting } from "./configuration.ts"
 
@@ -12,11 +13,20 @@ const probeMillis = 30_000
 
 interface Circuit {
   failures: number
-  /** Epoch milliseconds; 0: closed. */
+  /** Epoch milliseconds, as all times here; 0: closed. */
   openUntil: number
+  openedAt: number
   /** When the half-open probe began. */
   probeSince: number
 }
+
+export interface CircuitFailure {
+  /** The provider's limit is reached. */
+  readonly isLimit: boolean
+  readonly retryAfterMillis: number | undefined
+}
+
+const never = Number.NEGATIVE_INFINITY
 
 export const routeId = ({ model, provider }: RouteSetting): string => `${provider.name}/${model}`
 
@@ -37,16 +47,21 @@ export const makeCircuitBreaker = () => {
       if (circuit !== undefined && circuit.openUntil !== 0 && now >= circuit.openUntil)
         circuit.probeSince = now
     },
-    succeeded: (route: RouteSetting): void => {
-      circuits.delete(routeId(route))
-    },
-    failed: (route: RouteSetting, now: number, retryAfterMillis: number | undefined): void => {
+    /** Of a call that began at this time: one that began before the circuit opened says nothing of the route as it is. */
+    succeeded: (route: RouteSetting, beganAt: number): void => {
       const id = routeId(route)
-      const circuit = circuits.get(id) ?? { failures: 0, openUntil: 0, probeSince: Number.NEGATIVE_INFINITY }
+      const circuit = circuits.get(id)
+      if (circuit !== undefined && beganAt >= circuit.openedAt) circuits.delete(id)
+    },
+    failed: (route: RouteSetting, now: number, { isLimit, retryAfterMillis }: CircuitFailure): void => {
+      const id = routeId(route)
+      const circuit = circuits.get(id) ?? { failures: 0, openUntil: 0, openedAt: 0, probeSince: never }
       circuit.failures += 1
-      if (circuit.failures >= failureThreshold) {
-        circuit.openUntil = now + Math.min(retryAfterMillis ?? openMillis, maxOpenMillis)
-        circuit.probeSince = Number.NEGATIVE_INFINITY
+      if (circuit.failures >= failureThreshold || (isLimit && retryAfterMillis !== undefined)) {
+        const until = now + Math.min(retryAfterMillis ?? openMillis, maxOpenMillis)
+        circuit.openUntil = Math.max(circuit.openUntil, until)
+        circuit.openedAt = now
+        circuit.probeSince = never
       }
       circuits.set(id, circuit)
     }

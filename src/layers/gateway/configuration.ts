@@ -7,6 +7,8 @@ import { parseDocument } from "yaml"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import { Style } from "../../services/Gateway.ts"
+import { isExtra } from "./extras.ts"
+import type { Allowance } from "./extras.ts"
 
 /** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
 const Name = Schema.String.check(
@@ -49,19 +51,12 @@ const Url = Schema.String.check(
   })
 )
 
-const Provider = Schema.Struct({
-  name: Name,
-  style: Style,
-  base_url: Url,
-  api_key_env: Schema.String.check(
-    Schema.isPattern(/^[A-Za-z_][A-Za-z0-9_]*$/u, { message: "Expected the name of an environment variable" })
-  ),
-  translate: Schema.optionalKey(Schema.Boolean),
-  connect_timeout: Schema.optionalKey(Time),
+/** Of a provider; of a model they count for all its routes. */
+const timeouts = {
   first_byte_timeout: Schema.optionalKey(Time),
   idle_timeout: Schema.optionalKey(Time),
   response_timeout: Schema.optionalKey(Time)
-})
+}
 
 const Price = Schema.Finite.check(
   Schema.makeFilter(
@@ -73,6 +68,42 @@ const Price = Schema.Finite.check(
 
 const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
 
+const ExtraName = Schema.String.check(
+  Schema.makeFilter(
+    (name: string) =>
+      isExtra(name) ||
+      "Expected what a body can ask for, such as service_tier.priority, tools.web_search or mcp_servers"
+  )
+)
+
+const Factor = Schema.Finite.check(
+  Schema.makeFilter(
+    (factor: number) =>
+      (factor > 0 && factor <= 1000 && Number.isInteger(Math.round(factor * 1e9) / 1e6)) ||
+      "Expected a factor up to 1000, with at most 3 decimals"
+  )
+)
+
+const Allowed = Schema.Struct({
+  factor: Schema.optionalKey(Factor),
+  fee: Schema.optionalKey(Price),
+  uses: Schema.optionalKey(Count(100)),
+  tokens: Schema.optionalKey(Count(10_000_000))
+})
+
+const Provider = Schema.Struct({
+  name: Name,
+  style: Style,
+  base_url: Url,
+  api_key_env: Schema.String.check(
+    Schema.isPattern(/^[A-Za-z_][A-Za-z0-9_]*$/u, { message: "Expected the name of an environment variable" })
+  ),
+  translate: Schema.optionalKey(Schema.Boolean),
+  allow: Schema.optionalKey(Schema.Record(ExtraName, Allowed)),
+  connect_timeout: Schema.optionalKey(Time),
+  ...timeouts
+})
+
 const Route = Schema.Struct({
   provider: Name,
   model: ModelName,
@@ -80,12 +111,25 @@ const Route = Schema.Struct({
   weight: Schema.optionalKey(Count(1000))
 })
 
+const OtherModels = Schema.optionalKey(Schema.Array(ModelName).check(Schema.isMaxLength(8)))
+
 const Model = Schema.Struct({
   name: ModelName,
-  price: Schema.Struct({ input: Price, output: Price }),
+  price: Schema.Struct({
+    input: Price,
+    output: Price,
+    cached_input: Schema.optionalKey(Price),
+    cache_write: Schema.optionalKey(Price),
+    cache_write_1h: Schema.optionalKey(Price),
+    reasoning: Schema.optionalKey(Price),
+    image: Schema.optionalKey(Price)
+  }),
   max_output_tokens: Count(10_000_000),
   image_tokens: Schema.optionalKey(Count(1_000_000)),
-  routes: Schema.Array(Route).check(Schema.isMinLength(1))
+  ...timeouts,
+  routes: Schema.Array(Route).check(Schema.isMinLength(1)),
+  fallback: OtherModels,
+  context_fallback: OtherModels
 })
 
 const File = Schema.Struct({
@@ -106,13 +150,19 @@ export interface ProviderSetting {
   readonly apiKey: Redacted.Redacted
   /** Whether clients of the other style may be served, by translation. */
   readonly translates: boolean
+  /** What it is asked for although it costs more than tokens, by the names of `extras.ts`. */
+  readonly allow: ReadonlyMap<string, Allowance>
+  /** In milliseconds, as all of them. */
   readonly connectTimeout: number
-  /** Until the first content of a stream, in milliseconds as all of them. */
-  readonly firstByteTimeout: number
-  /** Between two frames of a stream. */
-  readonly idleTimeout: number
-  /** For a whole call that is not streamed. */
-  readonly responseTimeout: number
+}
+
+export interface Timeouts {
+  /** How long a stream may be silent before its first content. */
+  readonly firstByte: number
+  /** Between two frames of a stream that has content. */
+  readonly idle: number
+  /** For a whole call that is not streamed, and until the first content of a stream that is not silent. */
+  readonly response: number
 }
 
 export interface RouteSetting {
@@ -121,6 +171,7 @@ export interface RouteSetting {
   readonly model: string
   readonly priority: number
   readonly weight: number
+  readonly timeouts: Timeouts
 }
 
 export interface ModelSetting {
@@ -130,6 +181,10 @@ export interface ModelSetting {
   readonly maxOutputTokens: number
   readonly imageTokens: number
   readonly routes: ReadonlyArray<RouteSetting>
+  /** Names of models that serve where no provider of this one does. */
+  readonly fallback: ReadonlyArray<string>
+  /** The same where a prompt is too long for it. */
+  readonly contextFallback: ReadonlyArray<string>
 }
 
 export interface Configuration {
@@ -165,18 +220,47 @@ const shownVariable = (name: string): string => (/^[A-Z][A-Z0-9_]*$/.test(name) 
 const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
 
 const providerOf = (
-  { base_url, name, style, ...more }: typeof Provider.Type,
+  { allow, base_url, connect_timeout, name, style, translate }: typeof Provider.Type,
   apiKey: string
 ): ProviderSetting => ({
   name,
   style,
   baseUrl: new URL(base_url),
   apiKey: Redacted.make(apiKey),
-  translates: more.translate ?? true,
-  connectTimeout: timed(more.connect_timeout, "5 seconds"),
-  firstByteTimeout: timed(more.first_byte_timeout, "60 seconds"),
-  idleTimeout: timed(more.idle_timeout, "60 seconds"),
-  responseTimeout: timed(more.response_timeout, "10 minutes")
+  translates: translate ?? true,
+  allow: new Map(Object.entries(allow ?? {}).map(([extra, allowed]) => [extra, allowanceOf(allowed)])),
+  connectTimeout: timed(connect_timeout, "5 seconds")
+})
+
+const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: typeof Allowed.Type): Allowance => ({
+  factor: BigInt(Math.round(factor * 1000)),
+  fee: inUnits(fee),
+  tokens,
+  uses: uses ?? (fee > 0 || tokens > 0 ? 1 : 0)
+})
+
+/** Of a price that was checked. */
+const inUnits = (credits: number): bigint => priceOf(plainDecimal(credits)) ?? 0n
+
+/** What is not priced apart costs as much as what it is a part of. */
+const tokenPriceOf = ({ input, output, ...parts }: (typeof Model.Type)["price"]): TokenPrice => {
+  const cacheWrite = parts.cache_write ?? input
+  return {
+    input: inUnits(input),
+    cachedInput: inUnits(parts.cached_input ?? input),
+    cacheWrite: inUnits(cacheWrite),
+    cacheWriteLong: inUnits(parts.cache_write_1h ?? cacheWrite),
+    output: inUnits(output),
+    reasoning: inUnits(parts.reasoning ?? output),
+    image: inUnits(parts.image ?? 0)
+  }
+}
+
+/** Those of the model, or else of its provider. Client libraries wait for 10 minutes: by then another one has answered. */
+const timeoutsOf = (provider: typeof Provider.Type, model: typeof Model.Type): Timeouts => ({
+  firstByte: timed(model.first_byte_timeout ?? provider.first_byte_timeout, "2 minutes"),
+  idle: timed(model.idle_timeout ?? provider.idle_timeout, "60 seconds"),
+  response: timed(model.response_timeout ?? provider.response_timeout, "5 minutes")
 })
 
 /**
@@ -219,6 +303,7 @@ export const parseConfiguration = (
     )
   ]
   const providers = new Map<string, ProviderSetting>()
+  const written = new Map(file.providers.map((provider) => [provider.name, provider]))
   for (const [index, provider] of file.providers.entries()) {
     const key = Option.getOrElse(keyOf(provider.api_key_env), () => "")
     if (!/^[\x21-\x7e]+$/.test(key)) {
@@ -236,8 +321,9 @@ export const parseConfiguration = (
     const routes: Array<RouteSetting> = []
     for (const [place, route] of model.routes.entries()) {
       const provider = providers.get(route.provider)
+      const entry = written.get(route.provider)
       const path = `models[${index}].routes[${place}]`
-      if (provider === undefined) {
+      if (provider === undefined || entry === undefined) {
         problems.push(problem(`${path}.provider`, `${route.provider} is none of the providers`))
       } else if (routes.some((each) => each.provider === provider && each.model === route.model)) {
         problems.push(problem(path, `${route.provider}/${route.model} is there already`))
@@ -246,20 +332,28 @@ export const parseConfiguration = (
           provider,
           model: route.model,
           priority: route.priority ?? 1,
-          weight: route.weight ?? 1
+          weight: route.weight ?? 1,
+          timeouts: timeoutsOf(entry, model)
         })
       }
     }
     models.set(model.name, {
       name: model.name,
-      price: {
-        input: priceOf(plainDecimal(model.price.input)) ?? 0n,
-        output: priceOf(plainDecimal(model.price.output)) ?? 0n
-      },
+      price: tokenPriceOf(model.price),
       maxOutputTokens: model.max_output_tokens,
       imageTokens: model.image_tokens ?? 3000,
-      routes
+      routes,
+      fallback: model.fallback ?? [],
+      contextFallback: model.context_fallback ?? []
     })
+    for (const list of ["fallback", "context_fallback"] as const) {
+      for (const [place, name] of (model[list] ?? []).entries()) {
+        const isAnother = name !== model.name && file.models.some((each) => each.name === name)
+        if (!isAnother) {
+          problems.push(problem(`models[${index}].${list}[${place}]`, `${name} is none of the other models`))
+        }
+      }
+    }
   }
   return problems.length > 0
     ? Result.fail(problems.slice(0, maxProblems))

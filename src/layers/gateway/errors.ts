@@ -1,9 +1,11 @@
 /** Errors as the clients of a style read them, with the headers that their libraries act on. */
 import { Match } from "effect"
+import { creditsOf } from "../../services/Credits.ts"
+import { CreditInFlight, CreditTooLow } from "../../services/Gateway.ts"
 import type { CallError, ErrorAnswer, RejectedRequest, Style } from "../../services/Gateway.ts"
-import { isObject, parsedJson, textOf } from "./json.ts"
+import { contextLengthCode } from "./rejection.ts"
 import { frame } from "./sse.ts"
-import type { Rejected, ShownError } from "./types.ts"
+import type { ShownError } from "./types.ts"
 
 const bodyStatus = {
   invalid_request: 400,
@@ -19,6 +21,7 @@ export const statusOf = Match.type<CallError>().pipe(
     UnknownModel: ({ status }): number => status,
     InvalidGatewayKey: () => 401,
     CreditTooLow: () => 402,
+    CreditInFlight: () => 402,
     GatewayDisabled: () => 403,
     TooManyRequests: () => 429,
     UpstreamsBusy: () => 429,
@@ -27,12 +30,37 @@ export const statusOf = Match.type<CallError>().pipe(
   })
 )
 
-/** Client libraries retry 408, 409, 429 and 5xx, although every provider has just been tried. */
-const finalErrors: ReadonlySet<CallError["_tag"]> = new Set(["UpstreamsBusy", "UpstreamsFailed"])
+/** With what the caller can do about credit that does not cover a call; `tokens` is the max_tokens that an amount allows. */
+export const withRemedy = <E extends CallError>(
+  error: E,
+  tokens: (left: bigint) => number
+): E | CreditInFlight | CreditTooLow => {
+  if (error._tag !== "CreditTooLow" && error._tag !== "CreditInFlight") return error
+  const max = tokens(error.left)
+  const lower = max > 0 ? `lower max_tokens to ${max}, or ` : ""
+  const detail = `${error.detail}: ${lower}${error.remedy}.`
+  return error._tag === "CreditTooLow"
+    ? new CreditTooLow({ ...error, detail })
+    : new CreditInFlight({ ...error, detail })
+}
+
+/** Client libraries retry 5xx, which only multiplies the attempts where there were so many. */
+const enoughAttempts = 3
 
 export const headersOf = (style: Style, requestId: string): Readonly<Record<string, string>> => ({
   "x-request-id": requestId,
   ...(style === "anthropic" && { "request-id": requestId })
+})
+
+/** What a call has cost, or may cost at most, and what can still be spent, in credits. */
+export const moneyHeaders = (money: {
+  readonly cost?: bigint
+  readonly maxCost?: bigint
+  readonly left: bigint | undefined
+}): Readonly<Record<string, string>> => ({
+  ...(money.cost !== undefined && { "x-auspex-cost": creditsOf(money.cost) }),
+  ...(money.maxCost !== undefined && { "x-auspex-max-cost": creditsOf(money.maxCost) }),
+  ...(money.left !== undefined && { "x-auspex-credit-left": creditsOf(money.left) })
 })
 
 const paramOf = (error: CallError): string | null => {
@@ -40,9 +68,14 @@ const paramOf = (error: CallError): string | null => {
   return "param" in error ? error.param : null
 }
 
+interface Told extends RejectedRequest {
+  readonly param?: string | null
+  readonly type?: string | null
+}
+
 export const inStyle = (
   style: Style,
-  { code, detail, headers, param = null, status }: RejectedRequest & { readonly param?: string | null },
+  { code, detail, headers, param = null, status, type = null }: Told,
   requestId: string
 ): ErrorAnswer => ({
   status,
@@ -51,19 +84,31 @@ export const inStyle = (
     "content-type": "application/json; charset=utf-8",
     ...headers
   },
-  body: errorBody(style, { status, message: detail, code, param, requestId })
+  body: errorBody(style, { status, message: detail, code, type, param, requestId })
 })
 
 export const errorAnswer = (style: Style, error: CallError, requestId: string): ErrorAnswer => {
-  const { code, detail } = error
+  const { code } = error
   const status = statusOf(error)
+  const type = error._tag === "RejectedUpstream" ? error.type : null
   const headers = {
     ...("retry_after" in error && { "retry-after": String(error.retry_after) }),
-    ...(finalErrors.has(error._tag) && { "x-should-retry": "false" }),
+    ...("left" in error && moneyHeaders({ left: error.left })),
+    // Client libraries would not try a 402 again by themselves.
+    ...(error._tag === "CreditInFlight" && { "x-should-retry": "true" }),
+    ...(error._tag === "UpstreamsFailed" &&
+      error.attempts >= enoughAttempts && { "x-should-retry": "false" }),
     ...(status === 401 && { "www-authenticate": 'Bearer error="invalid_token"' })
   }
-  return inStyle(style, { status, code, detail, headers, param: paramOf(error) }, requestId)
+  const detail = detailOf(style, error)
+  return inStyle(style, { status, code, detail, headers, type, param: paramOf(error) }, requestId)
 }
+
+/** Clients of messages know a prompt that is too long by these words, since the style has no codes. */
+const detailOf = (style: Style, { code, detail }: CallError): string =>
+  style === "anthropic" && code === contextLengthCode && !/prompt is too long/i.test(detail)
+    ? `prompt is too long: ${detail}`
+    : detail
 
 /** The `type` that a style gives to a status. */
 const types: Readonly<Record<Style, Readonly<Record<number, string>>>> = {
@@ -93,10 +138,10 @@ const typeOf = (style: Style, status: number): string => {
   return style === "openai" ? "server_error" : "api_error"
 }
 
-const shown = (style: Style, { code, message, param, requestId, status }: ShownError) => {
+const shown = (style: Style, { code, message, param, requestId, status, ...own }: ShownError) => {
   const type = typeOf(style, status)
   return style === "openai"
-    ? { error: { message, type, code, param }, detail: message, code }
+    ? { error: { message, type: own.type ?? type, code, param }, detail: message, code }
     : { type: "error", error: { type, message }, request_id: requestId, detail: message, code }
 }
 
@@ -106,15 +151,3 @@ export const errorBody = (style: Style, error: ShownError): string => JSON.strin
 /** The event that ends a broken stream; no `[DONE]` follows, or the stream would look complete. */
 export const streamError = (style: Style, error: ShownError): Uint8Array =>
   Buffer.from(frame(errorBody(style, error), style === "anthropic" ? "error" : undefined))
-
-const maxMessageLength = 1000
-
-/** What a provider says of a body that it rejects. */
-export const providerRejection = (style: Style, bytes: Uint8Array): Rejected => {
-  const body = parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
-  const error = isObject(body) ? body.error : undefined
-  const said = isObject(error) ? error.message : error
-  const message = textOf(said).slice(0, maxMessageLength) || "The provider refused the request."
-  const param = style === "openai" && isObject(error) && typeof error.param === "string" ? error.param : null
-  return { message, param }
-}

@@ -3,12 +3,18 @@ import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf } from "../../scoring/tokenPrices.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
-import type { EndedCall, OpenCall } from "../../services/GatewayBilling.ts"
+import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
+import { maxTokensFor } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
-import { statusOf, streamError } from "./errors.ts"
+import { statusOf, streamError, withRemedy } from "./errors.ts"
+import { chargedFor } from "./extras.ts"
+import type { Extra } from "./extras.ts"
+import { contextLengthCode } from "./rejection.ts"
 import { promptTokens, textTokens } from "./tokens.ts"
-import type { Usage } from "./types.ts"
+import type { Admitted } from "./types.ts"
+import { plainUsage } from "./usage.ts"
+import type { Usage } from "./usage.ts"
 import { newCallState } from "./attempt.ts"
 import type { CallState, ClientStream } from "./attempt.ts"
 import { makeCircuitBreaker } from "./circuitBreaker.ts"
@@ -18,23 +24,33 @@ import { countCall } from "./metrics.ts"
 
 /** How a call is paid. */
 interface Billing {
-  readonly reserve: (open: OpenCall) => Effect.Effect<void, CallError>
+  /** Answers what can still be spent. */
+  readonly reserve: (open: OpenCall) => Effect.Effect<bigint, CallError>
   /** Never fails: while the database is away, the settlement is retried in the background. */
-  readonly settle: (ended: EndedCall) => Effect.Effect<void>
+  readonly settle: (ended: EndedCall) => Effect.Effect<Settled>
+}
+
+/** How a call ended, and what it was charged. */
+interface Executed {
+  readonly result: CallResult
+  readonly settled: Settled | undefined
 }
 
 export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }: Billing) {
   const random = yield* SecureRandom.SecureRandom
   const circuitBreaker = makeCircuitBreaker()
 
-  /** Fails only when nothing was delivered. Interruption means that the client has left. */
+  /**
+   * Fails only when nothing was delivered. Interruption means that the client has left. The client is made once it is known
+   * what it can still spend.
+   */
   return Effect.fnUntraced(function* (
     call: Call,
     admittedCall: AdmittedCall,
-    client: ClientStream
-  ): Effect.fn.Return<CallResult, CallError> {
-    const { admitted, maxCost, model } = admittedCall
-    yield* Effect.annotateCurrentSpan({ "gateway.model": model.name, "gateway.style": call.style })
+    makeClient: (left: bigint | undefined) => ClientStream
+  ): Effect.fn.Return<Executed, CallError> {
+    const { admitted, maxCost, named } = admittedCall
+    yield* Effect.annotateCurrentSpan({ "gateway.model": named.model.name, "gateway.style": call.style })
     const open: OpenCall = {
       callId: yield* random.uuidV7(),
       holder: call.holder,
@@ -46,21 +62,32 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
       createdAt: yield* Clock.currentTimeMillis
     }
     const state = newCallState()
+    let client = makeClient(undefined)
+    let settled: Settled | undefined
     const result = yield* Effect.acquireUseRelease(
-      maxCost > 0n ? reserve(open) : Effect.void,
-      () => fallback(circuitBreaker, call, admittedCall, state, client),
+      maxCost > 0n
+        ? Effect.mapError(reserve(open), (error) =>
+            withRemedy(error, (left) => maxTokensFor(admittedCall, left))
+          )
+        : nothingLeft,
+      (left) => {
+        client = makeClient(left)
+        return fallback(circuitBreaker, call, admittedCall, state, client)
+      },
       (_, exit) =>
         Effect.gen(function* () {
           const usage = yield* billableUsage(admittedCall, state, exit)
           const ended = endedCall(admittedCall, open, state, usage, yield* Clock.currentTimeMillis)
-          yield* countCall({ ...ended, model: model.name, outcome: ended.error ?? "ok" })
-          yield* settle(ended)
+          yield* countCall({ ...ended, model: named.model.name, outcome: ended.error ?? "ok" })
+          settled = yield* settle(ended)
         })
     )
     if (result.result === "broken") yield* client.write(brokenStream(call))
-    return result
+    return { result, settled }
   }, cheapSpan("Gateway.call"))
 })
+
+const nothingLeft: Effect.Effect<bigint | undefined> = Effect.undefined
 
 const brokenStream = (call: Call) =>
   streamError(call.style, {
@@ -75,6 +102,8 @@ const brokenStream = (call: Call) =>
 interface BillableUsage {
   readonly status: number
   readonly error: string | null
+  /** Failed calls cost nothing. */
+  readonly isPaid: boolean
   readonly usage: Usage
   /** The provider reported no usage, so tokens were counted here. */
   readonly estimated: boolean
@@ -84,20 +113,23 @@ interface BillableUsage {
 const maxCost = 9_223_372_036_854_775_807n
 
 const endedCall = (
-  { model }: AdmittedCall,
+  { admitted, extras, named }: AdmittedCall,
   open: OpenCall,
-  { attempts, firstByteAt, provider }: CallState,
-  { error, estimated, status, usage }: BillableUsage,
+  { attempts, firstByteAt, served }: CallState,
+  { error, estimated, isPaid, status, usage }: BillableUsage,
   now: number
 ): EndedCall => {
   const since = open.createdAt
-  const cost = costOf(model.price, usage)
   return {
     ...open,
-    provider,
+    provider: served?.route.provider.name ?? null,
+    servedModel: served === undefined || served.model === named.model ? null : served.model.name,
     promptTokens: usage.prompt,
+    cachedTokens: usage.cached,
+    cacheWriteTokens: usage.written + usage.writtenLong,
     completionTokens: usage.completion,
-    cost: cost > maxCost ? maxCost : cost,
+    reasoningTokens: usage.reasoning,
+    cost: isPaid && served !== undefined ? chargeOf(admitted, extras, served, usage) : 0n,
     status,
     error,
     latencyMs: now - since,
@@ -107,44 +139,65 @@ const endedCall = (
   }
 }
 
+/** At the price of the model that served. */
+const chargeOf = (
+  { images }: Admitted,
+  extras: ReadonlyArray<Extra>,
+  { model, route }: NonNullable<CallState["served"]>,
+  usage: Usage
+): bigint => {
+  const cost = costOf(model.price, usage, images, chargedFor(extras, route.provider, usage))
+  return cost > maxCost ? maxCost : cost
+}
+
 const failed = (status: number, error: string): BillableUsage => ({
   status,
   error,
-  usage: { prompt: 0, completion: 0 },
+  isPaid: false,
+  usage: plainUsage(0, 0),
   estimated: false
 })
+
+/** Metrics have no labels that providers make up. */
+const errorOf = (error: CallError): string =>
+  error._tag === "RejectedUpstream" && error.code !== contextLengthCode ? "invalid_request" : error.code
 
 const billableUsage = Effect.fnUntraced(function* (
   admittedCall: AdmittedCall,
   state: CallState,
   exit: Exit.Exit<CallResult, CallError>
 ) {
+  const paid = (status: number, error: string | null, result?: CallResult) =>
+    Effect.map(generatedUsage(admittedCall, state, result), (generated): BillableUsage => ({
+      status,
+      error,
+      isPaid: true,
+      ...generated
+    }))
   if (Exit.isSuccess(exit) && exit.value.result !== "unread") {
     if (exit.value.result === "broken") return failed(200, "stream_failed")
-    return { status: 200, error: null, ...(yield* generatedUsage(admittedCall, state, exit.value)) }
+    return yield* paid(200, null, exit.value)
   }
   if (Exit.isFailure(exit) && !Cause.hasInterrupts(exit.cause)) {
     const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-    return error === undefined ? failed(500, "internal_error") : failed(statusOf(error), error.code)
+    return error === undefined ? failed(500, "internal_error") : failed(statusOf(error), errorOf(error))
   }
   // "A client that disconnects is billed for what was generated."
-  if (!state.sent) return failed(499, "client_left")
-  return { status: 499, error: "client_left", ...(yield* generatedUsage(admittedCall, state, undefined)) }
+  return state.sent ? yield* paid(499, "client_left") : failed(499, "client_left")
 })
 
 /** The usage that the provider reported, or else counted tokens. */
 const generatedUsage = Effect.fnUntraced(function* (
-  { admitted, model }: AdmittedCall,
-  { reader }: CallState,
+  { admitted, named }: AdmittedCall,
+  { reader, served }: CallState,
   result: CallResult | undefined
 ) {
   const answer = result?.result === "whole" ? result.answer : undefined
   const reported = answer === undefined ? reader?.usage() : answer.usage
   if (reported !== undefined) return { usage: reported, estimated: false }
-  const generated = answer?.generated ?? reader?.generated() ?? ""
-  const usage: Usage = {
-    prompt: reader?.promptTokens() ?? (yield* promptTokens(admitted, model.imageTokens)),
-    completion: yield* textTokens(generated)
-  }
-  return { usage, estimated: true }
+  const completion = yield* textTokens(answer?.generated ?? reader?.generated() ?? "")
+  const prompt = reader?.prompt()
+  if (prompt !== undefined) return { usage: { ...prompt, completion, reasoning: 0 }, estimated: true }
+  const { imageTokens } = (served ?? named).model
+  return { usage: plainUsage(yield* promptTokens(admitted, imageTokens), completion), estimated: true }
 })

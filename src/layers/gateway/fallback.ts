@@ -1,24 +1,40 @@
-/** Tries the candidates of a call in order until one delivers something. */
-import { Clock, Effect, Exit, Random, Redacted, Result } from "effect"
+/**
+ * Tries the candidates of a call in order until one delivers something, the last of them up to three times; then the models
+ * that may stand in for the one that was named.
+ */
+import { Clock, Effect, Exit, Random, Result } from "effect"
 import { RejectedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
 import type { Call, CallError, Style } from "../../services/Gateway.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { badCall } from "./admitCall.ts"
-import type { AdmittedCall } from "./admitCall.ts"
-import { providerRejection } from "./errors.ts"
-import { requestBody } from "./relay.ts"
-import type { Rejected, WholeAnswer } from "./types.ts"
+import type { AdmittedCall, Serving } from "./admitCall.ts"
 import { attempt } from "./attempt.ts"
 import type { CallState, ClientStream, Failure, Outcome } from "./attempt.ts"
 import { routeId } from "./circuitBreaker.ts"
 import type { CircuitBreaker } from "./circuitBreaker.ts"
-import type { ProviderSetting, RouteSetting } from "./configuration.ts"
+import type { ModelSetting, RouteSetting } from "./configuration.ts"
 import { countAttempt } from "./metrics.ts"
+import { requestBody } from "./relay.ts"
+import type { Rejected, WholeAnswer } from "./types.ts"
 
 /** How a call ended that a provider accepted. */
 export type CallResult =
   | { readonly result: "whole"; readonly answer: WholeAnswer }
   | { readonly result: "streamed" | "broken" | "unread" }
+
+/** What the attempts of one call share. */
+interface Run {
+  readonly circuitBreaker: CircuitBreaker
+  readonly call: Call
+  readonly admittedCall: AdmittedCall
+  readonly state: CallState
+  readonly client: ClientStream
+  readonly beganAt: number
+  /** Of each route that was asked, its last failure. */
+  readonly failures: Map<string, Failure>
+  /** Why a route could not be asked. */
+  untranslatable: Rejected | undefined
+}
 
 /** Fails only when nothing was delivered. Interruption means that the client has left. */
 export const fallback = Effect.fnUntraced(function* (
@@ -28,109 +44,204 @@ export const fallback = Effect.fnUntraced(function* (
   state: CallState,
   client: ClientStream
 ): Effect.fn.Return<CallResult, CallError> {
-  const { admitted, model, pinned, snapshot } = admittedCall
-  const order = yield* orderOf(circuitBreaker, call.style, admittedCall)
-  const failures: Array<Failure> = []
-  let untranslatable: Rejected | undefined
-  const bodyFor = (route: RouteSetting) =>
-    requestBody(admitted, {
-      style: route.provider.style,
-      model: route.model,
-      maxOutputTokens: model.maxOutputTokens
-    })
-
-  for (const [index, route] of order.entries()) {
-    const body = bodyFor(route)
-    if (Result.isFailure(body)) {
-      untranslatable = body.failure
-      continue
+  const { contextFallback, named } = admittedCall
+  const run: Run = {
+    circuitBreaker,
+    call,
+    admittedCall,
+    state,
+    client,
+    beganAt: yield* Clock.currentTimeMillis,
+    failures: new Map(),
+    untranslatable: undefined
+  }
+  let left: ReadonlyArray<Serving> = [named, ...admittedCall.fallback]
+  let tooLong: RejectedUpstream | undefined
+  for (;;) {
+    const [serving, ...others] = left
+    if (serving === undefined) break
+    left = others
+    const served = yield* serve(run, serving)
+    if (served === undefined) continue
+    if (served.result !== "rejected") return served
+    if (!served.isTooLong) return yield* tooLong ?? served.error
+    if (tooLong === undefined) left = contextFallback
+    tooLong ??= served.error
+  }
+  if (tooLong !== undefined) return yield* tooLong
+  state.served = undefined
+  if (run.failures.size > 0) return yield* noneAnswered([...run.failures.values()], state.attempts)
+  return yield* badCall(
+    run.untranslatable ?? {
+      message: `The model ${named.model.name} is not served in this style of calling.`,
+      param: "model"
     }
-    const upstream = snapshot.upstreams.get(route.provider.name)
-    if (upstream === undefined)
-      return yield* Effect.die(new Error(`no connections to ${route.provider.name}`))
-    const now = yield* Clock.currentTimeMillis
-    state.attempts += 1
-    state.provider = route.provider.name
-    if (!pinned) circuitBreaker.begin(route, now)
-    const outcome = yield* attempt({
-      upstream,
-      request: { body: body.success, stream: admitted.stream, versionHeaders: call.versionHeaders },
-      reading: {
-        clientStyle: call.style,
-        providerStyle: route.provider.style,
-        model: admitted.model,
-        asksUsage: admitted.asksUsage,
-        choices: admitted.choices,
-        requestId: call.requestId,
-        created: Math.floor(now / 1000)
-      },
-      client,
-      // Lazy, because it may translate the body.
-      isLast: () => order.slice(index + 1).every((later) => Result.isFailure(bodyFor(later))),
-      state
-    }).pipe(
-      Effect.onExit((exit) => {
-        const outcome = Exit.isSuccess(exit) ? outcomeName(exit.value) : "left"
-        const labels = { provider: route.provider.name, model: model.name, route: route.model, outcome }
-        return Effect.andThen(
-          countAttempt(labels),
-          Effect.annotateCurrentSpan({
-            "gateway.provider": route.provider.name,
-            "gateway.route": route.model,
-            "gateway.outcome": outcome
-          })
-        )
-      }),
-      cheapSpan(`Gateway.attempt ${routeId(route)}`)
-    )
-    if (!pinned) yield* noteHealth(circuitBreaker, route, outcome, model.name)
-    switch (outcome.outcome) {
+  )
+})
+
+interface ProviderRejected {
+  readonly result: "rejected"
+  readonly error: RejectedUpstream
+  /** The prompt, for the model. */
+  readonly isTooLong: boolean
+}
+
+/** Before the last candidate is asked again, in milliseconds: once for each time. */
+const pauses = [250, 1000]
+/** A Retry-After up to this is waited for. */
+const maxPause = 5000
+/** A call that took longer is not tried again: its client would not wait for it. */
+const repeatWithin = 120_000
+
+/** Tries the routes of a model, the last one whose failure may pass up to three times; undefined: none of them serves. */
+const serve = Effect.fnUntraced(function* (
+  run: Run,
+  { model, routes }: Serving
+): Effect.fn.Return<CallResult | ProviderRejected | undefined> {
+  const left = [...(yield* orderOf(run, routes))]
+  let repeats = 0
+  let again: { readonly route: RouteSetting; readonly pause: number } | undefined
+  for (;;) {
+    let route = left.shift()
+    if (route === undefined) {
+      const pause = pauses[repeats]
+      if (again === undefined || pause === undefined) return undefined
+      if ((yield* Clock.currentTimeMillis) - run.beganAt > repeatWithin) return undefined
+      repeats += 1
+      // Uneven, so that calls that failed together do not come back together.
+      const uneven = Math.round(pause * (0.75 + 0.5 * (yield* Random.next)))
+      yield* Effect.sleep(Math.max(uneven, again.pause))
+      route = again.route
+      again = undefined
+    }
+    const outcome = yield* askRoute(run, model, route, left)
+    switch (outcome?.outcome) {
+      case undefined:
+        break
       case "whole":
         return { result: "whole", answer: outcome.answer }
       case "streamed":
       case "broken":
       case "unread":
         return { result: outcome.outcome }
-      case "refused": {
-        const { message, param } = providerRejection(route.provider.style, outcome.body)
-        return yield* new RejectedUpstream({
-          detail: withoutProvider(message, route.provider),
-          status: outcome.status,
-          param: param === null ? null : withoutProvider(param, route.provider)
-        })
-      }
+      case "refused":
+        return rejected(outcome)
       case "failed":
-        failures.push(outcome.failure)
+        run.failures.set(routeId(route), outcome.failure)
+        if (mayPass(outcome.failure)) again = { route, pause: outcome.failure.retryAfterMillis ?? 0 }
     }
   }
-  state.provider = null
-  if (failures.length > 0) return yield* noneAnswered(failures)
-  return yield* badCall(
-    untranslatable ?? {
-      message: `The model ${model.name} is not served in this style of calling.`,
-      param: "model"
-    }
+})
+
+/** Whether the next attempt may succeed. A provider that was silent for minutes, or refuses its key, is not asked again. */
+const mayPass = ({ kind, retryAfterMillis = 0, status }: Failure): boolean => {
+  const isTransient =
+    kind === "status"
+      ? status !== null && (status === 408 || status === 429 || status >= 500)
+      : kind === "connect" || kind === "ended" || kind === "error_event"
+  return isTransient && retryAfterMillis <= maxPause
+}
+
+const rejected = ({ rejection, status }: Outcome & { readonly outcome: "refused" }): ProviderRejected => ({
+  result: "rejected",
+  error: new RejectedUpstream({
+    detail: rejection.message,
+    code: rejection.code ?? "invalid_request",
+    type: rejection.type,
+    status,
+    param: rejection.param
+  }),
+  isTooLong: rejection.isTooLong
+})
+
+/** One attempt, with its metrics and what it says of the route's health; undefined: the body cannot be translated for it. */
+const askRoute = Effect.fnUntraced(function* (
+  run: Run,
+  model: ModelSetting,
+  route: RouteSetting,
+  others: ReadonlyArray<RouteSetting>
+): Effect.fn.Return<Outcome | undefined> {
+  const { admittedCall, call, circuitBreaker, client, state } = run
+  const { admitted, pinned, snapshot } = admittedCall
+  const { provider, timeouts } = route
+  const bodyFor = (each: RouteSetting) =>
+    requestBody(admitted, {
+      style: each.provider.style,
+      model: each.model,
+      maxOutputTokens: model.maxOutputTokens
+    })
+  const body = bodyFor(route)
+  if (Result.isFailure(body)) {
+    run.untranslatable = body.failure
+    return undefined
+  }
+  const upstream = snapshot.upstreams.get(provider.name)
+  if (upstream === undefined) return yield* Effect.die(new Error(`no connections to ${provider.name}`))
+  const beganAt = yield* Clock.currentTimeMillis
+  state.attempts += 1
+  state.served = { model, route }
+  if (!pinned) circuitBreaker.begin(route, beganAt)
+  const ended = (outcome: Outcome | undefined) =>
+    Effect.gen(function* () {
+      const name = outcome === undefined ? "left" : outcomeName(outcome)
+      const labels = { provider: provider.name, model: model.name, route: route.model, outcome: name }
+      yield* countAttempt(labels)
+      yield* Effect.annotateCurrentSpan({
+        "gateway.provider": provider.name,
+        "gateway.route": route.model,
+        "gateway.outcome": name
+      })
+      if (outcome === undefined) return
+      yield* logFault(labels, outcome)
+      if (!pinned) noteHealth(circuitBreaker, route, outcome, beganAt, yield* Clock.currentTimeMillis)
+    })
+  return yield* attempt({
+    upstream,
+    timeouts,
+    request: { body: body.success, stream: admitted.stream, versionHeaders: call.versionHeaders },
+    reading: {
+      clientStyle: call.style,
+      providerStyle: provider.style,
+      // The client reads which model answers where it is not the one that it named.
+      model: model === admittedCall.named.model ? admitted.model : model.name,
+      asksUsage: admitted.asksUsage,
+      choices: admitted.choices,
+      requestId: call.requestId,
+      created: Math.floor(beganAt / 1000)
+    },
+    client,
+    // Lazy, because it may translate the body.
+    isLast: () => others.every((later) => Result.isFailure(bodyFor(later))),
+    state
+  }).pipe(
+    Effect.onExit((exit) => {
+      if (Exit.isSuccess(exit)) return ended(exit.value)
+      return ended(state.silent ? silence : undefined)
+    }),
+    cheapSpan(`Gateway.attempt ${routeId(route)}`)
   )
 })
 
+/** What a client left that had waited long enough. */
+const silence: Outcome = {
+  outcome: "failed",
+  failure: { kind: "timeout", status: null, retryAfterMillis: undefined }
+}
+
 const orderOf = Effect.fnUntraced(function* (
-  circuitBreaker: CircuitBreaker,
-  style: Style,
-  { model, pinned }: AdmittedCall
+  { admittedCall: { pinned }, call: { style }, circuitBreaker }: Run,
+  routes: ReadonlyArray<RouteSetting>
 ) {
-  if (pinned) return model.routes.filter((route) => isUsable(route, style))
+  if (pinned) return routes
   const now = yield* Clock.currentTimeMillis
   const random = yield* Random.Random
   return candidates(
-    model.routes,
+    routes,
     style,
     (route) => circuitBreaker.isOpen(route, now),
     () => random.nextDoubleUnsafe()
   )
 })
-
-const isUsable = ({ provider }: RouteSetting, style: Style): boolean =>
-  provider.style === style || provider.translates
 
 /**
  * By ascending priority; within one, those that speak the called style before those that need translation; within these
@@ -142,11 +253,10 @@ export const candidates = (
   isOpen: (route: RouteSetting) => boolean,
   random: () => number
 ): ReadonlyArray<RouteSetting> => {
-  const usable = routes.filter((route) => isUsable(route, style))
-  if (usable.length < 2) return usable
-  const priorities = [...new Set(usable.map(({ priority }) => priority))].sort((a, b) => a - b)
+  if (routes.length < 2) return routes
+  const priorities = [...new Set(routes.map(({ priority }) => priority))].sort((a, b) => a - b)
   const ordered = priorities.flatMap((priority) => {
-    const equal = usable.filter((route) => route.priority === priority)
+    const equal = routes.filter((route) => route.priority === priority)
     const native = equal.filter(({ provider }) => provider.style === style)
     const translated = equal.filter(({ provider }) => provider.style !== style)
     return [...weightedOrder(native, random), ...weightedOrder(translated, random)]
@@ -173,30 +283,39 @@ const weightedOrder = (
   return [...order, ...left]
 }
 
-const noteHealth = Effect.fnUntraced(function* (
+/** Logged without any of the provider's words, which may quote a prompt. */
+const logFault = (labels: Readonly<Record<string, string>>, outcome: Outcome): Effect.Effect<void> => {
+  if (outcome.outcome === "refused") {
+    return Effect.logInfo("a provider rejected a call").pipe(
+      Effect.annotateLogs({ ...labels, status: outcome.status, code: outcome.rejection.code })
+    )
+  }
+  if (!isFailure(outcome)) return Effect.void
+  const reason = outcome.outcome === "failed" ? outcome.failure.reason : undefined
+  return Effect.logWarning("a provider failed").pipe(
+    Effect.annotateLogs({ ...labels, ...(reason !== undefined && { reason }) })
+  )
+}
+
+const isFailure = (outcome: Outcome): boolean =>
+  outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
+
+const noteHealth = (
   circuitBreaker: CircuitBreaker,
   route: RouteSetting,
   outcome: Outcome,
-  model: string
-) {
-  const isFailure =
-    outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
-  if (!isFailure) {
+  beganAt: number,
+  now: number
+) => {
+  if (isFailure(outcome)) {
+    const { retryAfterMillis, status } =
+      outcome.outcome === "failed" ? outcome.failure : { status: null, retryAfterMillis: undefined }
+    circuitBreaker.failed(route, now, { isLimit: status === 429, retryAfterMillis })
+  } else if (outcome.outcome !== "failed") {
     // A provider that rejects a request, or is not read to the end, is up.
-    if (outcome.outcome !== "failed") circuitBreaker.succeeded(route)
-    return
+    circuitBreaker.succeeded(route, beganAt)
   }
-  const retryAfterMillis = outcome.outcome === "failed" ? outcome.failure.retryAfterMillis : undefined
-  circuitBreaker.failed(route, yield* Clock.currentTimeMillis, retryAfterMillis)
-  yield* Effect.logWarning("a provider failed").pipe(
-    Effect.annotateLogs({
-      provider: route.provider.name,
-      model,
-      route: route.model,
-      outcome: outcomeName(outcome)
-    })
-  )
-})
+}
 
 const outcomeName = (outcome: Outcome): string => {
   if (outcome.outcome === "broken") return `broken_${outcome.kind}`
@@ -204,18 +323,12 @@ const outcomeName = (outcome: Outcome): string => {
   return outcome.failure.kind === "status" ? `status_${outcome.failure.status}` : outcome.failure.kind
 }
 
-/** Removes the provider's key and address from a text for the client. */
-const withoutProvider = (text: string, { apiKey, baseUrl }: ProviderSetting): string =>
-  text
-    .replaceAll(Redacted.value(apiKey), "[key]")
-    .replaceAll(baseUrl.host, "[provider]")
-    .replaceAll(baseUrl.hostname, "[provider]")
-
-const noneAnswered = (failures: ReadonlyArray<Failure>) => {
+const noneAnswered = (failures: ReadonlyArray<Failure>, attempts: number) => {
   const seconds = minRetryAfter(failures)
   return seconds === undefined
     ? new UpstreamsFailed({
-        detail: "No provider of the model answered: nothing was charged. Try again shortly."
+        detail: "No provider of the model answered: nothing was charged. Try again shortly.",
+        attempts
       })
     : new UpstreamsBusy({
         detail: `Every provider of the model is busy: nothing was charged. Try again in ${seconds} s.`,

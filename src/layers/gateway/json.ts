@@ -40,12 +40,6 @@ export const present = (members: { readonly [name: string]: Json | undefined }):
 /** A set of names of members, written as words. */
 export const members = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/))
 
-/** A number in an object; undefined where there is none. */
-export const numberIn = (object: Json | undefined, name: string): number | undefined => {
-  const value = isObject(object) ? object[name] : undefined
-  return typeof value === "number" ? value : undefined
-}
-
 /** The identifier of an answer in the form that clients of the other style expect; the request's where it has none. */
 export const prefixedId = (prefix: string, id: Json | undefined, requestId: string): string => {
   const given = textOf(id) === "" ? requestId : textOf(id)

@@ -1,22 +1,9 @@
 /** Chat completions, as OpenAI has them: what an answer used, what a stream says. */
 import { isAbsent, isObject, objectsIn, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import { nothing, readFrame, tokenCount } from "./streamParser.ts"
+import { nothing, readFrame } from "./streamParser.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
-import type { Usage } from "./types.ts"
-
-/**
- * The `usage` of chat completions. Some providers leave reasoning tokens out of `completion_tokens` and show them in the
- * total alone; they were generated and are counted.
- */
-export const chatUsage = (usage: unknown): Usage | undefined => {
-  if (!isObject(usage)) return undefined
-  const prompt = tokenCount(usage.prompt_tokens)
-  const completion = tokenCount(usage.completion_tokens)
-  if (prompt === undefined || completion === undefined) return undefined
-  const total = tokenCount(usage.total_tokens) ?? 0
-  return { prompt, completion: Math.max(completion, total - prompt) }
-}
+import { chatUsage, mergedReports } from "./usage.ts"
 
 /** All text of a delta or message, by any of the names that providers give to reasoning. */
 export const chatTexts = (delta: JsonObject): string => {
@@ -38,12 +25,12 @@ const hasSound = ({ audio }: JsonObject): boolean => isObject(audio) && textOf(a
 
 /** The stream of chat completions. */
 export const chatParser = (choices: number): StreamParser => {
-  let usage: Usage | undefined
+  let reported: JsonObject = {}
   let generated = ""
   const complete = new Set<unknown>()
 
   const ofChunk = (body: JsonObject): ParsedFrame => {
-    if (!isAbsent(body.usage)) usage = chatUsage(body.usage) ?? usage
+    if (!isAbsent(body.usage)) reported = mergedReports(reported, body.usage)
     let content = false
     for (const { delta, finish_reason, index } of objectsIn(body.choices)) {
       if (!isAbsent(finish_reason)) complete.add(index)
@@ -58,8 +45,8 @@ export const chatParser = (choices: number): StreamParser => {
   return {
     read: (frame) =>
       frame.data?.trim() === "[DONE]" ? { ...nothing, finished: true } : readFrame(frame, ofChunk),
-    usage: () => usage,
-    promptTokens: () => usage?.prompt,
+    usage: () => chatUsage(reported),
+    prompt: () => chatUsage(reported),
     generated: () => generated
   }
 }

@@ -4,14 +4,14 @@
  */
 import { Result } from "effect"
 import type { Style } from "../../services/Gateway.ts"
-import { blockText, messagesParser, messagesUsage } from "./anthropic.ts"
+import { blockText, messagesParser } from "./anthropic.ts"
 import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
-import { chatParser, chatTexts, chatUsage } from "./openai.ts"
+import { chatParser, chatTexts } from "./openai.ts"
 import { frame, frameSplitter } from "./sse.ts"
 import type { Frame } from "./sse.ts"
 import { faultOf, malformed } from "./streamParser.ts"
-import type { ParsedFrame } from "./streamParser.ts"
+import type { ParsedFrame, StreamParser } from "./streamParser.ts"
 import { chatAnswer, chatStream } from "./translate/chatAnswer.ts"
 import { chatRequest } from "./translate/chatRequest.ts"
 import { messageAnswer, messagesStream } from "./translate/messagesAnswer.ts"
@@ -26,10 +26,11 @@ import type {
   StreamReader,
   StreamWriter,
   Target,
-  Usage,
   WholeAnswer,
   Written
 } from "./types.ts"
+import { chatUsage, messagesUsage, plainUsage } from "./usage.ts"
+import type { Usage } from "./usage.ts"
 
 export const requestBody = (
   admitted: Admitted,
@@ -68,10 +69,16 @@ const usageOf = (style: Style, body: JsonObject): Usage | undefined =>
 const isAnswer = (style: Style, body: JsonObject): boolean =>
   style === "openai" ? objectsIn(body.choices).length > 0 : Array.isArray(body.content)
 
-const written = (bytes: Buffer, body: JsonObject, options: ReaderOptions): Uint8Array => {
+const written = (
+  bytes: Buffer,
+  body: JsonObject,
+  usage: Usage | undefined,
+  options: ReaderOptions
+): Uint8Array => {
   const { clientStyle, model, providerStyle } = options
   if (clientStyle !== providerStyle) {
-    const answer = clientStyle === "openai" ? chatAnswer(body, options) : messageAnswer(body, options)
+    const answer =
+      clientStyle === "openai" ? chatAnswer(body, usage, options) : messageAnswer(body, usage, options)
     return Buffer.from(JSON.stringify(answer))
   }
   const isSame = typeof body.model !== "string" || body.model === model
@@ -91,7 +98,7 @@ export const readAnswer = (
   if (!isAnswer(providerStyle, body)) return Result.fail("an answer without choices or content")
   const usage = usageOf(providerStyle, body)
   return Result.succeed({
-    bytes: written(bytes, body, options),
+    bytes: written(bytes, body, usage, options),
     usage,
     generated: usage === undefined ? generatedOf(providerStyle, body) : ""
   })
@@ -101,7 +108,7 @@ export const readAnswer = (
 export const streamReader = (options: ReaderOptions): StreamReader => {
   const splitter = frameSplitter()
   const parser = options.providerStyle === "openai" ? chatParser(options.choices) : messagesParser()
-  const writer = writerFor(options)
+  const writer = writerFor(options, parser)
   let content = false
   let finished = false
   let fault: StreamFault | undefined
@@ -131,7 +138,7 @@ export const streamReader = (options: ReaderOptions): StreamReader => {
       return { ...last, bytes: Buffer.concat([last.bytes, bytesOf(writer.end())]) }
     },
     usage: parser.usage,
-    promptTokens: parser.promptTokens,
+    prompt: parser.prompt,
     generated: parser.generated
   }
 }
@@ -143,11 +150,15 @@ const nothing = Buffer.alloc(0)
 const bytesOf = (written: Written): Uint8Array =>
   typeof written === "string" ? Buffer.from(written) : (written ?? nothing)
 
-const writerFor = (options: ReaderOptions): StreamWriter => {
+const writerFor = (options: ReaderOptions, parser: StreamParser): StreamWriter => {
+  /** What is shown is what is charged; zeros for what was not reported. */
+  const usage = (): Usage => parser.usage() ?? { ...plainUsage(0, 0), ...parser.prompt() }
   if (options.clientStyle === "openai") {
-    return options.providerStyle === "openai" ? native(nativeChat(options)) : chatStream(options)
+    return options.providerStyle === "openai" ? native(nativeChat(options)) : chatStream(options, usage)
   }
-  return options.providerStyle === "anthropic" ? native(nativeMessages(options)) : messagesStream(options)
+  return options.providerStyle === "anthropic"
+    ? native(nativeMessages(options))
+    : messagesStream(options, usage)
 }
 
 /** For a client of the provider's style, frames pass unchanged but for the model's name. */

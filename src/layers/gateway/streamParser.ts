@@ -2,7 +2,8 @@
 import { isAbsent, isObject, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import type { Frame } from "./sse.ts"
-import type { StreamFault, Usage } from "./types.ts"
+import type { StreamFault } from "./types.ts"
+import type { PromptUsage, Usage } from "./usage.ts"
 
 /** What one frame of a provider says. */
 export interface ParsedFrame {
@@ -17,8 +18,10 @@ export interface ParsedFrame {
 
 export interface StreamParser {
   readonly read: (frame: Frame) => ParsedFrame
+  /** Merged from all reports so far. */
   readonly usage: () => Usage | undefined
-  readonly promptTokens: () => number | undefined
+  /** The same of the prompt, which the messages style reports before anything is generated. */
+  readonly prompt: () => PromptUsage | undefined
   readonly generated: () => string
 }
 
@@ -54,7 +57,3 @@ export const faultOf = (error: unknown): StreamFault => {
 }
 
 export const malformed = (message: string): StreamFault => ({ kind: "malformed", message, busy: false })
-
-/** Tokens as a provider reports them; what is not a whole number of at least 0 was not reported. */
-export const tokenCount = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined

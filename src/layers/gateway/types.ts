@@ -2,7 +2,8 @@
 import type { Schema } from "effect"
 import type { Style } from "../../services/Gateway.ts"
 import type { Frame } from "./sse.ts"
-import type { ParsedFrame } from "./streamParser.ts"
+import type { ParsedFrame, StreamParser } from "./streamParser.ts"
+import type { Usage } from "./usage.ts"
 
 export type { Style }
 
@@ -31,13 +32,8 @@ export interface Admitted {
   readonly textTokensBound: number
   /** Each costs the model's image_tokens, whatever its bytes. */
   readonly images: number
-}
-
-/** Tokens that a provider reported, or that were counted here. */
-export interface Usage {
-  /** Including those read from or written to the provider's cache. */
-  readonly prompt: number
-  readonly completion: number
+  /** Some of the prompt is marked to be written to the provider's cache. */
+  readonly writesCache: boolean
 }
 
 /** The provider that a body is made for. */
@@ -94,10 +90,8 @@ export interface StreamReader {
   readonly push: (chunk: Uint8Array) => Piece
   /** The rest, once the provider has closed the stream. Unfinished by then is a failure. */
   readonly end: () => Piece
-  /** The last report so far. */
-  readonly usage: () => Usage | undefined
-  /** The size of the prompt, which the messages style reports before anything is generated. */
-  readonly promptTokens: () => number | undefined
+  readonly usage: StreamParser["usage"]
+  readonly prompt: StreamParser["prompt"]
   /** All text generated so far, for counting. */
   readonly generated: () => string
 }
@@ -121,8 +115,10 @@ export interface ReaderOptions {
 export interface ShownError {
   readonly status: number
   readonly message: string
-  /** Ours, stable: invalid_api_key, insufficient_credit, upstreams_failed, ... */
+  /** Ours, stable: invalid_api_key, insufficient_credit, upstreams_failed, ...; or a provider's. */
   readonly code: string
+  /** A provider's, which clients of chat completions get; otherwise it follows from the status. */
+  readonly type?: string | null
   readonly param: string | null
   readonly requestId: string
 }

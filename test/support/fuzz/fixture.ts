@@ -10,6 +10,7 @@ import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
 import { AgentId, EventId } from "../../../src/services/domain/ids.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
+import { answeredCall } from "../gateway.ts"
 import { completeLog } from "../logbook.ts"
 import { anotherOperator, someOperator } from "../agents.ts"
 import { passingAnswer } from "../responses.ts"
@@ -266,26 +267,18 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const [key] = yield* Effect.all([newKey, newKey, newKey])
   const billing = yield* GatewayBilling
   for (const requestId of ["first", "second", "third"]) {
-    yield* billing.settle({
-      callId: randomUUID(),
-      holder: { keyId: key.key_id, agentId: agent.agent_id },
-      requestId,
-      model: "swift-1",
-      style: "openai",
-      stream: false,
-      reserved: 0n,
-      createdAt: DateTime.toEpochMillis(start),
-      provider: "north",
-      promptTokens: 25,
-      completionTokens: 9,
-      cost: 0n,
-      status: 200,
-      error: null,
-      latencyMs: 10,
-      firstByteMs: 9,
-      attempts: 1,
-      estimated: false
-    })
+    yield* billing.settle(
+      answeredCall({
+        callId: randomUUID(),
+        holder: { keyId: key.key_id, agentId: agent.agent_id },
+        requestId,
+        model: "swift-1",
+        style: "openai",
+        stream: false,
+        reserved: 0n,
+        createdAt: DateTime.toEpochMillis(start)
+      })
+    )
   }
   const [open] = yield* Effect.forEach([1, 2, 3], () => createChallenge(hoursFromNow(48)))
   if (open === undefined) return yield* Effect.die(new Error("no challenge was made"))

@@ -1,12 +1,16 @@
 /** Answers of messages as chat completions: whole ones, and streams. */
-import { messagesCompletion, messagesPrompt } from "../anthropic.ts"
-import { isAbsent, isObject, numberIn, objectsIn, prefixedId, present, textOf } from "../json.ts"
+import { isAbsent, isObject, objectsIn, prefixedId, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
+import type { Usage } from "../usage.ts"
 
 /** A message as a chat completion. */
-export const chatAnswer = (message: JsonObject, { created, model, requestId }: ReaderOptions): JsonObject => {
+export const chatAnswer = (
+  message: JsonObject,
+  usage: Usage | undefined,
+  { created, model, requestId }: ReaderOptions
+): JsonObject => {
   const blocks = objectsIn(message.content)
   const text = textsOf(blocks, "text")
   const thinking = textsOf(blocks, "thinking")
@@ -31,7 +35,7 @@ export const chatAnswer = (message: JsonObject, { created, model, requestId }: R
     created,
     model,
     choices: [choice],
-    usage: isObject(message.usage) ? chatUsageOf(message.usage) : undefined
+    usage: usage === undefined ? undefined : chatUsageOf(usage)
   })
 }
 
@@ -56,9 +60,11 @@ interface Tool {
   hasArguments: boolean
 }
 
-export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptions): StreamWriter => {
+export const chatStream = (
+  { asksUsage, created, model, requestId }: ReaderOptions,
+  usage: () => Usage
+): StreamWriter => {
   let id = chatId(undefined, requestId)
-  let usage: JsonObject = {}
   let started = false
   let finish: string | undefined
   const tools = new Map<Json | undefined, Tool>()
@@ -76,7 +82,6 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
 
   const start = (message: JsonObject): string => {
     id = chatId(message.id, requestId)
-    if (isObject(message.usage)) usage = message.usage
     return begin()
   }
 
@@ -137,10 +142,6 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
   }
 
   const messageDelta = (body: JsonObject): string => {
-    if (isObject(body.usage)) {
-      const reported = Object.entries(body.usage).filter(([, value]) => !isAbsent(value))
-      usage = { ...usage, ...Object.fromEntries(reported) }
-    }
     const reason = isObject(body.delta) ? body.delta.stop_reason : undefined
     if (isAbsent(reason) || finish !== undefined) return ""
     finish = finishReason(reason)
@@ -149,7 +150,7 @@ export const chatStream = ({ asksUsage, created, model, requestId }: ReaderOptio
 
   const end = (): string => {
     const finished = finish === undefined ? choice({}, "stop") : ""
-    const reported = asksUsage ? chunk({ choices: [], usage: chatUsageOf(usage) }) : ""
+    const reported = asksUsage ? chunk({ choices: [], usage: chatUsageOf(usage()) }) : ""
     return `${begin()}${finished}${reported}${frame("[DONE]")}`
   }
 
@@ -192,17 +193,10 @@ export const finishReason = (stopReason: Json | undefined): string => ofMessages
 
 const chatId = (id: Json | undefined, requestId: string): string => prefixedId("chatcmpl-", id, requestId)
 
-/** `usage` of chat completions from that of messages. */
-const chatUsageOf = (usage: JsonObject): JsonObject => {
-  const prompt = messagesPrompt(usage) ?? 0
-  const completion = messagesCompletion(usage) ?? 0
-  const cached = numberIn(usage, "cache_read_input_tokens")
-  const reasoning = numberIn(usage.output_tokens_details, "thinking_tokens")
-  return present({
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: cached === undefined ? undefined : { cached_tokens: cached },
-    completion_tokens_details: reasoning === undefined ? undefined : { reasoning_tokens: reasoning }
-  })
-}
+const chatUsageOf = ({ cached, completion, prompt, reasoning, written, writtenLong }: Usage): JsonObject => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  total_tokens: prompt + completion,
+  prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written + writtenLong },
+  completion_tokens_details: { reasoning_tokens: reasoning }
+})

@@ -16,9 +16,6 @@ import {
 } from "./untranslatable.ts"
 
 export const chatRequest = ({ body, maxTokens, stream }: Admitted, { model }: Target): JsonObject => {
-  for (const param of ["container", "mcp_servers"]) {
-    if (!isAbsent(body[param])) untranslatable(param, "The provider knows nothing like it")
-  }
   // Only one answer is reserved for, because messages have no `n`.
   if (!isAbsent(body.n) && body.n !== 1) untranslatable("n", "Expected 1: messages give one answer a call")
   const travelling = Object.fromEntries(

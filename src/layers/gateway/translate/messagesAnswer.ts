@@ -1,12 +1,17 @@
 /** Chat completions as messages: whole answers, and streams. */
-import { isAbsent, isObject, numberIn, objectsIn, parsedJson, prefixedId, textOf } from "../json.ts"
+import { isAbsent, isObject, objectsIn, parsedJson, prefixedId, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
-import { chatUsage } from "../openai.ts"
 import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
+import { plainUsage } from "../usage.ts"
+import type { Usage } from "../usage.ts"
 
 /** A chat completion as a message. */
-export const messageAnswer = (completion: JsonObject, { model, requestId }: ReaderOptions): JsonObject => {
+export const messageAnswer = (
+  completion: JsonObject,
+  usage: Usage | undefined,
+  { model, requestId }: ReaderOptions
+): JsonObject => {
   const [choice] = objectsIn(completion.choices)
   const message = isObject(choice?.message) ? choice.message : {}
   return {
@@ -17,7 +22,7 @@ export const messageAnswer = (completion: JsonObject, { model, requestId }: Read
     content: contentOf(message, requestId),
     stop_reason: textOf(message.refusal) === "" ? stopReason(choice?.finish_reason) : "refusal",
     stop_sequence: null,
-    usage: messagesUsageOf(completion.usage)
+    usage: messagesUsageOf(usage ?? plainUsage(0, 0))
   }
 }
 
@@ -62,7 +67,7 @@ interface Block {
 const event = (body: { readonly type: string; readonly [name: string]: Json }): string =>
   frame(JSON.stringify(body), body.type)
 
-export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWriter => {
+export const messagesStream = ({ model, requestId }: ReaderOptions, usage: () => Usage): StreamWriter => {
   const blocks: Array<Block> = []
   let started = false
   let ended = false
@@ -70,7 +75,6 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
   /** The number of blocks opened. */
   let opened = 0
   let finish: Json | undefined
-  let usage: Json | undefined
 
   const begin = (body: JsonObject): string => {
     if (started) return ""
@@ -83,7 +87,7 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: messagesUsageOf(undefined)
+      usage: messagesUsageOf(usage())
     }
     return event({ type: "message_start", message })
   }
@@ -169,7 +173,6 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
 
   const write = (body: JsonObject): string => {
     const beginning = begin(body)
-    if (!isAbsent(body.usage)) usage = body.usage
     for (const { delta, finish_reason, index } of objectsIn(body.choices)) {
       if (index !== undefined && index !== 0) continue
       if (isObject(delta)) take(delta)
@@ -182,7 +185,7 @@ export const messagesStream = ({ model, requestId }: ReaderOptions): StreamWrite
     if (ended) return ""
     ended = true
     const delta = { stop_reason: refused ? "refusal" : stopReason(finish), stop_sequence: null }
-    const last = event({ type: "message_delta", delta, usage: messagesUsageOf(usage) })
+    const last = event({ type: "message_delta", delta, usage: messagesUsageOf(usage()) })
     return `${begin({})}${advance("all")}${last}${event({ type: "message_stop" })}`
   }
 
@@ -213,15 +216,10 @@ export const messageId = (id: Json | undefined, requestId: string): string =>
 const toolId = (id: Json | undefined, requestId: string, order: number): string =>
   textOf(id) === "" ? `toolu_${requestId}_${order}` : textOf(id)
 
-/** `usage` of messages from that of chat completions; zeros where there is none, for the style always has it. */
-const messagesUsageOf = (usage: Json | undefined): JsonObject => {
-  const known = chatUsage(usage)
-  const details = isObject(usage) ? usage.prompt_tokens_details : undefined
-  const cached = Math.min(numberIn(details, "cached_tokens") ?? 0, known?.prompt ?? 0)
-  return {
-    input_tokens: (known?.prompt ?? 0) - cached,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: cached,
-    output_tokens: known?.completion ?? 0
-  }
-}
+/** Zeros where there is none, for the style always has it. */
+const messagesUsageOf = ({ cached, completion, prompt, written, writtenLong }: Usage): JsonObject => ({
+  input_tokens: prompt - cached - written - writtenLong,
+  cache_creation_input_tokens: written + writtenLong,
+  cache_read_input_tokens: cached,
+  output_tokens: completion
+})

@@ -141,11 +141,8 @@ const rejectOthers = (body: JsonObject, choices: number) => {
   if (!isAbsent(body.logprobs) && body.logprobs !== false) {
     untranslatable("logprobs", "The provider gives no log probabilities")
   }
-  if (expectedList(body.modalities, "modalities", "Expected a list").includes("audio")) {
-    untranslatable("modalities", "The provider answers in text only")
-  }
-  for (const param of ["functions", "web_search_options"]) {
-    if (!isAbsent(body[param])) untranslatable(param, "The provider knows nothing like it; use tools")
+  if (!isAbsent(body.functions)) {
+    untranslatable("functions", "The provider knows nothing like it; use tools")
   }
 }
 

@@ -7,9 +7,9 @@ import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Predicate, Sch
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
-import { CreditTooLow, Style } from "../../../services/Gateway.ts"
+import { CreditInFlight, CreditTooLow, Style } from "../../../services/Gateway.ts"
 import { GatewayBilling } from "../../../services/GatewayBilling.ts"
-import type { EndedCall, OpenCall } from "../../../services/GatewayBilling.ts"
+import type { EndedCall, OpenCall, Settled } from "../../../services/GatewayBilling.ts"
 import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../services/GatewayKeys.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
@@ -35,13 +35,48 @@ const Abandoned = Schema.Struct({
   created_at: Schema.DateTimeUtcFromDate
 })
 
-const Funds = Schema.Struct({ left_of_limit: Schema.NullOr(Schema.BigInt), available: Schema.BigInt })
+/** `in_flight` is what calls under way have reserved of it. */
+const Funds = Schema.Struct({
+  left_of_limit: Schema.NullOr(Schema.BigInt),
+  limit_in_flight: Schema.BigInt,
+  available: Schema.BigInt,
+  in_flight: Schema.BigInt
+})
 
-const overLimit = (needs: string, left: bigint) =>
-  new CreditTooLow({ detail: `${needs}, and the key's credit_limit leaves ${creditsOf(left)}.` })
+/** Seconds after which calls under way may have ended. */
+const retryAfter = 5
 
-const overCredit = (needs: string, available: bigint, remedy: string) =>
-  new CreditTooLow({ detail: `${needs}, and the agent has ${creditsOf(available)} available: ${remedy}.` })
+/** Where an amount is not covered: whether it is used up, or only reserved by calls under way. */
+const refusal = (
+  needs: string,
+  amount: bigint,
+  { in_flight, left }: Pick<Judged, "in_flight" | "left">,
+  { remedy, told }: Purse
+) => {
+  const detail = `${needs}, and ${told(creditsOf(left))}`
+  if (amount > left + in_flight) return new CreditTooLow({ detail, left, remedy })
+  return new CreditInFlight({
+    detail: `${detail}, beside ${creditsOf(in_flight)} that calls under way have reserved`,
+    left,
+    remedy: "try again when they have ended",
+    retry_after: retryAfter
+  })
+}
+
+/** What a call is paid from. */
+interface Purse {
+  readonly told: (left: string) => string
+  readonly remedy: string
+}
+
+const ofLimit: Purse = {
+  told: (left) => `the key's credit_limit leaves ${left}`,
+  remedy: "use a key with a higher credit_limit"
+}
+const ofCredit: Purse = {
+  told: (left) => `the agent has ${left} available`,
+  remedy: "have the owner add credit"
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -59,15 +94,19 @@ const make = Effect.gen(function* () {
   ) {
     const found = yield* funds(sql`
         select case when k.credit_limit is not null then greatest(k.credit_limit - k.spent - k.held, 0) end as left_of_limit,
-               coalesce((select posted - held from accounts where id = 'agent:' || k.agent_id), 0) as available
+               k.held as limit_in_flight, coalesce(a.posted - a.held, 0) as available,
+               case when a.posted - a.held < ${amount}::int8 then ${reservedOf(sql, "k.agent_id")} else 0 end as in_flight
           from gateway_keys k
+          left join accounts a on a.id = 'agent:' || k.agent_id
          where k.id = ${keyId}::uuid and k.agent_id = ${agentId}::uuid`)
     // A key that is gone meanwhile is rejected when it reserves.
     if (Option.isNone(found)) return
-    const { available, left_of_limit } = found.value
+    const { available, in_flight, left_of_limit, limit_in_flight } = found.value
     const needs = `Even the smallest call may cost up to ${creditsOf(amount)} credits`
-    if (left_of_limit !== null && left_of_limit < amount) return yield* overLimit(needs, left_of_limit)
-    if (available < amount) return yield* overCredit(needs, available, "have the owner add credit")
+    if (left_of_limit !== null && left_of_limit < amount) {
+      return yield* refusal(needs, amount, { left: left_of_limit, in_flight: limit_in_flight }, ofLimit)
+    }
+    if (available < amount) return yield* refusal(needs, amount, { left: available, in_flight }, ofCredit)
   })
 
   const reserve: GatewayBilling["Service"]["reserve"] = Effect.fnUntraced(function* (call: OpenCall) {
@@ -77,15 +116,15 @@ const make = Effect.gen(function* () {
     const needs = `The call may cost up to ${creditsOf(call.reserved)} credits`
     switch (judged.outcome) {
       case "reserved":
-        return
+        return judged.left
       case "ended":
         return yield* new InvalidGatewayKey({ detail: "The gateway key has been revoked or has expired." })
       case "disabled":
         return yield* new GatewayDisabled({ detail: "The gateway has been disabled for this agent." })
       case "limit":
-        return yield* overLimit(needs, judged.left)
+        return yield* refusal(needs, call.reserved, judged, ofLimit)
       case "credit":
-        return yield* overCredit(needs, judged.left, "lower max_tokens, or have the owner add credit")
+        return yield* refusal(needs, call.reserved, judged, ofCredit)
     }
   }, cheapSpan("GatewayBilling.reserve"))
 
@@ -125,8 +164,12 @@ const make = Effect.gen(function* () {
           reserved: row.amount,
           createdAt: DateTime.toEpochMillis(row.created_at),
           provider: null,
+          servedModel: null,
           promptTokens: 0,
+          cachedTokens: 0,
+          cacheWriteTokens: 0,
           completionTokens: 0,
+          reasoningTokens: 0,
           cost: 0n,
           status: 500,
           error: "abandoned",
@@ -163,12 +206,19 @@ export const revenueAccount = "gateway_revenue"
 
 const Judged = Schema.Struct({
   outcome: Schema.Literals(["reserved", "ended", "disabled", "limit", "credit", "again"]),
-  /** What is left of the key's limit, or of the agent's credit. */
-  left: Schema.BigInt
+  /** Of the key's limit or of the agent's credit, whichever it was judged by; of the smaller one where it is reserved. */
+  left: Schema.BigInt,
+  /** What calls under way have reserved of it. */
+  in_flight: Schema.BigInt
 })
 type Judged = typeof Judged.Type
 
 const decode = Schema.decodeUnknownEffect(Schema.Array(Judged))
+
+/** What the calls of an agent have reserved. Keys are indexed by their agent, and reservations by their key. */
+const reservedOf = (sql: SqlClient.SqlClient, agent: string) =>
+  sql.literal(`(select coalesce(sum(r.amount), 0)::int8 from gateway_reservations r
+                 where r.key_id in (select id from gateway_keys o where o.agent_id = ${agent}))`)
 
 /** Another statement used the key's limit between the check and the update, and the constraint refused it. */
 const exceedsLimit = (error: SqlError.SqlError): boolean =>
@@ -194,7 +244,7 @@ const reserveAll = Effect.fnUntraced(function* (
          where id in (select 'agent:' || agent_id from asked) order by id for no key update
       ),
       keys as (
-        select k.id, coalesce(k.credit_limit - k.spent - k.held, 9223372036854775807) as left_of_limit,
+        select k.id, coalesce(k.credit_limit - k.spent - k.held, 9223372036854775807) as left_of_limit, k.held,
                k.revoked_at is not null or coalesce(k.expires_at <= ${now}, false) as ended,
                coalesce(${isEnabled(sql)}, false) as enabled
           from gateway_keys k
@@ -203,15 +253,16 @@ const reserveAll = Effect.fnUntraced(function* (
          where k.id in (select key_id from asked)
       ),
       judged as (
-        select a.*, k.left_of_limit, f.available,
+        select a.*, k.left_of_limit, k.held, f.available,
                case when k.id is null or k.ended then 'ended'
                     when not k.enabled then 'disabled'
                     when a.amount > k.left_of_limit then 'limit'
                     when a.amount > f.available then 'credit'
-                    when sum(a.amount) over (partition by a.key_id order by a.position) > k.left_of_limit
-                      or sum(a.amount) over (partition by a.agent_id order by a.position) > f.available then 'again'
+                    when a.of_key > k.left_of_limit or a.of_agent > f.available then 'again'
                     else 'reserved' end as outcome
-          from asked a
+          from (select *, sum(amount) over (partition by key_id order by position) as of_key,
+                       sum(amount) over (partition by agent_id order by position) as of_agent
+                  from asked) a
           left join keys k on k.id = a.key_id
           left join funds f on f.id = 'agent:' || a.agent_id
       ),
@@ -235,19 +286,27 @@ const reserveAll = Effect.fnUntraced(function* (
                'call of ' || model || ', at most', ${now}
           from taken order by call_id
       )
-      select outcome, case outcome when 'limit' then greatest(left_of_limit, 0) else coalesce(available, 0) end as left
+      select outcome,
+             case outcome when 'limit' then greatest(left_of_limit, 0)
+                          when 'reserved' then least(left_of_limit - of_key, available - of_agent)::int8
+                          else coalesce(available, 0) end as left,
+             case outcome when 'limit' then held
+                          when 'credit' then ${reservedOf(sql, "judged.agent_id")}
+                          else 0 end as in_flight
         from judged order by position`
   const alone = calls.length === 1
   return yield* Effect.flatMap(statement, decode).pipe(
     Effect.catchIf(
       (error) => alone && error._tag === "SqlError" && exceedsLimit(error),
-      () => Effect.succeed<ReadonlyArray<Judged>>([{ outcome: "again", left: 0n }])
+      () => Effect.succeed<ReadonlyArray<Judged>>([{ outcome: "again", left: 0n, in_flight: 0n }])
     ),
     orDie
   )
 })
 
-const charges = findAll(Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt }))
+const charges = findAll(
+  Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt, left: Schema.NullOr(Schema.BigInt) })
+)
 
 /** Charges any number of calls in one statement, frees what was reserved, and records them. */
 const settleAll = Effect.fnUntraced(function* (
@@ -265,13 +324,13 @@ const settleAll = Effect.fnUntraced(function* (
           from asked a join open o on o.call_id = a.call_id
       ),
       funds as (
-        select id from accounts
+        select id, posted - held as available from accounts
          where id in (select 'agent:' || agent_id from closing
                       union select ${revenueAccount} from closing where charged > 0)
          order by id for no key update
       ),
       limited as (
-        select k.id from gateway_keys k
+        select k.id, k.credit_limit - k.spent - k.held as left_of_limit from gateway_keys k
          where k.credit_limit is not null and k.id in (select key_id from closing)
            and (select count(*) from funds) > 0
          order by k.id for no key update
@@ -296,10 +355,22 @@ const settleAll = Effect.fnUntraced(function* (
                'call of ' || model || case when charged > 0 then '' else ', not charged' end, ${now}
           from closing order by call_id
       )
-      select call_id::text, charged::int8 as charged from closing`)
-  const charged = new Map(rows.map((row) => [row.call_id, row.charged]))
-  return calls.map(({ callId }) => charged.get(callId) ?? 0n)
+      select c.call_id::text, c.charged::int8 as charged,
+             least(f.available + sum(c.amount - c.charged) over (partition by c.agent_id),
+                   l.left_of_limit + sum(c.amount - c.charged) over (partition by c.key_id))::int8 as left
+        from closing c
+        left join funds f on f.id = 'agent:' || c.agent_id
+        left join limited l on l.id = c.key_id`)
+  const settled = new Map(
+    rows.map(({ call_id, charged, left }): [string, Settled] => [
+      call_id,
+      { charged, left: left ?? undefined }
+    ])
+  )
+  return calls.map(({ callId }) => settled.get(callId) ?? uncharged)
 })
+
+const uncharged: Settled = { charged: 0n, left: undefined }
 
 /** Records calls that reserved nothing, and so cost nothing. */
 export const recordFree = Effect.fnUntraced(function* (
@@ -311,21 +382,22 @@ export const recordFree = Effect.fnUntraced(function* (
     select ${recordedAs(sql, "0")}
       from (${endedCalls(sql, calls)}) c join gateway_keys k on k.id = c.key_id
     on conflict (id) do nothing`)
-  return calls.map(() => 0n)
+  return calls.map(() => uncharged)
 })
 
 /** PostgreSQL's largest integer; a provider that reports more is wrong. */
 const maxTokens = 2_147_483_647
+const atMost = (tokens: number): number => Math.min(tokens, maxTokens)
 
 /** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */
 export const recordColumns = (sql: SqlClient.SqlClient) =>
-  sql.literal(`id, agent_id, owner_id, key_id, request_id, model, provider, style, stream, prompt_tokens,
-    completion_tokens, cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at`)
+  sql.literal(`id, agent_id, owner_id, key_id, request_id, model, provider, served_model, style, stream,
+    prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost, status, error, latency_ms, first_byte_ms, attempts, estimated, created_at`)
 
 /** Of a call `c`, its key `k`, and what it was charged. */
 export const recordedAs = (sql: SqlClient.SqlClient, charged: string) =>
-  sql.literal(`c.call_id, c.agent_id, k.owner_id, c.key_id, c.request_id, c.model, c.provider, c.style, c.stream,
-    c.prompt_tokens, c.completion_tokens, ${charged}, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
+  sql.literal(`c.call_id, c.agent_id, k.owner_id, c.key_id, c.request_id, c.model, c.provider, c.served_model, c.style,
+    c.stream, c.prompt_tokens, c.cached_tokens, c.cache_write_tokens, c.completion_tokens, c.reasoning_tokens, ${charged}, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
     c.estimated, c.created_at`)
 
 /** The columns that a call has from its beginning. */
@@ -346,8 +418,12 @@ export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonly
       from ${rowsOf(sql, "a", calls, {
         ...callColumns,
         provider: ["text", ({ provider }) => provider],
-        prompt_tokens: ["int4", ({ promptTokens }) => Math.min(promptTokens, maxTokens)],
-        completion_tokens: ["int4", ({ completionTokens }) => Math.min(completionTokens, maxTokens)],
+        served_model: ["text", ({ servedModel }) => servedModel],
+        prompt_tokens: ["int4", ({ promptTokens }) => atMost(promptTokens)],
+        cached_tokens: ["int4", ({ cachedTokens }) => atMost(cachedTokens)],
+        cache_write_tokens: ["int4", ({ cacheWriteTokens }) => atMost(cacheWriteTokens)],
+        completion_tokens: ["int4", ({ completionTokens }) => atMost(completionTokens)],
+        reasoning_tokens: ["int4", ({ reasoningTokens }) => atMost(reasoningTokens)],
         cost: ["int8", ({ cost }) => cost],
         status: ["int4", ({ status }) => status],
         error: ["text", ({ error }) => error],

@@ -15,6 +15,7 @@ import { log } from "./log.ts"
 import { exactLimits } from "./migrations/0003_exact_limits.ts"
 import { frozenRules } from "./migrations/0004_frozen_rules.ts"
 import { heldNames } from "./migrations/0005_held_names.ts"
+import { gatewayTokens } from "./migrations/0006_gateway_tokens.ts"
 import { minProgram } from "./migrations/0002_min_program.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
@@ -50,7 +51,8 @@ export const migrations = {
   "0003_exact_limits": expand(exactLimits),
   // An older program would settle by the rules of before what is frozen with others.
   "0004_frozen_rules": { run: frozenRules, minProgram: 4 },
-  "0005_held_names": expand(heldNames)
+  "0005_held_names": expand(heldNames),
+  "0006_gateway_tokens": expand(gatewayTokens)
 }
 
 /** The migration that stores in `instance` which programs may run. */

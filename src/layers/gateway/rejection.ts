@@ -1,0 +1,135 @@
+/**
+ * What a provider says of a request that it rejects, in the shapes in which providers write errors: whose fault it is, and
+ * what of it a client may read.
+ */
+import { Redacted } from "effect"
+import { isObject, objectsIn, parsedJson, textOf } from "./json.ts"
+import type { JsonObject } from "./json.ts"
+import type { ProviderSetting } from "./configuration.ts"
+
+export interface Rejection {
+  /** Where it is nothing that the caller can mend: what is wrong with the operator's account there. */
+  readonly accountFault: AccountFault | undefined
+  /** The prompt is too long for the model. */
+  readonly isTooLong: boolean
+  readonly message: string
+  /** As the provider has them, where they are a word; a prompt that is too long has one code at all providers. */
+  readonly code: string | null
+  readonly type: string | null
+  readonly param: string | null
+}
+
+/** Stable words for the log. */
+export type AccountFault = "credit" | "limit" | "key" | "standing" | "region"
+
+export const contextLengthCode = "context_length_exceeded"
+
+const maxMessageLength = 1000
+
+/** Without the provider's key and address, and without what names the operator's account there. */
+export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejection => {
+  const said = saidIn(parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
+  const { message, param } = wordsOf(said)
+  const codes = [said.code, said.status, ...objectsIn(said.details).map(({ reason }) => reason)].map(textOf)
+  // What a provider quotes may be the caller's own words.
+  const own = message.replaceAll(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, "")
+  const accountFault = accountFaultIn(own, codes)
+  const isTooLong = codes.includes(contextLengthCode) || contextLengthWords.some((words) => words.test(own))
+  return {
+    accountFault,
+    isTooLong,
+    message:
+      withoutAccount(message.slice(0, 8 * maxMessageLength), provider).slice(0, maxMessageLength) ||
+      "The provider refused the request.",
+    code: isTooLong ? contextLengthCode : wordIn(said.code),
+    type: wordIn(said.type),
+    param: param === null ? null : withoutAccount(param, provider)
+  }
+}
+
+/** The object that has the message: chat completions and messages keep it in `error`, vLLM and FastAPI at the top. */
+const saidIn = (body: unknown): JsonObject => {
+  // The answer of Gemini's compatible address is a list.
+  const whole: unknown = Array.isArray(body) ? body[0] : body
+  if (!isObject(whole)) return {}
+  if (typeof whole.error === "string") return { ...whole, message: whole.error }
+  if (!isObject(whole.error)) return whole
+  // OpenRouter quotes the provider behind it.
+  const { metadata } = whole.error
+  const raw = isObject(metadata) ? parsedJson(textOf(metadata.raw)) : undefined
+  return isObject(raw) || Array.isArray(raw) ? saidIn(raw) : whole.error
+}
+
+interface Words {
+  readonly message: string
+  readonly param: string | null
+}
+
+/** FastAPI and Mistral list the fields that are wrong, in `detail`. */
+const wordsOf = ({ detail, message, param }: JsonObject): Words => {
+  if (typeof message === "string") return { message, param: textOf(param) || null }
+  const listed = isObject(message) ? message.detail : detail
+  if (typeof listed === "string") return { message: listed, param: null }
+  const problems = objectsIn(listed).map(({ loc, msg }) => ({ path: pathOf(loc), message: textOf(msg) }))
+  return {
+    message: problems
+      .map((each) => [each.path, each.message].filter((part) => part !== "").join(": "))
+      .join("; "),
+    param: problems[0]?.path || null
+  }
+}
+
+const pathOf = (loc: unknown): string =>
+  (Array.isArray(loc) ? loc : []).filter((part, index) => index > 0 || part !== "body").join(".")
+
+/** Codes and types are short words; numbers are a status once more. */
+const wordIn = (value: unknown): string | null =>
+  typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value) ? value : null
+
+/** How providers tell an operator, mostly with 400, that its account cannot be served: by code, and in words. */
+const accountFaults: ReadonlyArray<readonly [AccountFault, codes: RegExp, words: RegExp]> = [
+  [
+    "credit",
+    /^(?:insufficient_quota|billing_hard_limit_reached|billing_not_active|arrearage)$/i,
+    /credit balance is too low|insufficient (?:account )?(?:balance|credits?|funds|quota)|billing (?:hard limit|is not active)|enable billing|plans? (?:and|&) billing|overdue payment/i
+  ],
+  ["limit", /^rate_limit_exceeded$/i, /(?:exceeded|reached) your (?:\w+ ){0,3}(?:quota|limits?)\b/i],
+  [
+    "key",
+    /^(?:invalid_api_key|api_key_invalid)$/i,
+    /api key (?:is )?(?:not valid|not found|invalid|expired)|(?:incorrect|invalid|expired) api key/i
+  ],
+  [
+    "standing",
+    /^(?:account_deactivated|organization_restricted)$/i,
+    /(?:organi[sz]ation|workspace|project|account|team)\b.{0,60}(?:must be verified|(?:is|has been) (?:disabled|restricted|suspended|deactivated|blocked|in arrears))|account is in good standing/is
+  ],
+  ["region", /^unsupported_country_region_territory$/i, /location is not supported/i]
+]
+
+const accountFaultIn = (message: string, codes: ReadonlyArray<string>): AccountFault | undefined =>
+  accountFaults.find(([, code, words]) => codes.some((each) => code.test(each)) || words.test(message))?.[0]
+
+const contextLengthWords = [
+  /maximum context length/i,
+  /exceed\w*.{0,60}context (?:length|window|size|limit)|context (?:length|window|size|limit).{0,40}exceed/is,
+  /prompt is too long/i,
+  /input token count.{0,40}exceeds/is,
+  /reduce the length of the messages/i
+]
+
+/** Identifiers of organisations, projects, accounts and people, which have a digit or many letters; keys, also in part. */
+const accountIds = [
+  /\b(?:org|organization|proj|project|acct|account|workspace|wrkspc|team|tenant|user)[-_](?=[A-Za-z0-9]*\d|[A-Za-z0-9]{16})[A-Za-z0-9]{6,}/g,
+  /\bprojects\/[\w-]+/g,
+  /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[\w*-]{8,}/g
+]
+
+const withoutAccount = (text: string, { apiKey, baseUrl }: ProviderSetting): string =>
+  accountIds.reduce(
+    (shown, ids) => shown.replaceAll(ids, "[account]"),
+    text
+      .replaceAll(Redacted.value(apiKey), "[key]")
+      .replaceAll(baseUrl.host, "[provider]")
+      .replaceAll(baseUrl.hostname, "[provider]")
+  )
