@@ -6,8 +6,9 @@ import type { CallError, ErrorAnswer, Gateway, Style } from "../../services/Gate
 import { InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 
+const root = "/api/v1/llm"
 /** Clients of messages write the `v1` themselves. */
-const base = "/api/v1/llm/v1"
+const base = `${root}/v1`
 
 export const gatewayPaths = {
   chat: `${base}/chat/completions`,
@@ -25,11 +26,19 @@ export const styleSaid = (headers: Headers): Style =>
 
 const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
+/** Where they stand in a path below the root, it was meant as a call of a model, with whatever base address. */
+const otherCalls = new Set(["embeddings", "models", "responses"])
+
 /** The style of errors at a path, even if nothing is there; undefined outside of the gateway. */
 export const styleAt = (path: string, headers: Headers): Style | undefined => {
-  if (!isWithin(path, base)) return undefined
-  if (isWithin(path, gatewayPaths.chat)) return "openai"
-  return isWithin(path, gatewayPaths.messages) ? "anthropic" : styleSaid(headers)
+  if (!path.startsWith(`${root}/`)) return undefined
+  const [first, ...others] = path.slice(root.length + 1).split("/")
+  const segments = [first ?? "", ...others]
+  // A model may have any name.
+  const isModel = isWithin(path, gatewayPaths.models)
+  if (!isModel && segments.includes("completions")) return "openai"
+  if (!isModel && segments.includes("messages")) return "anthropic"
+  return first === "v1" || segments.some((each) => otherCalls.has(each)) ? styleSaid(headers) : undefined
 }
 
 /** The one credential that was sent; undefined: none was. */
