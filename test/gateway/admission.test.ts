@@ -5,6 +5,7 @@ import { admit, admitCount } from "../../src/layers/gateway/admitCall.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
 import type { Admitted, Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
+import { testTarget } from "../support/upstream.ts"
 
 const messages = [{ role: "user", content: "hi" }]
 
@@ -25,7 +26,7 @@ const message = (members: object): object => chat({ max_tokens: 100, ...members 
 
 /** What a provider of the same style gets, as text. */
 const sent = (style: Style, body: string, model = "swift-1-0613"): string => {
-  const bytes = Result.getOrThrow(requestBody(admitted(style, body), { style, model, maxOutputTokens: 1000 }))
+  const bytes = Result.getOrThrow(requestBody(admitted(style, body), testTarget(style, model)))
   return Buffer.from(bytes).toString()
 }
 
@@ -282,9 +283,7 @@ describe("What a provider of the same style gets", () => {
 
   it("is the very body where nothing has to be another", () => {
     const body = admitted("anthropic", message({ stream: true }))
-    const bytes = Result.getOrThrow(
-      requestBody(body, { style: "anthropic", model: "swift-1", maxOutputTokens: 1000 })
-    )
+    const bytes = Result.getOrThrow(requestBody(body, testTarget("anthropic", "swift-1")))
     assert.strictEqual(bytes, body.bytes)
   })
 

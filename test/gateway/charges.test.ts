@@ -323,6 +323,7 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
       [{ modalities: "audio" }, "modalities"],
       [{ prompt_cache_retention: "24h" }, "prompt_cache_retention"],
       [{ tools: [{ type: "web_search" }] }, "tools.0"],
+      [{ tools: [{ google_search: {} }] }, "tools.0"],
       [{ models: ["dear-1"] }, "models"],
       [{ plugins: [{ id: "web" }] }, "plugins"],
       [{ search_parameters: {} }, "search_parameters"],

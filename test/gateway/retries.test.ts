@@ -40,6 +40,7 @@ const passing: Readonly<Record<string, Scripted>> = {
   "a 503": failure(503),
   "a 529": failure(529),
   "a reset": { reset: true },
+  "an error for an answer": { body: { error: { code: 502, message: "upstream-secret-words" } } },
   "an error in its stream": { frames: ['data: {"error":{"message":"overloaded"}}\n\n'] }
 }
 

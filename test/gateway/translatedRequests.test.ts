@@ -6,6 +6,7 @@ import { isObject } from "../../src/layers/gateway/json.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
 import type { Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
+import { testTarget } from "../support/upstream.ts"
 import { toolCall } from "../support/providerStreams.ts"
 
 const styles = ["openai", "anthropic"] as const
@@ -21,7 +22,7 @@ const base: Readonly<Record<Style, object>> = {
 const translate = (style: Style, members: object): Result.Result<unknown, Rejected> => {
   const body = { ...base[style], ...members }
   const admitted = Result.getOrThrow(admit(style, Buffer.from(JSON.stringify(body))))
-  const target = { style: other[style], model: "swift-1-0613", maxOutputTokens: 8192 }
+  const target = { ...testTarget(other[style], "swift-1-0613"), maxOutputTokens: 8192 }
   return Result.map(requestBody(admitted, target), (sent) =>
     JSON.parse(typeof sent === "string" ? sent : Buffer.from(sent).toString())
   )

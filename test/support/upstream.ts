@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, Redacted } from "effect"
 import type { ProviderSetting, Timeouts } from "../../src/layers/gateway/configuration.ts"
+import type { Target } from "../../src/layers/gateway/types.ts"
 import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
 
 /** What a call was sent with. */
@@ -306,8 +307,18 @@ export const testProvider: ProviderSetting = {
   apiKey: Redacted.make("the-key-of-north"),
   translates: true,
   allow: new Map(),
+  reasoningContent: undefined,
   connectTimeout: 1000
 }
+
+/** What a body is made for, of a provider without settings. */
+export const testTarget = (style: Style, model: string): Target => ({
+  style,
+  model,
+  maxOutputTokens: 1000,
+  reasoningContent: undefined,
+  isThinkingForeign: false
+})
 
 export const testTimeouts = (millis: number): Timeouts => ({
   firstByte: millis,

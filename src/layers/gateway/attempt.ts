@@ -264,7 +264,7 @@ const outcomeOf = Effect.fnUntraced(function* (
     return yield* Effect.fail({ ...failure("account"), status, reason: rejection.accountFault })
   }
   const read = readAnswer(whole, reading)
-  if (Result.isFailure(read)) return yield* Effect.fail(failure("malformed"))
+  if (Result.isFailure(read)) return yield* Effect.fail(failure(read.failure.kind))
   state.firstByteAt = yield* Clock.currentTimeMillis
   return { outcome: "whole", answer: read.success }
 })

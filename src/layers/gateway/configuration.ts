@@ -9,6 +9,7 @@ import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import { Style } from "../../services/Gateway.ts"
 import { isExtra } from "./extras.ts"
 import type { Allowance } from "./extras.ts"
+import type { ReasoningContent } from "./thinking.ts"
 
 /** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
 const Name = Schema.String.check(
@@ -100,6 +101,7 @@ const Provider = Schema.Struct({
   ),
   translate: Schema.optionalKey(Schema.Boolean),
   allow: Schema.optionalKey(Schema.Record(ExtraName, Allowed)),
+  reasoning_content: Schema.optionalKey(Schema.Literals(["keep", "drop"])),
   connect_timeout: Schema.optionalKey(Time),
   ...timeouts
 })
@@ -152,6 +154,8 @@ export interface ProviderSetting {
   readonly translates: boolean
   /** What it is asked for although it costs more than tokens, by the names of `extras.ts`. */
   readonly allow: ReadonlyMap<string, Allowance>
+  /** What is done with the reasoning of earlier turns. */
+  readonly reasoningContent: ReasoningContent
   /** In milliseconds, as all of them. */
   readonly connectTimeout: number
 }
@@ -220,7 +224,7 @@ const shownVariable = (name: string): string => (/^[A-Z][A-Z0-9_]*$/.test(name) 
 const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
 
 const providerOf = (
-  { allow, base_url, connect_timeout, name, style, translate }: typeof Provider.Type,
+  { allow, base_url, connect_timeout, name, reasoning_content, style, translate }: typeof Provider.Type,
   apiKey: string
 ): ProviderSetting => ({
   name,
@@ -229,6 +233,7 @@ const providerOf = (
   apiKey: Redacted.make(apiKey),
   translates: translate ?? true,
   allow: new Map(Object.entries(allow ?? {}).map(([extra, allowed]) => [extra, allowanceOf(allowed)])),
+  reasoningContent: reasoning_content,
   connectTimeout: timed(connect_timeout, "5 seconds")
 })
 

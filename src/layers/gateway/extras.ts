@@ -76,6 +76,10 @@ export const isExtra = (name: string): boolean => dearMembers.includes(name) || 
 const isEmpty = (value: unknown): boolean =>
   isAbsent(value) || value === false || (Array.isArray(value) && value.length === 0)
 
+/** A caller's own tool is described where it needs no type; a provider's is a member by its name. */
+const isDescribed = (tool: JsonObject, style: Style): boolean =>
+  (style === "openai" ? "function" : "name") in tool
+
 /** Types end with the day of their version. */
 const undated = (type: string): string => type.replace(/_\d{8}$/, "")
 
@@ -103,8 +107,8 @@ export const extrasIn = (
     if (value !== "text") extras.push({ name: `modalities.${shown(value)}`, param: "modalities" })
   }
   for (const [index, tool] of objectsIn(body.tools).entries()) {
-    if (isAbsent(tool.type) || ownTools.test(textOf(tool.type))) continue
-    const type = undated(shown(tool.type))
+    if (isAbsent(tool.type) ? isDescribed(tool, style) : ownTools.test(textOf(tool.type))) continue
+    const type = undated(shown(tool.type ?? Object.keys(tool)[0]))
     const param = `tools.${index}`
     const maxUses = { tool: type, param: `${param}.max_uses`, value: tool.max_uses }
     const isCounted = style === "anthropic" && searches.has(type)

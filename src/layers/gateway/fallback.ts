@@ -34,6 +34,8 @@ interface Run {
   readonly failures: Map<string, Failure>
   /** Why a route could not be asked. */
   untranslatable: Rejected | undefined
+  /** A provider has refused the thinking of earlier turns as another's: it is sent to none any more. */
+  isThinkingForeign: boolean
 }
 
 /** Fails only when nothing was delivered. Interruption means that the client has left. */
@@ -53,7 +55,8 @@ export const fallback = Effect.fnUntraced(function* (
     client,
     beganAt: yield* Clock.currentTimeMillis,
     failures: new Map(),
-    untranslatable: undefined
+    untranslatable: undefined,
+    isThinkingForeign: false
   }
   let left: ReadonlyArray<Serving> = [named, ...admittedCall.fallback]
   let tooLong: RejectedUpstream | undefined
@@ -125,7 +128,10 @@ const serve = Effect.fnUntraced(function* (
       case "unread":
         return { result: outcome.outcome }
       case "refused":
-        return rejected(outcome)
+        if (run.isThinkingForeign || !outcome.rejection.isThinkingForeign) return rejected(outcome)
+        run.isThinkingForeign = true
+        left.unshift(route)
+        break
       case "failed":
         run.failures.set(routeId(route), outcome.failure)
         if (mayPass(outcome.failure)) again = { route, pause: outcome.failure.retryAfterMillis ?? 0 }
@@ -168,7 +174,9 @@ const askRoute = Effect.fnUntraced(function* (
     requestBody(admitted, {
       style: each.provider.style,
       model: each.model,
-      maxOutputTokens: model.maxOutputTokens
+      maxOutputTokens: model.maxOutputTokens,
+      reasoningContent: each.provider.reasoningContent,
+      isThinkingForeign: run.isThinkingForeign
     })
   const body = bodyFor(route)
   if (Result.isFailure(body)) {

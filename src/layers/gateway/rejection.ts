@@ -12,6 +12,8 @@ export interface Rejection {
   readonly accountFault: AccountFault | undefined
   /** The prompt is too long for the model. */
   readonly isTooLong: boolean
+  /** Thinking of an earlier turn is another provider's. */
+  readonly isThinkingForeign: boolean
   readonly message: string
   /** As the provider has them, where they are a word; a prompt that is too long has one code at all providers. */
   readonly code: string | null
@@ -38,6 +40,7 @@ export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejec
   return {
     accountFault,
     isTooLong,
+    isThinkingForeign: foreignThinking.test(message),
     message:
       withoutAccount(message.slice(0, 8 * maxMessageLength), provider).slice(0, maxMessageLength) ||
       "The provider refused the request.",
@@ -117,6 +120,9 @@ const contextLengthWords = [
   /input token count.{0,40}exceeds/is,
   /reduce the length of the messages/i
 ]
+
+const foreignThinking =
+  /(?:invalid|missing|corrupt).{0,40}signature.{0,40}thinking|thinking.{0,60}(?:signature|cannot be modified)/is
 
 /** Identifiers of organisations, projects, accounts and people, which have a digit or many letters; keys, also in part. */
 const accountIds = [

@@ -12,6 +12,7 @@ import { frame, frameSplitter } from "./sse.ts"
 import type { Frame } from "./sse.ts"
 import { faultOf, malformed } from "./streamParser.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
+import { chatThinking, messagesThinking } from "./thinking.ts"
 import { chatAnswer, chatStream } from "./translate/chatAnswer.ts"
 import { chatRequest } from "./translate/chatRequest.ts"
 import { messageAnswer, messagesStream } from "./translate/messagesAnswer.ts"
@@ -36,10 +37,12 @@ export const requestBody = (
   admitted: Admitted,
   target: Target
 ): Result.Result<Uint8Array | string, Rejected> => {
-  if (admitted.style === target.style) return Result.succeed(nativeRequest(admitted, target.model))
+  if (admitted.style === target.style) return Result.succeed(nativeRequest(admitted, target))
   return translated(() =>
     JSON.stringify(
-      target.style === "anthropic" ? messagesRequest(admitted, target) : chatRequest(admitted, target)
+      target.style === "anthropic"
+        ? messagesThinking(messagesRequest(admitted, target), target.isThinkingForeign)
+        : chatRequest(admitted, target)
     )
   )
 }
@@ -49,10 +52,15 @@ const withUsage = ({ stream_options }: JsonObject) => ({
 })
 
 /** Billing needs the usage of a stream, so it is asked for even if the client did not. */
-const nativeRequest = (admitted: Admitted, model: string): Uint8Array | string => {
-  const { asksUsage, body, bytes, stream, style } = admitted
+const nativeRequest = (admitted: Admitted, target: Target): Uint8Array | string => {
+  const { asksUsage, bytes, stream, style } = admitted
+  const { isThinkingForeign, model, reasoningContent } = target
   const isUsageMissing = style === "openai" && stream && !asksUsage
-  if (model === admitted.model && !isUsageMissing) return bytes
+  const body =
+    style === "openai"
+      ? chatThinking(admitted.body, reasoningContent)
+      : messagesThinking(admitted.body, isThinkingForeign)
+  if (body === admitted.body && model === admitted.model && !isUsageMissing) return bytes
   return JSON.stringify({ ...body, model, ...(isUsageMissing && withUsage(body)) })
 }
 
@@ -85,17 +93,17 @@ const written = (
   return isSame ? bytes : Buffer.from(JSON.stringify({ ...body, model }))
 }
 
-/** Fails with what is wrong with the answer, for our log. */
+/** Some providers answer 200 with an error. */
 export const readAnswer = (
   received: Uint8Array,
   options: ReaderOptions
-): Result.Result<WholeAnswer, string> => {
+): Result.Result<WholeAnswer, StreamFault> => {
   const bytes = bufferOf(received)
   const body = parsedJson(bytes.toString())
-  if (!isObject(body)) return Result.fail(`an answer of ${bytes.length} bytes that is no JSON object`)
-  if (!isAbsent(body.error)) return Result.fail(`an error in an answer: ${faultOf(body.error).message}`)
+  if (!isObject(body)) return Result.fail(malformed(`${bytes.length} bytes that are no JSON object`))
+  if (!isAbsent(body.error)) return Result.fail(faultOf(body.error))
   const { providerStyle } = options
-  if (!isAnswer(providerStyle, body)) return Result.fail("an answer without choices or content")
+  if (!isAnswer(providerStyle, body)) return Result.fail(malformed("an answer without choices or content"))
   const usage = usageOf(providerStyle, body)
   return Result.succeed({
     bytes: written(bytes, body, usage, options),

@@ -3,6 +3,7 @@ import type { Schema } from "effect"
 import type { Style } from "../../services/Gateway.ts"
 import type { Frame } from "./sse.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
+import type { ReasoningContent } from "./thinking.ts"
 import type { Usage } from "./usage.ts"
 
 export type { Style }
@@ -43,6 +44,9 @@ export interface Target {
   readonly model: string
   /** The maximum where the provider's style demands one and the client gave none. */
   readonly maxOutputTokens: number
+  readonly reasoningContent: ReasoningContent
+  /** The provider has refused the thinking of earlier turns as another's. */
+  readonly isThinkingForeign: boolean
 }
 
 /** An answer that is not a stream, in the client's style. */

@@ -4,7 +4,9 @@
  */
 import { isAbsent, isObject, members, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
+import type { ReasoningContent } from "../thinking.ts"
 import type { Admitted, Target } from "../types.ts"
+import { chatToolId } from "./toolIds.ts"
 import {
   contentExpected,
   expectedFlag,
@@ -15,7 +17,10 @@ import {
   untranslatable
 } from "./untranslatable.ts"
 
-export const chatRequest = ({ body, maxTokens, stream }: Admitted, { model }: Target): JsonObject => {
+export const chatRequest = (
+  { body, maxTokens, stream }: Admitted,
+  { model, reasoningContent }: Target
+): JsonObject => {
   // Only one answer is reserved for, because messages have no `n`.
   if (!isAbsent(body.n) && body.n !== 1) untranslatable("n", "Expected 1: messages give one answer a call")
   const travelling = Object.fromEntries(
@@ -26,7 +31,7 @@ export const chatRequest = ({ body, maxTokens, stream }: Admitted, { model }: Ta
   return present({
     ...travelling,
     model,
-    messages: chatMessages(body),
+    messages: chatMessages(body, reasoningContent),
     max_completion_tokens: maxTokens,
     ...toolsOf(body),
     stop: isAbsent(stop_sequences) ? undefined : stop_sequences,
@@ -193,7 +198,7 @@ const resultOf = (block: JsonObject, path: string): ReadonlyArray<JsonObject> =>
   const others = parts.filter((part) => !isText(part))
   const content = parts.filter(isText).map(({ text }) => textOf(text))
   return [
-    { role: "tool", tool_call_id: textOf(block.tool_use_id), content: content.join("\n") },
+    { role: "tool", tool_call_id: chatToolId(textOf(block.tool_use_id)), content: content.join("\n") },
     ...(others.length === 0 ? [] : [{ role: "user", content: others }])
   ]
 }
@@ -212,21 +217,29 @@ const userMessages = (content: Json | undefined, path: string): ReadonlyArray<Js
 }
 
 const toolCall = ({ id, input, name }: JsonObject): JsonObject => ({
-  id: textOf(id),
+  id: chatToolId(textOf(id)),
   type: "function",
   function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) }
 })
 
-/** Left out: chat completions cannot carry the thinking of earlier turns. */
+/** Chat completions have no place for the thinking of earlier turns, but for those providers that want it back as a text. */
 const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking"
 
-const assistantMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
+const assistantMessages = (
+  content: Json | undefined,
+  path: string,
+  wanted: ReasoningContent
+): ReadonlyArray<JsonObject> => {
   let text = ""
+  let thought = ""
   const tool_calls: Array<JsonObject> = []
   listOf(content, path).forEach((block, index) => {
     const at = `${path}.${index}`
     if (!isObject(block)) return untranslatable(at, "Expected an object with a type")
-    if (isThinking(block)) return
+    if (isThinking(block)) {
+      thought += textOf(block.thinking)
+      return
+    }
     if (block.type === "tool_use") tool_calls.push(toolCall(block))
     else if (isText(block)) text += expectedText(block.text, `${at}.text`)
     else untranslatable(`${at}.type`, `The provider takes no content of type ${JSON.stringify(block.type)}`)
@@ -236,6 +249,7 @@ const assistantMessages = (content: Json | undefined, path: string): ReadonlyArr
     present({
       role: "assistant",
       content: text === "" ? null : text,
+      reasoning_content: wanted === "keep" && thought !== "" ? thought : undefined,
       tool_calls: tool_calls.length === 0 ? undefined : tool_calls
     })
   ]
@@ -256,12 +270,12 @@ const systemMessages = (system: Json | undefined, path: string): ReadonlyArray<J
   return content === "" ? [] : [{ role: "system", content }]
 }
 
-const messagesOf = (message: Json, index: number): ReadonlyArray<JsonObject> => {
+const messagesOf = (message: Json, index: number, wanted: ReasoningContent): ReadonlyArray<JsonObject> => {
   const path = `messages.${index}`
   if (!isObject(message)) return untranslatable(path, "Expected an object with a role")
   const { content, role } = message
   const at = `${path}.content`
-  if (role === "assistant") return assistantMessages(content, at)
+  if (role === "assistant") return assistantMessages(content, at, wanted)
   if (role === "user") return userMessages(content, at)
   if (role === "system") {
     rejectMissing(content, at)
@@ -270,7 +284,10 @@ const messagesOf = (message: Json, index: number): ReadonlyArray<JsonObject> => 
   return untranslatable(`${path}.role`, `The provider knows no role ${JSON.stringify(role)}`)
 }
 
-const chatMessages = ({ messages, system }: JsonObject): ReadonlyArray<JsonObject> => [
+const chatMessages = (
+  { messages, system }: JsonObject,
+  wanted: ReasoningContent
+): ReadonlyArray<JsonObject> => [
   ...systemMessages(system, "system"),
-  ...(Array.isArray(messages) ? messages : []).flatMap(messagesOf)
+  ...(Array.isArray(messages) ? messages : []).flatMap((message, index) => messagesOf(message, index, wanted))
 ]

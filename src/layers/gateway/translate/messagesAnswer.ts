@@ -5,6 +5,7 @@ import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
 import { plainUsage } from "../usage.ts"
 import type { Usage } from "../usage.ts"
+import { messagesToolId } from "./toolIds.ts"
 
 /** A chat completion as a message. */
 export const messageAnswer = (
@@ -214,7 +215,7 @@ export const messageId = (id: Json | undefined, requestId: string): string =>
 
 /** Of a call of a tool, which some providers leave unnamed. */
 const toolId = (id: Json | undefined, requestId: string, order: number): string =>
-  textOf(id) === "" ? `toolu_${requestId}_${order}` : textOf(id)
+  messagesToolId(textOf(id) || `call_${requestId}_${order}`)
 
 /** Zeros where there is none, for the style always has it. */
 const messagesUsageOf = ({ cached, completion, prompt, written, writtenLong }: Usage): JsonObject => ({

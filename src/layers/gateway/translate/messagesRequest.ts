@@ -5,6 +5,7 @@
 import { isAbsent, isObject, members, objectsIn, parsedJson, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import type { Admitted, Target } from "../types.ts"
+import { messagesToolId } from "./toolIds.ts"
 import {
   expectedFlag,
   expectedList,
@@ -238,7 +239,7 @@ const toolUse = (call: Json, path: string): JsonObject => {
   }
   const { function: called, id } = call
   const input = toolInput(called, `${path}.function.arguments`)
-  return { type: "tool_use", id: id ?? "", name: called.name ?? "", input }
+  return { type: "tool_use", id: messagesToolId(textOf(id)), name: called.name ?? "", input }
 }
 
 const toolUses = ({ tool_calls }: JsonObject, path: string): ReadonlyArray<JsonObject> =>
@@ -265,7 +266,7 @@ interface Turn {
 const toolResult = ({ cache_control, content, tool_call_id }: JsonObject, path: string): JsonObject =>
   present({
     type: "tool_result",
-    tool_use_id: textOf(tool_call_id),
+    tool_use_id: messagesToolId(textOf(tool_call_id)),
     content: typeof content === "string" ? content : [...blocksOf(content, `${path}.content`)],
     cache_control
   })
