@@ -324,6 +324,8 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
       [{ prompt_cache_retention: "24h" }, "prompt_cache_retention"],
       [{ tools: [{ type: "web_search" }] }, "tools.0"],
       [{ tools: [{ google_search: {} }] }, "tools.0"],
+      [{ tools: [{}] }, "tools.0"],
+      [{ Service_Tier: "priority" }, "Service_Tier"],
       [{ models: ["dear-1"] }, "models"],
       [{ plugins: [{ id: "web" }] }, "plugins"],
       [{ search_parameters: {} }, "search_parameters"],
@@ -332,7 +334,9 @@ layer(gatewayServer(models, {}, "usual", allowed))("A call", (it) => {
     messages: [
       [{ tools: [{ type: "web_fetch_20250910", name: "web_fetch" }] }, "tools.0"],
       [{ tools: [{ name: "own", input_schema: {} }, { type: "code_execution_20250825" }] }, "tools.1"],
+      [{ tools: [{ Type: "web_fetch_20250910", name: "web_fetch" }] }, "tools.0"],
       [{ mcp_servers: [{ name: "x" }] }, "mcp_servers"],
+      [{ context_management: { edits: [{}] } }, "context_management"],
       [{ container: "c" }, "container"],
       [{ inference_geo: "us" }, "inference_geo"],
       [{ service_tier: "priority" }, "service_tier"],

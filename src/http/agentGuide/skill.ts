@@ -363,7 +363,7 @@ const gatewayChapter = ({ baseUrl }: Settings["Service"]): Chapter => ({
       call: "gateway.messages",
       body: `{"model": "<MODEL>", "max_tokens": 50, "messages": [{"role": "user", "content": "<YOUR_QUESTION>"}]}`
     },
-    "Before a call the most that it can cost is frozen (402 where that is not there), so say a low `max_tokens`. What came of it:",
+    "Before a call the most that it can cost is frozen, so say a low `max_tokens`; 402 says which one would be covered. `x-auspex-cost` and `x-auspex-credit-left` of an answer are in credits. What came of it:",
     { call: "gatewayUsage.usage", query: "?limit=20" }
   ]
 })

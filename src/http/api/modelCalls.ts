@@ -84,7 +84,9 @@ const limited = {
 const callErrors = {
   "400": failure("A body that cannot be sent on, or an unknown model"),
   "401": failure("No key, a wrong or revoked one, or two different ones in the two headers"),
-  "402": failure("The agent's credit, or what the key may still spend, does not cover the call"),
+  "402": failure(
+    "The agent's credit, or what the key may still spend, does not cover the call, or only once calls under way have ended"
+  ),
   "403": failure("The gateway is not enabled for the agent"),
   "413": failure("A body of more than 10 MiB"),
   "415": failure("A body that is not JSON"),

@@ -9,7 +9,7 @@ import { jsonFault } from "../../services/domain/strictJson.ts"
 import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting, ProviderSetting, RouteSetting } from "./configuration.ts"
-import { extrasIn, refusedExtra, reservedFor } from "./extras.ts"
+import { askingMembers, extrasIn, refusedExtra, reservedFor } from "./extras.ts"
 import type { Extra } from "./extras.ts"
 import { bufferOf, isAbsent, isObject, members, objectsIn, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
@@ -248,7 +248,10 @@ const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
 const countExpected = "Expected a whole number of at least 1"
 
 /** Members that decide what is called and what it can cost. */
-const deciding = members("model messages n max_tokens max_completion_tokens stream stream_options")
+const deciding = new Set([
+  ...members("model messages n max_tokens max_completion_tokens stream stream_options"),
+  ...askingMembers
+])
 
 /** Some providers ignore the case of members (Go's encoding/json does) and would act on what was not checked here. */
 const disguised = (body: JsonObject): Array<Problem> =>

@@ -67,7 +67,12 @@ const searches = new Set(["web_search", "web_fetch"])
 /** Edits that only leave something out of the prompt. */
 const plainEdits = /^clear_/
 
-const valued = ["context_management", "modalities", "tools", "anthropic-beta", ...Object.keys(plainValues)]
+const listed = ["context_management", "modalities", "tools"]
+
+/** Members by which a body asks for something dear. */
+export const askingMembers: ReadonlyArray<string> = [...dearMembers, ...listed, ...Object.keys(plainValues)]
+
+const valued = ["anthropic-beta", ...listed, ...Object.keys(plainValues)]
 const namesWithValues = new RegExp(`^(?:${valued.join("|")})\\.[\\w.-]{1,64}$`)
 
 /** Whether a body can ask for something by this name. */
@@ -76,15 +81,21 @@ export const isExtra = (name: string): boolean => dearMembers.includes(name) || 
 const isEmpty = (value: unknown): boolean =>
   isAbsent(value) || value === false || (Array.isArray(value) && value.length === 0)
 
-/** A caller's own tool is described where it needs no type; a provider's is a member by its name. */
-const isDescribed = (tool: JsonObject, style: Style): boolean =>
-  (style === "openai" ? "function" : "name") in tool
+/** The type of a tool that a provider runs; undefined: the caller runs it. One without a type is described, or a member names it. */
+const providersTool = (tool: JsonObject, style: Style): string | undefined => {
+  // Some providers ignore the case of members.
+  const written = Object.keys(tool).find((name) => name.toLowerCase() === "type")
+  const type = written === undefined ? undefined : tool[written]
+  if (!isAbsent(type)) return ownTools.test(textOf(type)) && written === "type" ? undefined : shown(type)
+  const isDescribed = (style === "openai" ? "function" : "name") in tool
+  return isDescribed ? undefined : shown(Object.keys(tool)[0])
+}
 
 /** Types end with the day of their version. */
 const undated = (type: string): string => type.replace(/_\d{8}$/, "")
 
 const shown = (value: unknown): string =>
-  (typeof value === "string" ? value : JSON.stringify(value)).slice(0, 64)
+  (typeof value === "string" ? value : `${JSON.stringify(value)}`).slice(0, 64)
 
 /** Long prompts at a price of their own, by a header. */
 const longContext = /\bcontext-1m\b/
@@ -107,8 +118,9 @@ export const extrasIn = (
     if (value !== "text") extras.push({ name: `modalities.${shown(value)}`, param: "modalities" })
   }
   for (const [index, tool] of objectsIn(body.tools).entries()) {
-    if (isAbsent(tool.type) ? isDescribed(tool, style) : ownTools.test(textOf(tool.type))) continue
-    const type = undated(shown(tool.type ?? Object.keys(tool)[0]))
+    const written = providersTool(tool, style)
+    if (written === undefined) continue
+    const type = undated(written)
     const param = `tools.${index}`
     const maxUses = { tool: type, param: `${param}.max_uses`, value: tool.max_uses }
     const isCounted = style === "anthropic" && searches.has(type)
@@ -139,7 +151,7 @@ export const refusedExtra = (
         message: `${param}: ${name} costs more than tokens do and is not served with this model`
       }
     }
-    if (maxUses === undefined || isUses(maxUses.value, allowance)) continue
+    if (maxUses === undefined || allowance.uses === 0 || isUses(maxUses.value, allowance)) continue
     const message = `${maxUses.param}: Expected a whole number from 1 to ${allowance.uses}`
     return { param: maxUses.param, message }
   }
