@@ -68,7 +68,8 @@ const make = Effect.gen(function* () {
       after === undefined ? sql`` : sql`and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)`
     const rows = yield* callRows(sql`
       select id::text, request_id, key_id::text, model, provider, served_model, style, stream, prompt_tokens, cached_tokens,
-             cache_write_tokens, completion_tokens, reasoning_tokens, cost, status, error, latency_ms, first_byte_ms, attempts, estimated, ${isoTimestamp(sql, "created_at")} as created_at
+             cache_write_tokens, completion_tokens, reasoning_tokens, cost, status, error, latency_ms, first_byte_ms,
+             attempts, estimated, ${isoTimestamp(sql, "created_at")} as created_at
         from gateway_calls c
        where ${own(of)} ${since} ${until} ${before}
        order by c.created_at desc, c.id desc limit ${limit}`)
