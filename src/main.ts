@@ -18,6 +18,7 @@ import * as GatewayConfig from "./layers/gateway/GatewayConfig.ts"
 import * as Gateway from "./layers/gateway/Gateway.ts"
 import * as LogSigner from "./layers/node/LogSigner.ts"
 import { secretFile } from "./layers/node/DurableFile.ts"
+import * as LogObservers from "./layers/witness/LogObservers.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
 import * as Database from "./layers/postgres/Database.ts"
 import { servicesWith } from "./layers/postgres/layer.ts"
@@ -282,7 +283,7 @@ const application = (config: Composition) =>
               feedJob(config),
               checkoutJob(config)
             )
-          : Layer.empty,
+          : Jobs.logWatch,
         config.roles.includes("api") ? serving : Layer.empty
       )
       const announced = Effect.map(config.roles.includes("jobs") ? logRemarks : Effect.succeed([]), (log) =>
@@ -300,6 +301,7 @@ const application = (config: Composition) =>
         Layer.provide(judged(config)),
         Layer.provide(gatewayLayer(config)),
         Layer.provide(mail.layer),
+        Layer.provide(LogObservers.layer),
         Layer.provide(
           LogSigner.layer({
             directory: config.dataDir,

@@ -1,6 +1,6 @@
-/** The public log: the audit that compares it with what is stored. */
-import { Clock, Console, Effect, Schedule } from "effect"
-import { Command } from "effect/cli"
+/** The public log: the audit that compares it with what is stored, and the word that lets it go on. */
+import { Clock, Console, Effect, Option, Schedule } from "effect"
+import { Command, Flag } from "effect/cli"
 import { CommandFailed } from "../client/connection.ts"
 import { printable, record } from "../client/table.ts"
 import { Session } from "./session.ts"
@@ -56,7 +56,48 @@ const auditLog = Command.make(
   )
 )
 
+const continueLog = Command.make(
+  "continue",
+  {
+    reason: Flag.String("reason").pipe(
+      Flag.withDescription("Why, for the audit log; the public log has its hash")
+    ),
+    origin: Flag.String("origin").pipe(
+      Flag.withDescription("Another name for the log, where signed entries are lost for good"),
+      Flag.optional
+    )
+  },
+  Effect.fn("log.continue")(function* ({ origin, reason }) {
+    const session = yield* Session
+    const client = yield* session.administrator
+    const continuation = yield* client.admin.continueLog({
+      payload: {
+        reason,
+        ...Option.match(origin, { onNone: () => ({}), onSome: (name) => ({ origin: name }) })
+      }
+    })
+    yield* session.show(continuation, ({ fault, in_force_at, lost_size, number, origin: name, size }) =>
+      [
+        record([
+          ["continuation", number],
+          ["name of the log", name],
+          ["entries", size],
+          ...(lost_size === null ? [] : ([["largest lost checkpoint", lost_size]] as const)),
+          ["in force from", in_force_at]
+        ]),
+        ...(fault === null
+          ? []
+          : [`The log goes on once an audit (log audit) finds nothing wrong: ${printable(fault)}`])
+      ].join("\n")
+    )
+  })
+).pipe(
+  Command.withDescription(
+    "Let the log go on after a failover or a restore, or on a new instance: say that nobody was shown a newer checkpoint than the log has"
+  )
+)
+
 export const log = Command.make("log").pipe(
-  Command.withSubcommands([auditLog]),
+  Command.withSubcommands([auditLog, continueLog]),
   Command.withDescription("The public log of the track record")
 )

@@ -9,7 +9,7 @@ import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
 import { JobRuns } from "../services/JobRuns.ts"
-import { LogSequencer, maxPerPass } from "../services/LogSequencer.ts"
+import { LogSequencer, maxPerPass, watchInterval } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
@@ -107,6 +107,14 @@ export const clockWatch = Layer.effectDiscard(
       Effect.catchCause((cause) => Effect.logWarning("the database server's clock could not be read", cause))
     )
     yield* Effect.forkScoped(Effect.repeat(measure, Schedule.fixed(aMinute)))
+  })
+)
+
+/** Every instance remembers what it has seen of the public log; this is for those without the role `jobs`, which keep none. */
+export const logWatch = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const sequencer = yield* LogSequencer
+    yield* Effect.forkScoped(poll("log watch", watchInterval, sequencer.watch))
   })
 )
 

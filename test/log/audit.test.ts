@@ -482,7 +482,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
                  (select array_agg(n::float8 order by n) from log_nodes where level = 1) as hashes`)
         const found = Effect.gen(function* () {
           const findings = new Findings()
-          yield* auditTree(findings, Option.none(), pageSize)
+          yield* auditTree(findings, [], pageSize)
           return findings.lines
         })
         assert.deepStrictEqual(yield* found, [])

@@ -2,10 +2,10 @@
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, FileSystem, Option, Random, Ref, Schedule, Scope } from "effect"
+import { Effect, Fiber, FileSystem, Option, Random, Ref, Schedule, Schema, Scope } from "effect"
 import type { Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { parseCheckpointText } from "../../src/layers/crypto/signedNote.ts"
+import { parseCheckpoint } from "../../src/layers/crypto/signedNote.ts"
 import { isFull } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
 import { addPending, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
@@ -25,11 +25,16 @@ const sequencerProcess = Effect.fnUntraced(function* (url: Redacted.Redacted, da
   return auspex
 })
 
-/** The size that a data directory remembers to have signed. */
+const decodeMemory = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ checkpoint: Schema.String })))
+
+/** The size that a data directory remembers to have seen. */
 const rememberedIn = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
-  const text = yield* Effect.option(fs.readFileString(join(dataDir, "log-signed")))
-  return Option.map(Option.flatMap(text, parseCheckpointText), ({ size }) => size)
+  const text = yield* Effect.option(fs.readFileString(join(dataDir, "log-seen")))
+  return Option.map(
+    Option.flatMap(Option.flatMap(text, decodeMemory), ({ checkpoint }) => parseCheckpoint(checkpoint)),
+    ({ size }) => size
+  )
 })
 
 /** Waits until everything that was queued is under a signature. */

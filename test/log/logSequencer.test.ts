@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { isSignedBy, parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
 import { Health } from "../../src/services/Health.ts"
 import { LogSequencer, maxPerPass } from "../../src/services/LogSequencer.ts"
-import type { TreeHead } from "../../src/services/LogSigner.ts"
+import type { Checkpoint } from "../../src/services/LogSigner.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { claimedAgent } from "../support/agents.ts"
 import { freshWeek, instant, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
@@ -18,7 +18,7 @@ import {
   oneTree,
   tampering
 } from "../support/logbook.ts"
-import { otherLogKey, testLogKey } from "../support/logSigner.ts"
+import { otherLogKey, testLogKey, used } from "../support/logSigner.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
 
@@ -166,17 +166,27 @@ const faulty = testServices()
 layer(faulty)("A log with a fault", (it) => {
   /** A sequencer that has signed some entries, and what it remembers of them. */
   const grown = Effect.gen(function* () {
-    const signed = yield* Ref.make(Option.none<TreeHead>())
-    const sequencer = yield* anotherSequencer({ signed })
+    const memory = yield* Ref.make(Option.some(used))
+    const sequencer = yield* anotherSequencer({ memory })
     yield* addPending(300)
     yield* pass(sequencer)
     assert.isNull(yield* sequencer.fault)
-    return { sequencer, signed }
+    /** What it remembers is this from now on. */
+    const remembers = (change: (seen: Checkpoint) => Checkpoint) =>
+      Ref.update(
+        memory,
+        Option.map((known) => ({ ...known, checkpoint: Option.map(known.checkpoint, change) }))
+      )
+    return { sequencer, memory, remembers }
   })
 
+  /** As in another state of the database. */
   const cleared = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`update log_state set fault = null`
+    yield* asOwner(sql`alter table log_lost_heads disable trigger user`)
+    yield* asOwner(sql`delete from log_lost_heads`)
+    yield* asOwner(sql`alter table log_lost_heads enable trigger user`)
   })
 
   /** It is said, it stays, nothing is signed or added, and everything else goes on. */
@@ -202,19 +212,16 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("is not signed where its database was restored from an older backup", () =>
     Effect.gen(function* () {
-      const { sequencer, signed } = yield* grown
+      const { sequencer, memory, remembers } = yield* grown
       const { size } = yield* logState
-      yield* Ref.update(
-        signed,
-        Option.map((head) => ({ ...head, size: size + 5 }))
-      )
-      const restarted = yield* anotherSequencer({ signed })
+      yield* remembers((head) => ({ ...head, size: size + 5 }))
+      const restarted = yield* anotherSequencer({ memory })
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
       // An audit finds nothing wrong with what is there, but what was signed is still more than that.
       yield* restarted.publish
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
-      yield* Ref.set(signed, Option.none())
+      yield* Ref.set(memory, Option.some(used))
       yield* pass(restarted)
       assert.isNull(yield* restarted.fault)
       assert.strictEqual((yield* newest).size, yield* oneTree)
@@ -224,14 +231,11 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("is not signed where such a database has grown again since, into another tree", () =>
     Effect.gen(function* () {
-      const { signed } = yield* grown
+      const { memory, remembers } = yield* grown
       yield* addPending(10)
       yield* pass(yield* LogSequencer)
-      yield* Ref.update(
-        signed,
-        Option.map((head) => ({ ...head, root: Buffer.alloc(32, 7) }))
-      )
-      const restarted = yield* anotherSequencer({ signed })
+      yield* remembers((head) => ({ ...head, root: Buffer.alloc(32, 7) }))
+      const restarted = yield* anotherSequencer({ memory })
       yield* restarted.publish
       yield* refuses(restarted, /do not have the root that was signed/)
     })
@@ -276,7 +280,7 @@ layer(faulty)("A log with a fault", (it) => {
       // Nor does a sequencer that has not seen the tree before build on what is not right.
       const fresh = yield* anotherSequencer()
       assert.strictEqual(yield* fresh.sequence, 0)
-      yield* refuses(fresh, /has another root than was kept/)
+      yield* refuses(fresh, /do not have the root that was signed/)
       const hash = node[2]
       assert(hash instanceof Uint8Array)
       yield* tampering(
@@ -304,14 +308,14 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("is not one into whose directory another process signs during the start", () =>
     Effect.gen(function* () {
-      const { sequencer, signed } = yield* grown
+      const { sequencer, memory } = yield* grown
       const sql = yield* SqlClient.SqlClient
       const signsMeanwhile = Effect.andThen(addPending(2), pass(sequencer)).pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.orDie
       )
       const starting = yield* anotherSequencer({
-        signed,
+        memory,
         beforeReading: yield* Effect.cached(signsMeanwhile)
       })
       yield* starting.verifyAtStart
@@ -323,12 +327,9 @@ layer(faulty)("A log with a fault", (it) => {
 
   it.effect("signs nothing where the data directory is another log's", () =>
     Effect.gen(function* () {
-      const { signed } = yield* grown
-      yield* Ref.update(
-        signed,
-        Option.map((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
-      )
-      const restarted = yield* anotherSequencer({ signed })
+      const { memory, remembers } = yield* grown
+      yield* remembers((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
+      const restarted = yield* anotherSequencer({ memory })
       yield* restarted.verifyAtStart
       assert.match(String(yield* restarted.fault), /belongs to the log elsewhere\.example\/log\/global/)
       assert.isNull((yield* logState).fault)

@@ -5,8 +5,14 @@ import { assert, layer } from "@effect/vitest"
 import { Context, Effect, FileSystem, Layer, Option } from "effect"
 import { parseLogKey } from "../../src/layers/node/logKeys.ts"
 import * as LogSignerLayer from "../../src/layers/node/LogSigner.ts"
-import { isSignedBy, parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
-import { LogSigner } from "../../src/services/LogSigner.ts"
+import {
+  checkpointText,
+  isSignedBy,
+  parseNote,
+  parseVerifierKey
+} from "../../src/layers/crypto/signedNote.ts"
+import { anyServer, LogSigner } from "../../src/services/LogSigner.ts"
+import type { Checkpoint, Memory } from "../../src/services/LogSigner.ts"
 import { testLogKey } from "../support/logSigner.ts"
 
 const origin = "arena.example/log/global"
@@ -62,19 +68,71 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("what was signed is known to the next start", () =>
+  /** A checkpoint of so many entries that never were. */
+  const checkpoint = (size: number) =>
+    Effect.gen(function* () {
+      const head = { origin, size, root: Buffer.alloc(32, size) }
+      const { sign } = yield* (yield* signerIn("unused", Option.some(testLogKey))).keys
+      const text = checkpointText(head)
+      return { ...head, note: `${text}\n${sign(origin, text)}` }
+    })
+
+  const memoryOf = (seen: Checkpoint): Memory => ({
+    checkpoint: Option.some(seen),
+    server: Option.some("7/1/5"),
+    continuation: 3
+  })
+
+  it.effect("what was seen is known to the next start", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = join(yield* directory, "data")
-      const signer = yield* signerIn(data, Option.some(testLogKey))
-      assert.isTrue(Option.isNone(yield* signer.lastSigned))
+      const signer = yield* signerIn(data)
+      assert.isTrue(Option.isNone(yield* signer.memory))
       for (const size of [1, 20]) {
-        const head = { origin, size, root: Buffer.alloc(32, size) }
-        yield* signer.rememberSigned(head)
-        assert.deepStrictEqual(yield* signer.lastSigned, Option.some(head))
-        assert.deepStrictEqual(yield* (yield* signerIn(data)).lastSigned, Option.some(head))
+        const memory = memoryOf(yield* checkpoint(size))
+        yield* signer.remember(memory)
+        assert.deepStrictEqual(yield* signer.memory, Option.some(memory))
+        assert.deepStrictEqual(yield* (yield* signerIn(data)).memory, Option.some(memory))
       }
-      assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-signed"])
+      assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
+      assert.strictEqual((yield* fs.stat(join(data, "log-seen"))).mode & 0o777, 0o600)
+      const waiting: Memory = { checkpoint: Option.none(), server: Option.none(), continuation: 0 }
+      const fresh = yield* signerIn(join(data, "other"))
+      yield* fresh.remember(waiting)
+      assert.deepStrictEqual(yield* (yield* signerIn(join(data, "other"))).memory, Option.some(waiting))
+    })
+  )
+
+  it.effect("a larger checkpoint of another process with the same directory is not forgotten", () =>
+    Effect.gen(function* () {
+      const data = yield* directory
+      const [one, other] = [yield* signerIn(data), yield* signerIn(data)]
+      yield* one.remember(memoryOf(yield* checkpoint(20)))
+      yield* other.remember(memoryOf(yield* checkpoint(10)))
+      for (const signer of [other, yield* signerIn(data)]) {
+        const seen = Option.flatMap(yield* signer.memory, (memory) => memory.checkpoint)
+        assert.strictEqual(Option.getOrThrow(seen).size, 20)
+      }
+    })
+  )
+
+  it.effect("what a version before 0.2 signed last is remembered, on whatever server it is met", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const data = yield* directory
+      const { note, ...head } = yield* checkpoint(20)
+      const text = checkpointText(head)
+      yield* fs.writeFileString(join(data, "log-signed"), text)
+      const before = Option.getOrThrow(yield* (yield* signerIn(data)).memory)
+      assert.deepStrictEqual(before, {
+        checkpoint: Option.some({ ...head, note: text }),
+        server: Option.some(anyServer),
+        continuation: 0
+      })
+      // It is out of date from then on.
+      yield* (yield* signerIn(data)).remember(memoryOf({ ...head, note }))
+      assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
     })
   )
 
@@ -83,19 +141,19 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
       yield* fs.writeFileString(join(data, "log-key"), "not a key")
-      yield* fs.writeFileString(join(data, "log-signed"), "cut of")
+      yield* fs.writeFileString(join(data, "log-seen"), "cut of")
       const signer = yield* signerIn(data)
       assert.match((yield* Effect.flip(signer.keys)).message, /log-key holds no Ed25519 key/)
-      assert.match(
-        (yield* Effect.flip(signer.lastSigned)).message,
-        /log-signed is not what was written there/
-      )
+      const memory = memoryOf(yield* checkpoint(1))
+      for (const refused of [signer.memory, signer.remember(memory)]) {
+        assert.match((yield* Effect.flip(refused)).message, /log-seen is not what was written there/)
+      }
       // What was put right is used without a new start.
       yield* fs.writeFileString(join(data, "log-key"), testLogKey)
       yield* signer.keys
       const blocked = yield* signerIn(join(data, "log-key", "data"), Option.some(testLogKey))
-      const refusal = yield* Effect.flip(blocked.rememberSigned({ origin, size: 1, root: Buffer.alloc(32) }))
-      assert.match(refusal.message, /What was signed cannot be kept in .*log-signed/)
+      const refusal = yield* Effect.flip(blocked.remember(memory))
+      assert.match(refusal.message, /What was seen of the log cannot be (read|kept in .*log-seen)/)
     })
   )
 })

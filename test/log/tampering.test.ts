@@ -771,13 +771,13 @@ const log = [
     "every checkpoint, which are gone",
     [["log_checkpoints", `delete from log_checkpoints`]],
     "log audit",
-    /^checkpoint of size \d+, which was signed last \(log-signed\): neither it nor a later one is kept/
+    /^checkpoint of size \d+, which was seen \(log-seen\): neither it nor a later one is kept/
   ),
   row(
     "the newest checkpoint, which is gone",
     [["log_checkpoints", `delete from log_checkpoints where size = (select max(size) from log_checkpoints)`]],
     "log audit",
-    /^checkpoint of size \d+, which was signed last \(log-signed\): neither it nor a later one is kept/
+    /^checkpoint of size \d+, which was seen \(log-seen\): neither it nor a later one is kept/
   ),
   row(
     "the name of the log",
@@ -995,7 +995,7 @@ layer(testServices())("Whoever has the database", (it) => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const sequencer = yield* LogSequencer
-        const signed = Option.getOrThrow(yield* sequencer.signed)
+        const seen = Option.getOrThrow(yield* sequencer.seen)
         yield* withoutTriggers(["log_checkpoints"], sql`delete from log_checkpoints`)
         yield* newChallenge()
         yield* sequencer.sequence
@@ -1003,7 +1003,7 @@ layer(testServices())("Whoever has the database", (it) => {
         assert.deepStrictEqual(yield* checkpoints, [])
         assert.include(
           (yield* sequencer.fault) ?? "",
-          `${signed.size} entries were signed, and no checkpoint is kept`
+          `${seen.size} entries were signed, and no checkpoint is kept`
         )
         const found = yield* checks["log audit"]
         assert.match(found.join("\n"), /neither it nor a later one is kept/)
@@ -1013,7 +1013,7 @@ layer(testServices())("Whoever has the database", (it) => {
         yield* sequencer.sequence
         yield* sequencer.publish
         assert.isNull(yield* sequencer.fault)
-        assert.isTrue((yield* checkpoints).some(({ size }) => size > signed.size))
+        assert.isTrue((yield* checkpoints).some(({ size }) => size > seen.size))
       })
   )
 })

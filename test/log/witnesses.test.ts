@@ -8,6 +8,7 @@ import { makePost } from "../../src/layers/witness/boundedPost.ts"
 import * as WitnessesLayer from "../../src/layers/postgres/log/Witnesses.ts"
 import { parseNote, parseVerifierKey } from "../../src/layers/crypto/signedNote.ts"
 import { addCheckpoint } from "../../src/layers/witness/cosignature.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Witnesses } from "../../src/services/Witnesses.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { fakeServer } from "../support/log/fakeServer.ts"
@@ -44,7 +45,7 @@ const world = Layer.unwrap(
 /** Another instance that shares the database. */
 class Replica extends Context.Service<
   Replica,
-  Layer.Layer<Witnesses, never, SecureRandom.SecureRandom | SqlClient.SqlClient>
+  Layer.Layer<Witnesses, never, LogSequencer | SecureRandom.SecureRandom | SqlClient.SqlClient>
 >()("auspex/test/Replica") {}
 
 /** As if nobody had been asked yet, and nothing published. */

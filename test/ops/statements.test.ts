@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, issue, onboard, register, claimedAgents } from "../support/agents.ts"
@@ -632,7 +633,12 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(7),
   // One for each kind of thing, and one a page of it.
-  "GET /admin/log/audit": plain(48)
+  "GET /admin/log/audit": plain(51),
+  "POST /admin/log/continue": made(
+    8,
+    // The log is compared once for all.
+    LogSequencer.use((sequencer) => Effect.as(sequencer.watch, { asked: { json: { reason: "a failover" } } }))
+  )
 }
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */

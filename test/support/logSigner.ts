@@ -1,38 +1,52 @@
-/** A signer of the public log whose key is fixed and whose memory is not on disk. */
+/** A signer of the public log whose key is fixed and whose memory is not on disk; and nobody who has seen more of it. */
 import { Effect, Layer, Option, Ref } from "effect"
 import { logKeys, parseLogKey } from "../../src/layers/node/logKeys.ts"
-import { LogSigner, SignerUnusable } from "../../src/services/LogSigner.ts"
-import type { TreeHead } from "../../src/services/LogSigner.ts"
+import { LogObservers } from "../../src/services/LogObservers.ts"
+import type { Sighting } from "../../src/services/LogObservers.ts"
+import { anyServer, LogSigner, SignerUnusable } from "../../src/services/LogSigner.ts"
+import type { Memory } from "../../src/services/LogSigner.ts"
 
 /** Private keys as `AUSPEX_LOG_KEY` takes them. */
 export const testLogKey = "MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 export const otherLogKey = "MC4CAQAwBQYDK2VwBCIEICAhIiMkJSYnKCkqKywtLi8wMTIzNDU2Nzg5Ojs8PT4/"
 
+/** That of an instance which has kept the log on whatever server it meets, and has seen nothing of it. */
+export const used: Memory = {
+  checkpoint: Option.none(),
+  server: Option.some(anyServer),
+  continuation: 0
+}
+
 export const logSigner = (
   options: {
     readonly key?: string
     readonly previous?: string
-    /** What it has signed before. */
-    readonly signed?: Ref.Ref<Option.Option<TreeHead>>
+    /** What it remembers; that of a used instance where a test says nothing. */
+    readonly memory?: Ref.Ref<Option.Option<Memory>>
     /** What happens elsewhere before it has read that. */
     readonly beforeReading?: Effect.Effect<void>
     /** Why it cannot remember what it signs. */
     readonly forgets?: string
+    /** What others have seen, each time that they are asked. */
+    readonly sightings?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
   } = {}
 ) =>
-  Layer.effect(
-    LogSigner,
-    Effect.gen(function* () {
-      const signed = options.signed ?? (yield* Ref.make(Option.none<TreeHead>()))
-      const current = yield* Effect.orDie(Effect.fromOption(parseLogKey(options.key ?? testLogKey)))
-      const previous = Option.flatMap(Option.fromUndefinedOr(options.previous), parseLogKey)
-      return LogSigner.of({
-        keys: Effect.succeed(logKeys(current, previous)),
-        lastSigned: Effect.andThen(options.beforeReading ?? Effect.void, Ref.get(signed)),
-        rememberSigned: (head) =>
-          options.forgets === undefined
-            ? Ref.set(signed, Option.some(head))
-            : Effect.fail(new SignerUnusable({ message: options.forgets }))
+  Layer.merge(
+    Layer.effect(
+      LogSigner,
+      Effect.gen(function* () {
+        const kept = options.memory ?? (yield* Ref.make(Option.some(used)))
+        const current = yield* Effect.orDie(Effect.fromOption(parseLogKey(options.key ?? testLogKey)))
+        const previous = Option.flatMap(Option.fromUndefinedOr(options.previous), parseLogKey)
+        return LogSigner.of({
+          keys: Effect.succeed(logKeys(current, previous)),
+          memory: Effect.andThen(options.beforeReading ?? Effect.void, Ref.get(kept)),
+          remember: (memory) =>
+            options.forgets === undefined
+              ? Ref.set(kept, Option.some(memory))
+              : Effect.fail(new SignerUnusable({ message: options.forgets }))
+        })
       })
-    })
+    ),
+    Layer.succeed(LogObservers, LogObservers.of({ ask: options.sightings ?? (() => Effect.succeed([])) }))
   )

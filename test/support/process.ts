@@ -201,7 +201,7 @@ const spawned = (start: Start, port: number): ChildProcess =>
     ...start.user
   })
 
-/** With a database of its own it needs no data directory of ours, but keeps there what it has signed. */
+/** With a database of its own it needs no data directory of ours, but remembers there what it has seen of the log. */
 const ownData = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(inject("scratch"), "replica-"))),

@@ -7,6 +7,7 @@ import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Ar
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
+import { Continuation, LogLost, LogUnnamed, NewOrigin } from "../../services/LogSequencer.ts"
 import { MacroProposal } from "../../services/MacroSource.ts"
 import { Owner, OwnerChange } from "../../services/Operators.ts"
 import { Purchases } from "../../services/Payments.ts"
@@ -241,6 +242,22 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(
         OpenApi.Description,
         "Every hash, every signed checkpoint, and every recorded thing beside its entry, in one snapshot. With a difference the log is not signed any more, until an audit finds none. While it runs, spaces come before the JSON."
+      ),
+    HttpApiEndpoint.post("continueLog", "/admin/log/continue", {
+      payload: Schema.Struct({
+        reason,
+        origin: Schema.optionalKey(NewOrigin)
+      }),
+      success: created(Continuation),
+      error: [InvalidRequest, LogLost, LogUnnamed]
+    })
+      .annotate(
+        OpenApi.Summary,
+        "Let the public log go on after a failover or a restore, or on an instance that does not know it"
+      )
+      .annotate(
+        OpenApi.Description,
+        "Says that no newer checkpoint than those that the log has was ever shown to anybody. It is an entry of the log. Instances go on 20 seconds later, unless one remembers more of the log than there is."
       )
   )
   .annotateEndpoints(MaxBody, ByteSize.mebibytes(10))

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { AdminAudit } from "../../services/AdminAudit.ts"
 import { Amendments } from "../../services/Amendments.ts"
@@ -7,6 +7,7 @@ import { Arenas } from "../../services/Arenas.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
+import { LogSequencer } from "../../services/LogSequencer.ts"
 import { MacroProposals } from "../../services/MacroSource.ts"
 import { Operators } from "../../services/Operators.ts"
 import { Payments } from "../../services/Payments.ts"
@@ -31,6 +32,7 @@ export const layer = HttpApiBuilder.group(
     const credits = yield* Credits
     const events = yield* Events
     const logAudit = yield* LogAudit
+    const sequencer = yield* LogSequencer
     const operators = yield* Operators
     const payments = yield* Payments
     const proposals = yield* MacroProposals
@@ -80,7 +82,9 @@ export const layer = HttpApiBuilder.group(
       checkLedger: () => credits.check,
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,
-      auditLog: () => heartbeatResponse(LogAuditReport, logAudit.audit)
+      auditLog: () => heartbeatResponse(LogAuditReport, logAudit.audit),
+      continueLog: ({ payload: { origin, reason } }) =>
+        sequencer.continue({ reason, origin: Option.fromUndefinedOr(origin) })
     })
   })
 )

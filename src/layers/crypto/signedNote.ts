@@ -149,3 +149,9 @@ export const parseCheckpointText = (text: string): Option.Option<TreeHead> => {
   if (root.toString("base64") !== encoded || !Number.isSafeInteger(Number(size))) return Option.none()
   return Option.some({ origin, size: Number(size), root })
 }
+
+/** Parses a signed checkpoint. It checks no signature. */
+export const parseCheckpoint = (note: string): Option.Option<TreeHead & { readonly note: string }> =>
+  Option.flatMap(parseNote(note), ({ text }) =>
+    Option.map(parseCheckpointText(text), (head) => ({ ...head, note }))
+  )

@@ -1,15 +1,48 @@
 /**
- * The log's key, a file in the data directory unless a setting gives it, and beside it the last signed tree head, as the
- * text of its checkpoint. An instance that only serves requests reads and writes neither.
+ * The log's key, a file in the data directory unless a setting gives it, which an instance that only serves requests neither
+ * reads nor makes; and beside it what every instance remembers of the log.
  */
 import { randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
-import { Effect, FileSystem, Layer, Option, Path, Ref } from "effect"
-import { LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
-import type { LogKeys, TreeHead } from "../../services/LogSigner.ts"
+import { Effect, FileSystem, Layer, Option, Path, Ref, Schema } from "effect"
+import { anyServer, LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
+import type { Checkpoint, LogKeys, Memory } from "../../services/LogSigner.ts"
 import { logKeys, makeLogKey, parseLogKey } from "./logKeys.ts"
-import { checkpointText, parseCheckpointText } from "../crypto/signedNote.ts"
+import { parseCheckpoint, parseCheckpointText } from "../crypto/signedNote.ts"
 import { writePrivate } from "./DurableFile.ts"
+
+const Stored = Schema.fromJsonString(
+  Schema.Struct({
+    checkpoint: Schema.NullOr(Schema.String),
+    server: Schema.NullOr(Schema.String),
+    continuation: Schema.Int
+  })
+)
+
+const decodeStored = Schema.decodeOption(Stored)
+const encodeStored = Schema.encodeSync(Stored)
+
+/** None when the text is not what was written. */
+const parseMemory = (text: string): Option.Option<Memory> =>
+  Option.flatMap(decodeStored(text), ({ checkpoint, continuation, server }) => {
+    const seen = checkpoint === null ? Option.none<Checkpoint>() : checkpointOf(checkpoint)
+    return checkpoint !== null && Option.isNone(seen)
+      ? Option.none()
+      : Option.some({ checkpoint: seen, server: Option.fromNullOr(server), continuation })
+  })
+
+/** What versions before 0.2 wrote to `log-signed` is a checkpoint's text without its signature. */
+const checkpointOf = (note: string): Option.Option<Checkpoint> =>
+  Option.orElse(parseCheckpoint(note), () =>
+    Option.map(parseCheckpointText(note), (head) => ({ ...head, note }))
+  )
+
+const larger = (one: Option.Option<Checkpoint>, other: Option.Option<Checkpoint>) =>
+  Option.exists(one, ({ origin, size }) =>
+    Option.exists(other, (known) => known.origin === origin && known.size > size)
+  )
+    ? other
+    : one
 
 export const layer = (options: {
   readonly directory: string
@@ -23,9 +56,10 @@ export const layer = (options: {
       const fs = yield* FileSystem.FileSystem
       const path = yield* Path.Path
       const keyFile = path.join(options.directory, "log-key")
-      const signedFile = path.join(options.directory, "log-signed")
+      const seenFile = path.join(options.directory, "log-seen")
+      const formerFile = path.join(options.directory, "log-signed")
       const loaded = yield* Ref.make(Option.none<LogKeys>())
-      const inMemory = yield* Ref.make(Option.none<Option.Option<TreeHead>>())
+      const known = yield* Ref.make(Option.none<Option.Option<Memory>>())
 
       const unusable = (what: string) => (error: { readonly message: string }) =>
         new SignerUnusable({ message: `${what}: ${error.message}` })
@@ -58,41 +92,62 @@ export const layer = (options: {
         (current) => logKeys(current, options.previous)
       )
 
-      const stored = Effect.gen(function* () {
-        if (!(yield* fs.exists(signedFile))) return Option.none<TreeHead>()
-        const head = parseCheckpointText(yield* fs.readFileString(signedFile))
-        if (Option.isSome(head)) return head
-        return yield* new SignerUnusable({ message: `${signedFile} is not what was written there.` })
-      }).pipe(
+      const read = Effect.fnUntraced(
+        function* (file: string, parse: (text: string) => Option.Option<Memory>) {
+          if (!(yield* fs.exists(file))) return Option.none<Memory>()
+          const memory = parse(yield* fs.readFileString(file))
+          if (Option.isSome(memory)) return memory
+          return yield* new SignerUnusable({ message: `${file} is not what was written there.` })
+        },
         Effect.catchTag("PlatformError", (error) =>
-          Effect.fail(unusable(`${signedFile} cannot be read`)(error))
+          Effect.fail(unusable(`What was seen of the log cannot be read`)(error))
         )
+      )
+
+      const former = read(formerFile, (text) =>
+        Option.map(checkpointOf(text), (checkpoint) => ({
+          checkpoint: Option.some(checkpoint),
+          server: Option.some(anyServer),
+          continuation: 0
+        }))
+      )
+
+      const stored = Effect.flatMap(read(seenFile, parseMemory), (memory) =>
+        Option.isSome(memory) ? Effect.succeed(memory) : former
       )
 
       return LogSigner.of({
         keys: Effect.gen(function* () {
-          const known = yield* Ref.get(loaded)
-          if (Option.isSome(known)) return known.value
+          const before = yield* Ref.get(loaded)
+          if (Option.isSome(before)) return before.value
           const found = yield* keys
           yield* Ref.set(loaded, Option.some(found))
           return found
         }),
-        lastSigned: Effect.gen(function* () {
-          const known = yield* Ref.get(inMemory)
-          if (Option.isSome(known)) return known.value
-          const head = yield* stored
-          yield* Ref.set(inMemory, Option.some(head))
-          return head
+        memory: Effect.gen(function* () {
+          const before = yield* Ref.get(known)
+          if (Option.isSome(before)) return before.value
+          const memory = yield* stored
+          yield* Ref.set(known, Option.some(memory))
+          return memory
         }),
-        rememberSigned: (head) =>
-          fs
-            .makeDirectory(options.directory, { recursive: true })
-            .pipe(
-              Effect.andThen(writePrivate(signedFile, checkpointText(head))),
-              Effect.provideService(FileSystem.FileSystem, fs),
-              Effect.mapError(unusable(`What was signed cannot be kept in ${signedFile}`)),
-              Effect.andThen(Ref.set(inMemory, Option.some(Option.some(head))))
-            )
+        remember: Effect.fnUntraced(function* (memory) {
+          const there = Option.flatMap(yield* stored, ({ checkpoint }) => checkpoint)
+          const next = { ...memory, checkpoint: larger(memory.checkpoint, there) }
+          const text = encodeStored({
+            checkpoint: Option.getOrNull(Option.map(next.checkpoint, ({ note }) => note)),
+            server: Option.getOrNull(next.server),
+            continuation: next.continuation
+          })
+          yield* fs.makeDirectory(options.directory, { recursive: true }).pipe(
+            Effect.andThen(writePrivate(seenFile, `${text}\n`)),
+            // What it says is in the other one from now on, and would be out of date should that be lost.
+            Effect.andThen(fs.remove(formerFile, { force: true })),
+            Effect.provideService(FileSystem.FileSystem, fs),
+            Effect.mapError(unusable(`What was seen of the log cannot be kept in ${seenFile}`))
+          )
+          yield* Ref.set(known, Option.some(Option.some(next)))
+        })
       })
     })
   )

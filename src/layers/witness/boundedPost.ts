@@ -1,6 +1,6 @@
 /**
- * Posts a few bytes to a third party that the operator named and reads its answer, without redirects and with bounds on
- * time and bytes.
+ * Posts a few bytes to a third party that the operator named, or asks it for some, and reads its answer, without redirects
+ * and with bounds on time and bytes.
  */
 import { Data, Duration, Effect, Option, Predicate, Stream } from "effect"
 import type { ByteSize } from "effect"
@@ -10,18 +10,27 @@ import type { HttpClientError, HttpClientResponse } from "effect/http"
 /** Why there is no usable answer, in the same words while the cause is the same. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly reason: string
+  /** Of an answer that is a failure. */
+  readonly status?: number
   /** The answer's Retry-After. */
   readonly retryAfter?: Duration.Duration
 }> {}
 
-export interface Posted {
-  readonly url: string
-  readonly contentType: string
-  readonly body: Uint8Array
+interface Bounds {
   /** The statuses whose body is read; any other is a failure. */
   readonly statuses: ReadonlyArray<number>
   readonly maxBytes: ByteSize.Input
   readonly patience: Duration.Duration
+}
+
+export interface Posted extends Bounds {
+  readonly url: string
+  readonly contentType: string
+  readonly body: Uint8Array
+}
+
+export interface Got extends Bounds {
+  readonly url: string
 }
 
 export interface Reply {
@@ -32,6 +41,7 @@ export interface Reply {
 }
 
 export type Post = (posted: Posted) => Effect.Effect<Reply, ExchangeFailed>
+export type Get = (got: Got) => Effect.Effect<Reply, ExchangeFailed>
 
 /** The system's error code, which a failed fetch holds two causes down. */
 const codeOf = (cause: unknown): string | undefined => {
@@ -49,18 +59,21 @@ const retryAfter = ({ headers }: HttpClientResponse.HttpClientResponse): Option.
   return /^\d{1,6}$/.test(seconds) ? Option.some(Duration.seconds(Number(seconds))) : Option.none()
 }
 
-export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
+const makeExchange = Effect.gen(function* () {
   const client = HttpClient.withScope(yield* HttpClient.HttpClient)
 
-  const receive = Effect.fnUntraced(function* ({ body, contentType, maxBytes, statuses, url }: Posted) {
-    const request = HttpClientRequest.post(url).pipe(
-      HttpClientRequest.bodyUint8Array(body, contentType),
-      HttpClientRequest.setHeader("user-agent", "auspex")
+  const receive = Effect.fnUntraced(function* (
+    request: HttpClientRequest.HttpClientRequest,
+    { maxBytes, statuses }: Bounds
+  ) {
+    const response = yield* Effect.mapError(
+      client.execute(HttpClientRequest.setHeader(request, "user-agent", "auspex")),
+      unreachable
     )
-    const response = yield* Effect.mapError(client.execute(request), unreachable)
     if (!statuses.includes(response.status)) {
       return yield* new ExchangeFailed({
         reason: `it answered ${response.status}`,
+        status: response.status,
         ...Option.match(retryAfter(response), {
           onNone: () => ({}),
           onSome: (wait) => ({ retryAfter: wait })
@@ -74,23 +87,37 @@ export const makePost: Effect.Effect<Post> = Effect.gen(function* () {
       Stream.mkUint8Array
     )
     const [type = ""] = (response.headers["content-type"] ?? "").split(";")
-    return { status: response.status, contentType: type.trim().toLowerCase(), body: received }
+    const reply: Reply = { status: response.status, contentType: type.trim().toLowerCase(), body: received }
+    return reply
   })
 
-  const post: Post = (posted) =>
-    receive(posted).pipe(
+  return (request: HttpClientRequest.HttpClientRequest, bounds: Bounds) =>
+    receive(request, bounds).pipe(
       // Aborts what is still in flight.
       Effect.scoped,
       Effect.timeoutOrElse({
-        duration: posted.patience,
+        duration: bounds.patience,
         orElse: () =>
-          new ExchangeFailed({ reason: `it took longer than ${Duration.toSeconds(posted.patience)} s` })
+          new ExchangeFailed({ reason: `it took longer than ${Duration.toSeconds(bounds.patience)} s` })
       }),
       Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
       Effect.provideService(HttpClient.TracerPropagationEnabled, false)
     )
-  return post
 }).pipe(Effect.provide(FetchHttpClient.layer))
+
+export const makePost: Effect.Effect<Post> = Effect.map(
+  makeExchange,
+  (exchange) => (posted) =>
+    exchange(
+      HttpClientRequest.bodyUint8Array(HttpClientRequest.post(posted.url), posted.body, posted.contentType),
+      posted
+    )
+)
+
+export const makeGet: Effect.Effect<Get> = Effect.map(
+  makeExchange,
+  (exchange) => (got) => exchange(HttpClientRequest.get(got.url), got)
+)
 
 /** The URL of a third party as an operator gives it; fetch refuses to send a user and a password. */
 export const parsePostUrl = (text: string): Option.Option<URL> =>

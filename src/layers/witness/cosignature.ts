@@ -112,7 +112,7 @@ export const addCheckpoint = Effect.fnUntraced(function* (
   const said = Buffer.from(body).toString("utf8")
   if (status === 409) {
     const size = contentType === "text/x.tlog.size" ? treeSize(said) : undefined
-    if (size === undefined) return yield* new ExchangeFailed({ reason: "it answered 409" })
+    if (size === undefined) return yield* new ExchangeFailed({ reason: "it answered 409", status })
     return { _tag: "OldSize", size }
   }
   const cosignature = cosignatureOf(verifier, submission.text, said)

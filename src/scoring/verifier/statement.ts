@@ -85,7 +85,8 @@ const titles: ReadonlyMap<string, string> = new Map([
   ["void", "A cancelled challenge"],
   ["agent.register", "An agent, as it registered"],
   ["agent.claim", "The claim of an agent by its owner"],
-  ["agent.key", "A change of what an agent authenticates with"]
+  ["agent.key", "A change of what an agent authenticates with"],
+  ["log.continue", "What the operators said when the log went on"]
 ])
 
 const termsOf = (members: JsonObject) => {

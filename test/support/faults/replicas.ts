@@ -1,7 +1,8 @@
 /** One server and three runners of jobs on one database, each with a network of its own. */
+import { join } from "node:path"
 import { Clock, Console, Duration, Effect, Random } from "effect"
 import { emptyDatabase } from "../database.ts"
-import { freePort, replicaEnvironment, until, whenReady } from "../process.ts"
+import { freePort, replicaEnvironment, temporaryDirectory, until, whenReady } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
 import { makeTcpProxy } from "../tcpProxy.ts"
 import { fault } from "./campaign.ts"
@@ -14,7 +15,13 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   const database = yield* emptyDatabase
   const instance = Effect.fnUntraced(function* (roles: string) {
     const proxy = yield* makeTcpProxy(database)
-    const environment = replicaEnvironment(proxy.url, { ...room, AUSPEX_ROLES: roles })
+    // It remembers the log over its restarts.
+    const dataDir = join(yield* temporaryDirectory, "data")
+    const environment = replicaEnvironment(proxy.url, {
+      ...room,
+      AUSPEX_ROLES: roles,
+      AUSPEX_DATA_DIR: dataDir
+    })
     return { proxy, process: yield* keep({ environment, port: yield* freePort }) }
   })
   const server = yield* instance("api")

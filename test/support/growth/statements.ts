@@ -6,8 +6,8 @@ import * as Database from "../../../src/layers/postgres/Database.ts"
 import { services } from "../../../src/layers/postgres/layer.ts"
 import * as Payments from "../../../src/layers/postgres/credit/Payments.ts"
 import * as PaymentProvider from "../../../src/layers/stripe/PaymentProvider.ts"
-import { LogSigner } from "../../../src/services/LogSigner.ts"
 import { MailTransport } from "../../../src/services/Mailer.ts"
+import { logSigner } from "../logSigner.ts"
 import { settings } from "../settings.ts"
 
 /** A statement with the parameters it was sent with. */
@@ -56,7 +56,7 @@ const recording = <A, E>(
             Database.client(Redacted.make(url)),
             settings(),
             Layer.mock(MailTransport, {}),
-            Layer.mock(LogSigner, {})
+            logSigner()
           )
         ),
         Layer.provide(transformer)

@@ -3,8 +3,11 @@ import { SqlClient } from "effect/sql"
 import { rootCause } from "../../../services/domain/errors.ts"
 import { LogSequencer } from "../../../services/LogSequencer.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
-import { execute, findOne, findOption } from "../sql.ts"
+import { execute, findOne, findOption, timestamp } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
+import { makeContinue } from "./continuations.ts"
+import { makeMemory } from "./memory.ts"
+import type { LogStopped } from "./memory.ts"
 import { makeRevealDue } from "./reveals.ts"
 import { makeSequence } from "./sequencer.ts"
 import type { LogFault } from "./tree.ts"
@@ -19,7 +22,8 @@ const stalledGauge = Metric.gauge("log_standstill_seconds", {
   description: "How long entries of the public log have been pending while it did not grow, in seconds"
 })
 const faultGauge = Metric.gauge("log_fault", {
-  description: "1 while the public log has a fault, and so nothing is added to it or signed; else 0"
+  description:
+    "1 while nothing is added to the public log or signed, for a fault or until an administrator lets it go on; else 0"
 })
 const failures = Metric.counter("log_passes_failed_total", {
   description: "Passes over the public log that failed, by what they were to do",
@@ -113,8 +117,10 @@ const watchProgress = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { sequence } = yield* makeSequence
-  const { publish, signed, trim, verify } = yield* makeCheckpoints
+  const memory = yield* makeMemory
+  const { sequence } = yield* makeSequence(memory)
+  const { publish, seen, trim, verify } = yield* makeCheckpoints(memory)
+  const { goOn } = yield* makeContinue
   const { revealDue } = yield* makeRevealDue
   const { lastFailure, tracked } = yield* jobFailures
   const { stalled } = yield* watchProgress
@@ -135,35 +141,72 @@ const make = Effect.gen(function* () {
       : Effect.logError("the public log is not signed").pipe(Effect.annotateLogs({ reason: now }))
   })
 
+  /** For all replicas; what was seen and is lost beside it, so that audits find it again. */
+  const recordFault = Effect.fnUntraced(function* ({ lost, message }: LogFault) {
+    const now = yield* DateTime.now
+    if (lost === undefined) {
+      return yield* execute(sql`update log_state set fault = ${message} where fault is null`)
+    }
+    yield* execute(sql`
+      with evidence as (
+        insert into log_lost_heads (origin, size, root, note, found_at)
+        values (${lost.origin}, ${BigInt(lost.size)}, ${lost.root}, ${lost.note}, ${timestamp(now)})
+        on conflict do nothing
+      )
+      update log_state set fault = ${message} where fault is null`)
+  })
+
   /** A log that cannot be signed is no failure of the pass: a fault is recorded for all replicas, any other reason here. */
-  const refusing = <A>(effect: Effect.Effect<A, LogFault | SignerUnusable>, none: A) =>
-    effect.pipe(
-      Effect.catchTags({
-        LogFault: ({ message }) =>
-          execute(sql`update log_state set fault = ${message} where fault is null`).pipe(
-            Effect.andThen(setReason(message)),
-            Effect.as(none)
-          ),
-        SignerUnusable: ({ message }) => Effect.as(setReason(message), none)
-      }),
-      turns.withPermits(1)
+  const refusing = <A>(effect: Effect.Effect<A, LogFault | LogStopped | SignerUnusable>, none: A) =>
+    Effect.catchTags(effect, {
+      LogFault: (fault) => recordFault(fault).pipe(Effect.andThen(setReason(fault.message)), Effect.as(none)),
+      LogStopped: ({ message }) => Effect.as(setReason(message), none),
+      SignerUnusable: ({ message }) => Effect.as(setReason(message), none)
+    })
+
+  /** An instance that keeps no log says so where the database is on another server, and may itself be without a memory. */
+  const watched = Effect.flatMap(memory.look(), ({ waiting }) =>
+    setReason(
+      Option.getOrNull(
+        Option.map(
+          Option.filter(waiting, ({ why }) => why === "moved"),
+          ({ message }) => message
+        )
+      )
     )
+  )
 
   return LogSequencer.of({
-    verifyAtStart: refusing(Effect.asVoid(verify), undefined).pipe(
+    verifyAtStart: refusing(verify, undefined).pipe(
+      turns.withPermit,
       Effect.withSpan("LogSequencer.verifyAtStart")
     ),
     sequence: refusing(sequence, 0).pipe(
+      turns.withPermit,
       tracked("give entries their place"),
       Effect.withSpan("LogSequencer.sequence")
     ),
     publish: refusing(Effect.andThen(publish, setReason(null)), undefined).pipe(
+      turns.withPermit,
       tracked("sign the log"),
       Effect.withSpan("LogSequencer.publish")
     ),
+    watch: refusing(watched, undefined).pipe(
+      tracked("compare the log with what was seen of it"),
+      Effect.withSpan("LogSequencer.watch")
+    ),
+    see: (note) =>
+      refusing(memory.beforeShowing(note), undefined).pipe(
+        Effect.andThen(Effect.orElseSucceed(memory.largerOf(note), () => note)),
+        Effect.withSpan("LogSequencer.see")
+      ),
+    continue: Effect.fn("LogSequencer.continue")(function* (said) {
+      yield* refusing(Effect.asVoid(memory.look()), undefined)
+      return yield* goOn(said)
+    }),
     revealDue: revealDue.pipe(tracked("reveal predictions")),
     trim,
-    signed: refusing(signed, Option.none()).pipe(Effect.withSpan("LogSequencer.signed")),
+    seen: refusing(seen, Option.none()).pipe(Effect.withSpan("LogSequencer.seen")),
     measure: Effect.gen(function* () {
       const { pending, signed_at } = yield* measured(sql`
         select (select count(*)::int from (select from log_pending limit ${maxCounted}) p) as pending,
@@ -171,7 +214,7 @@ const make = Effect.gen(function* () {
       yield* Metric.update(pendingGauge, pending)
       const { fault, seconds } = yield* stalled
       yield* Metric.update(stalledGauge, seconds)
-      yield* Metric.update(faultGauge, fault === null ? 0 : 1)
+      yield* Metric.update(faultGauge, fault === null && (yield* Ref.get(reason)) === null ? 0 : 1)
       if (signed_at !== null) {
         const now = yield* Clock.currentTimeMillis
         yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)

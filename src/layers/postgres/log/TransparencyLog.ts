@@ -176,7 +176,7 @@ const make = Effect.gen(function* () {
     if (Option.isNone(found)) {
       return yield* new LogEmpty({ detail: "The log has no checkpoint yet: try again in a few seconds." })
     }
-    return found.value.note
+    return yield* sequencer.see(found.value.note)
   }).pipe(Effect.withSpan("TransparencyLog.checkpoint"))
 
   const verifierKeys = keys(sql`select verifier_key from log_keys order by number desc`).pipe(
@@ -221,6 +221,7 @@ const make = Effect.gen(function* () {
   ) {
     const { entry, leaf_index: index, note, size } = row
     if (index === null || entry === null || size === null || note === null) return yield* notSequenced()
+    yield* sequencer.see(note)
     const path = yield* inclusionProof(sql, index, size)
     return proofText({ extra: { ...more, entry }, index, path, checkpoint: note })
   })

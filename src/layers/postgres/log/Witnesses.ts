@@ -8,6 +8,7 @@ import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effec
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/domain/errors.ts"
+import { LogSequencer } from "../../../services/LogSequencer.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Witnesses } from "../../../services/Witnesses.ts"
 import { parseNote } from "../../crypto/signedNote.ts"
@@ -61,6 +62,7 @@ const pauseAfter = (failures: number, { retryAfter = Duration.zero }: ExchangeFa
 
 export const makeExchange = Effect.fnUntraced(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
+  const sequencer = yield* LogSequencer
   const turn = findOption(Turn)
 
   /** Claims the row and answers the newest checkpoint, if it is due. */
@@ -123,7 +125,8 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       Option.match({
         onNone: () => Effect.void,
         onSome: (taken) =>
-          ask(taken).pipe(
+          // Remembered before a third party sees it.
+          Effect.andThen(sequencer.see(taken.note), ask(taken)).pipe(
             Effect.andThen(succeeded(taken, rest)),
             Effect.catchTag("ExchangeFailed", (failure) => failed(taken, failure)),
             Effect.withSpan("log.attest", { attributes: { "log.attestor": name, "log.size": taken.size } })

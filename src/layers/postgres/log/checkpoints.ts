@@ -4,18 +4,21 @@
  */
 import { DateTime, Duration, Effect, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Signed } from "../../../services/LogSequencer.ts"
+import type { Seen } from "../../../services/LogSequencer.ts"
 import { LogSigner, SignerUnusable } from "../../../services/LogSigner.ts"
-import type { LogKeys, TreeHead } from "../../../services/LogSigner.ts"
+import type { Checkpoint, LogKeys } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { execute, findOne, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { keyRotate } from "./entries.ts"
 import { checkpointText } from "../../crypto/signedNote.ts"
-import { brokenTree, LogFault, requireTrees } from "./tree.ts"
+import { examine, originOf, publishedIn } from "./memory.ts"
+import type { makeMemory } from "./memory.ts"
+import { namesOf, serverOf, standingOf } from "./standing.ts"
+import { LogFault } from "./tree.ts"
 
-/** The advisory lock for naming the log and changing its key; any fixed number. */
-const keyLock = 4_280_771_003n
+/** The advisory lock for naming the log, changing its key, and letting it go on; any fixed number. */
+export const keyLock = 4_280_771_003n
 
 const Origin = Schema.Struct({ origin: Schema.String })
 const Named = Schema.Struct({ origin: Schema.String, newest: Schema.NullOr(Schema.String) })
@@ -35,17 +38,26 @@ const replacedRefusal = (own: string, newest: string) =>
 const requireNewest = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   keys: LogKeys,
-  { newest, origin }: { readonly origin: string; readonly newest: string }
+  { newest, origin }: { readonly origin: string; readonly newest: string | null }
 ) {
   const own = keys.verifierKey(origin)
-  if (own === newest) return
+  if (newest === null || own === newest) return
   const [known] = yield* orDie(sql`select 1 from log_keys where verifier_key = ${own}`)
   return yield* known === undefined ? refusal(own, newest) : replacedRefusal(own, newest)
 })
 
+/** Whether this instance's key follows on the newest one: a new key beside it, or the same one, where the log was renamed. */
+const follows = (keys: LogKeys, { newest, origin }: { readonly origin: string; readonly newest: string }) => {
+  const [name = ""] = newest.split("+")
+  return (
+    Option.contains(keys.previousVerifierKey(origin), newest) ||
+    (name !== origin && keys.verifierKey(name) === newest)
+  )
+}
+
 /**
  * The log's origin. The first start fixes it and the first key. A start with a new key beside the current one changes the
- * key, which is an entry of the log.
+ * key, which is an entry of the log, and so does a new name.
  */
 const introduce = Effect.fn("LogSequencer.introduce")(function* (
   sql: SqlClient.SqlClient,
@@ -53,11 +65,13 @@ const introduce = Effect.fn("LogSequencer.introduce")(function* (
   proposed: string
 ) {
   const now = yield* DateTime.now
+  const origin = sql`(select origin from ${namesOf(sql)} n order by number desc limit 1)`
   const named = yield* findOption(Named)(sql`
-    select origin, (select verifier_key from log_keys order by number desc limit 1) as newest from log_identity`)
+    select ${origin} as origin, (select verifier_key from log_keys order by number desc limit 1) as newest
+      from log_identity`)
   // Most starts change nothing.
   const isSettled = ({ newest, origin }: typeof Named.Type) =>
-    newest !== null && !Option.contains(keys.previousVerifierKey(origin), newest)
+    newest !== null && !follows(keys, { newest, origin })
   if (Option.exists(named, isSettled)) return Option.getOrThrow(named).origin
   const originRow = findOne(Origin)
   const keyRow = findOption(Key)
@@ -65,163 +79,142 @@ const introduce = Effect.fn("LogSequencer.introduce")(function* (
     yield* execute(sql`select pg_advisory_xact_lock(${keyLock})`)
     yield* execute(sql`
       insert into log_identity (origin, created_at) values (${proposed}, ${timestamp(now)}) on conflict do nothing`)
-    const { origin } = yield* originRow(sql`select origin from log_identity`)
+    const { origin: present } = yield* originRow(sql`select ${origin} as origin`)
     const newest = yield* keyRow(sql`
       select number, verifier_key from log_keys order by number desc limit 1`)
-    const own = keys.verifierKey(origin)
+    const own = keys.verifierKey(present)
     const add = (number: number) =>
       execute(sql`
         insert into log_keys (number, verifier_key, added_at) values (${number}, ${own}, ${timestamp(now)})`)
     if (Option.isNone(newest)) {
       yield* add(1)
-      return origin
+      return present
     }
     const { number, verifier_key } = newest.value
-    const replaces = Option.contains(keys.previousVerifierKey(origin), verifier_key)
     const [known] = yield* orDie(sql`select 1 from log_keys where verifier_key = ${own}`)
     // A replaced key never signs again: readers trust the newest.
-    if (replaces && known === undefined) {
+    if (follows(keys, { newest: verifier_key, origin: present }) && known === undefined) {
       yield* add(number + 1)
       yield* execute(sql`
         insert into log_pending (type, entry) values ('key.rotate', ${keyRotate({ old: verifier_key, new: own })})`)
     }
-    return origin
+    return present
   })
   return yield* transaction(sql)(changes)
 })
 
-const Heads = Schema.Struct({
-  size: Schema.Int,
-  root: Schema.Uint8Array,
-  fault: Schema.NullOr(Schema.String),
-  newest_key: Schema.String,
-  published_size: Schema.NullOr(Schema.Int),
-  published_root: Schema.NullOr(Schema.Uint8Array)
-})
-type Heads = typeof Heads.Type
+/** The age from which checkpoints are thinned out. */
+const age = Duration.days(1)
 
 const sameBytes = (one: Uint8Array, other: Uint8Array) => Buffer.compare(one, other) === 0
 
-/** The age from which checkpoints are thinned out. */
-const memory = Duration.days(1)
-
-export const makeCheckpoints = Effect.gen(function* () {
+export const makeCheckpoints = Effect.fnUntraced(function* (memory: Effect.Success<typeof makeMemory>) {
   const sql = yield* SqlClient.SqlClient
   const { client: background } = yield* BackgroundClient
   const signer = yield* LogSigner
   const settings = yield* Settings
-  const headsRow = findOne(Heads)
   const keptRow = findOption(Schema.Struct({ is_kept: Schema.Boolean }))
-  /** Present once the log was found in order. */
-  const origin = yield* Ref.make(Option.none<string>())
+  const storedRow = findOption(Schema.Struct({ size: Schema.Int }))
+  /** The name that the log was found to have. */
+  const known = yield* Ref.make(Option.none<string>())
 
-  const heads = headsRow(sql`
-    select s.size::float8 as size, s.root, s.fault,
-           (select verifier_key from log_keys order by number desc limit 1) as newest_key,
-           c.size::float8 as published_size, c.root as published_root
-      from log_state s
-      left join lateral (select size, root from log_checkpoints order by size desc limit 1) c on true`)
-
-  /** Compares the stored tree with itself and with all that was signed, as far as the database and this instance know. */
-  const examine = Effect.fnUntraced(function* (
-    found: Heads,
-    { origin, signed }: { readonly origin: string; readonly signed: Option.Option<TreeHead> }
-  ) {
-    const { published_root, published_size, root, size } = found
-    if (Option.isSome(signed)) {
-      if (signed.value.origin !== origin) {
-        return yield* new SignerUnusable({
-          message: `This data directory belongs to the log ${signed.value.origin}, the database to ${origin}: each needs one of its own.`
-        })
-      }
-    }
-    const published = Option.map(Option.fromNullishOr(published_root), (root) => ({
-      size: published_size ?? 0,
-      root
-    }))
-    const isSigned = Option.exists(published, (head) =>
-      Option.exists(signed, (last) => last.size === head.size && sameBytes(last.root, head.root))
-    )
-    // The log must begin with the tree that was signed.
-    const heads = [...Option.toArray(signed), ...(isSigned ? [] : Option.toArray(published))]
-    const gone = heads.find((head) => head.size > size)
-    if (gone !== undefined) {
-      return yield* new LogFault({
-        message: `The log has ${size} entries, but ${gone.size} were signed: an older state of the database was restored, or entries are gone.`
-      })
-    }
-    // The newest checkpoint is never deleted; a new one would hide that.
-    if (Option.isSome(signed) && Option.isNone(published)) {
-      return yield* new LogFault({
-        message: `${signed.value.size} entries were signed, and no checkpoint is kept: all of them are gone.`
-      })
-    }
-    yield* requireTrees(background, [
-      ...heads.map((head) => ({
-        ...head,
-        otherwise: `The first ${head.size} entries of the log do not have the root that was signed for them.`
-      })),
-      { size, root, otherwise: brokenTree(size) }
-    ])
-  })
-
-  /** Names the log if it has no name yet, and examines it. Once it is in order, only the origin is read. */
-  const verify = Effect.gen(function* () {
-    const verified = yield* Ref.get(origin)
-    if (Option.isSome(verified)) return verified.value
-    const keys = yield* signer.keys
-    const name = yield* introduce(sql, keys, settings.logOrigin)
-    // Read before the heads: another process with this directory may be signing, and the log is never behind what was
-    // signed earlier.
-    const signed = yield* signer.lastSigned
-    const found = yield* heads
-    if (found.fault !== null) return yield* new LogFault({ message: found.fault })
-    yield* requireNewest(sql, keys, { origin: name, newest: found.newest_key })
-    yield* examine(found, { origin: name, signed })
-    yield* Ref.set(origin, Option.some(name))
+  /** Names the log if it has no name yet. Once it has, nothing is read. */
+  const named = Effect.gen(function* () {
+    const before = yield* Ref.get(known)
+    if (Option.isSome(before)) return before.value
+    const name = yield* introduce(sql, yield* signer.keys, settings.logOrigin)
+    yield* Ref.set(known, Option.some(name))
     return name
   })
 
-  /** Signs the current tree, or fails by the fault that forbids it. */
-  const publish = Effect.gen(function* () {
-    const name = yield* verify
-    const signed = yield* signer.lastSigned
-    const found = yield* heads
+  /** The log as it stands, if this instance may sign it. */
+  const signable = Effect.fnUntraced(
+    function* (standing: typeof memory.keep) {
+      const name = yield* named
+      const found = yield* standing
+      if (found.fault !== null) return yield* new LogFault({ message: found.fault })
+      const keys = yield* signer.keys
+      // Under a new name the key has a new one, too.
+      const origin = originOf(found) ?? name
+      if (origin !== name) yield* introduce(sql, keys, settings.logOrigin)
+      const { newest_key } = origin === name ? found : yield* standingOf(sql)
+      yield* requireNewest(sql, keys, { origin, newest: newest_key })
+      yield* Ref.set(known, Option.some(origin))
+      return { found, origin }
+    },
+    Effect.tapError(() => Ref.set(known, Option.none()))
+  )
+
+  /** Others are asked by the first pass, so that a start does not wait for them. */
+  const verify = Effect.asVoid(signable(memory.lookAlone))
+
+  /**
+   * The log again, once it is where commits are kept: on the disk, and on a synchronous standby where there is one. A row
+   * is seen before that when the wait for the standby is broken off. The message that is written after all that was read
+   * has its commit wait, whatever a role or database has `synchronous_commit` set to. (`remote_apply` waits for more.)
+   */
+  const durable = Effect.fnUntraced(function* (seen: ReadonlyArray<Checkpoint>) {
+    yield* execute(background`
+      select set_config('synchronous_commit', 'on', true)
+       where current_setting('synchronous_commit') <> 'remote_apply'`)
+    const found = yield* standingOf(background)
     if (found.fault !== null) return yield* new LogFault({ message: found.fault })
-    const keys = yield* signer.keys
-    yield* requireNewest(sql, keys, { origin: name, newest: found.newest_key })
-    const isPublished =
-      found.published_size === found.size &&
-      found.published_root !== null &&
-      sameBytes(found.published_root, found.root)
-    if (found.size === 0 || isPublished) return
-    yield* examine(found, { origin: name, signed })
-    const head = { origin: name, size: found.size, root: found.root }
+    yield* examine(background, found, seen)
+    yield* execute(
+      background`select pg_logical_emit_message(true, 'auspex', 'the log is signed up to here')::text`
+    )
+    return found
+  }, transaction(background))
+
+  /** Signs the current tree, or fails by what forbids it. */
+  const publish = Effect.gen(function* () {
+    const { found: first, origin } = yield* signable(memory.keep)
+    const isPublished = Option.exists(
+      publishedIn(first),
+      ({ root, size }) => size === first.size && sameBytes(root, first.root)
+    )
+    if (first.size === 0 || isPublished || first.size <= first.renamed_at) return
+    const seen = yield* memory.remembered
+    const found = yield* durable(Option.toArray(seen))
+    if (found.server !== first.server || originOf(found) !== origin) return
+    const head = { origin, size: found.size, root: found.root }
     const text = checkpointText(head)
-    const note = `${text}\n${keys.sign(name, text)}`
+    const keys = yield* signer.keys
+    const note = `${text}
+${keys.sign(origin, text)}`
     const now = yield* DateTime.now
-    const kept = execute(sql`
+    /** Shown to nobody where a larger one is there, or where anything is not as it was when the tree was read. */
+    const stored = storedRow(sql`
       insert into log_checkpoints (size, root, note, signed_at)
       select ${BigInt(head.size)}::int8, ${head.root}, ${note}, ${timestamp(now)}
        where not exists (select 1 from log_checkpoints where size > ${BigInt(head.size)})
-      on conflict do nothing`)
-    if (found.published_size === null && Option.isNone(signed)) {
+         and exists (select 1 from log_state where fault is null)
+         and ${origin} = (select origin from ${namesOf(sql)} n order by number desc limit 1)
+         and ${found.server} = ${serverOf(sql)}
+      on conflict do nothing
+      returning size::float8 as size`)
+    const remember = Option.match({
+      onNone: () => Effect.void,
+      onSome: () => memory.rememberSigned({ ...head, note })
+    })
+    if (found.checkpoint === null && Option.isNone(seen)) {
       // The first checkpoint is stored first: in the file alone, after a crash, it would look like one that was deleted.
-      return yield* Effect.uninterruptible(Effect.andThen(kept, signer.rememberSigned(head)))
+      return yield* Effect.uninterruptible(Effect.flatMap(stored, remember))
     }
     // It is published once it is in the file. The file alone has it only if this commit fails.
-    yield* transaction(sql)(Effect.andThen(kept, signer.rememberSigned(head)))
-  }).pipe(Effect.tapError(() => Ref.set(origin, Option.none())))
+    yield* transaction(sql)(Effect.flatMap(stored, remember))
+  })
 
-  const signed = Effect.gen(function* () {
-    const head = yield* signer.lastSigned
-    if (Option.isNone(head)) return Option.none<Signed>()
+  const seen = Effect.gen(function* () {
+    const head = yield* memory.remembered
+    if (Option.isNone(head)) return Option.none<Seen>()
     const { origin, size } = head.value
-    // `examine` reports what was signed for another log.
+    // What was seen of another log, or under an earlier name, is not of this one.
     const kept = yield* keptRow(sql`
       select exists (select from log_checkpoints where size >= ${BigInt(size)}::int8) as is_kept
-        from log_identity where origin = ${origin}`)
-    return Option.map(kept, ({ is_kept }): Signed => ({ ...head.value, isKept: is_kept }))
+        from ${namesOf(sql)} n
+       where origin = ${origin} and number = (select max(number) from ${namesOf(sql)} m)`)
+    return Option.map(kept, ({ is_kept }): Seen => ({ ...head.value, isKept: is_kept }))
   })
 
   /**
@@ -230,7 +223,7 @@ export const makeCheckpoints = Effect.gen(function* () {
    */
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
-    const until = DateTime.startOf(DateTime.subtractDuration(now, memory), "hour")
+    const until = DateTime.startOf(DateTime.subtractDuration(now, age), "hour")
     yield* execute(sql`
       with old as (
         select c.size,
@@ -248,5 +241,5 @@ export const makeCheckpoints = Effect.gen(function* () {
          and c.size is distinct from (select max(size) from log_cosignatures)`)
   })
 
-  return { publish, signed, trim, verify }
+  return { publish, seen, trim, verify }
 })

@@ -21,7 +21,8 @@ export const EntryType = Schema.Literals([
   "agent.register",
   "agent.claim",
   "agent.key",
-  "admin.audit"
+  "admin.audit",
+  "log.continue"
 ])
 export type EntryType = typeof EntryType.Type
 
@@ -286,3 +287,29 @@ export const adminAudit = (audit: {
   readonly head: Uint8Array
   readonly at: DateTime.Utc
 }): Uint8Array => encode("admin.audit", { at: iso(audit.at), count: audit.count, head: hex(audit.head) })
+
+export interface Continued<Time extends Instant = DateTime.Utc> {
+  readonly number: number
+  readonly origin: string
+  /** The log as it was when this was said. */
+  readonly size: number
+  readonly root: Uint8Array
+  /** The largest head that had been seen and was lost; the log has another name since. */
+  readonly lost_size: number | null
+  readonly lost_root: Uint8Array | null
+  readonly reason: string
+  readonly continued_at: Time
+}
+
+/** An administrator let the log go on, after a failover or a restore, or on an instance that did not know it. */
+export const logContinue = (continued: Continued<Instant>): Uint8Array =>
+  encode("log.continue", {
+    continued_at: iso(continued.continued_at),
+    lost_root: hexOrNull(continued.lost_root),
+    lost_size: continued.lost_size,
+    number: continued.number,
+    origin: continued.origin,
+    reason_sha256: sha256(continued.reason),
+    root: hex(continued.root),
+    size: continued.size
+  })

@@ -13,6 +13,8 @@ import { arrayParam, findAll, findOne, rowsOf, transaction, withStatementTimeout
 import { challengeClose } from "./entries.ts"
 import { emptyRoot, leafHash } from "./frontier.ts"
 import type { Frontier, FullNode } from "./frontier.ts"
+import type { makeMemory } from "./memory.ts"
+import { runOf, serverOf } from "./standing.ts"
 import { treeOfRoot } from "./tree.ts"
 
 /** A pending close, whose bytes are composed with its index. */
@@ -26,6 +28,8 @@ type Close = typeof Close.Type
 
 /** The log as a pass finds it, and the oldest of what is pending. */
 const Backlog = Schema.Struct({
+  server: Schema.String,
+  run: Schema.String,
   size: Schema.Int,
   root: Schema.Uint8Array,
   fault: Schema.NullOr(Schema.String),
@@ -66,7 +70,9 @@ const leavesOf = ({ ids, leaves }: Backlog, closes: ReadonlyArray<ComposedClose>
   })
 }
 
-export const makeSequence = Effect.gen(function* () {
+export const makeSequence = Effect.fnUntraced(function* ({
+  requireRun
+}: Pick<Effect.Success<typeof makeMemory>, "requireRun">) {
   const { client: sql } = yield* BackgroundClient
   const backlogRow = findOne(Backlog)
   const commitRows = findAll(Commits)
@@ -75,7 +81,8 @@ export const makeSequence = Effect.gen(function* () {
   const lastTree = yield* Ref.make(Option.none<Frontier>())
 
   const backlog = backlogRow(sql`
-    select s.size::float8 as size, s.root, s.fault, p.ids, p.closes, p.leaves
+    select ${serverOf(sql)} as server, ${runOf(sql)} as run,
+           s.size::float8 as size, s.root, s.fault, p.ids, p.closes, p.leaves
       from log_state s
      cross join lateral (
        select coalesce(array_agg(id::text order by id), '{}') as ids,
@@ -136,21 +143,21 @@ export const makeSequence = Effect.gen(function* () {
 
   /**
    * Moves the batch from the outbox to the end of the log if the log's state is what was read, which implies that the whole
-   * batch is still pending. The predictions of a challenge that it closes are revealed after the deadline.
+   * batch is still pending, and on the same server. The predictions of a challenge that it closes are revealed after the deadline.
    */
   const append = (
-    { ids, root, size }: Backlog,
+    { ids, root, server, size }: Backlog,
     closes: ReadonlyArray<ComposedClose>,
     tree: Frontier,
     nodes: ReadonlyArray<FullNode>
   ) =>
-    // Signed entries must survive a crash, so this commit waits for the disk where commits are asynchronous.
+    // Nobody waits for this commit, so it may wait for the disk and a synchronous standby, which signing needs.
     appendedRow(sql`
       with grown as (
         update log_state set size = ${BigInt(tree.size)}, root = ${tree.root()}
-         where size = ${BigInt(size)} and root = ${root} and fault is null
-        returning case current_setting('synchronous_commit')
-                    when 'off' then set_config('synchronous_commit', 'on', true) end
+         where size = ${BigInt(size)} and root = ${root} and fault is null and ${server} = ${serverOf(sql)}
+        returning case when current_setting('synchronous_commit') <> 'remote_apply'
+                       then set_config('synchronous_commit', 'on', true) end
       ),
       taken as (
         delete from log_pending p
@@ -199,7 +206,7 @@ export const makeSequence = Effect.gen(function* () {
   /** Answers how many entries got an index. Fails without a change when the stored tree is not the expected one. */
   const sequence = Effect.gen(function* () {
     const found = yield* backlog
-    if (found.ids.length === 0 || found.fault !== null) return 0
+    if (found.ids.length === 0 || found.fault !== null || !(yield* requireRun(found.run))) return 0
     const closes = yield* compose(found)
     const tree = yield* treeOf(found)
     const nodes = leavesOf(found, closes).flatMap((leaf) => tree.append(leaf))

@@ -1,11 +1,16 @@
 /** The tree as it is stored: nodes of full tiles, and the entries after the last of them. */
 import { Data, Effect, Option, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
+import type { Checkpoint } from "../../../services/LogSigner.ts"
 import { findAll, rowsOf } from "../sql.ts"
 import { Frontier, levelsOf, partialTile } from "./frontier.ts"
 
 /** The log contradicts itself or what was signed: nothing is added or signed until an audit finds no difference. */
-export class LogFault extends Data.TaggedError("LogFault")<{ readonly message: string }> {}
+export class LogFault extends Data.TaggedError("LogFault")<{
+  readonly message: string
+  /** The checkpoint that was seen elsewhere and that the log does not have. */
+  readonly lost?: Checkpoint | undefined
+}> {}
 
 const hashLength = 32
 
@@ -67,6 +72,8 @@ export interface Claim {
   readonly size: number
   readonly root: Uint8Array
   readonly otherwise: string
+  /** The checkpoint that says so, where the database may not have it. */
+  readonly seen?: Checkpoint | undefined
 }
 
 /** Fails by the first tree that is not as claimed. */
@@ -81,7 +88,7 @@ export const requireTrees = Effect.fnUntraced(function* (
   const wrong = claims.find(
     ({ root }, place) => !Option.exists(trees[place] ?? Option.none(), (tree) => tree.root().equals(root))
   )
-  if (wrong !== undefined) return yield* new LogFault({ message: wrong.otherwise })
+  if (wrong !== undefined) return yield* new LogFault({ message: wrong.otherwise, lost: wrong.seen })
   return trees.flatMap(Option.toArray)
 })
 
@@ -95,3 +102,12 @@ export const treeOfRoot = Effect.fnUntraced(function* (
   const [tree] = yield* requireTrees(sql, [{ size, root, otherwise }])
   return tree ?? (yield* new LogFault({ message: otherwise }))
 })
+
+/** Whether the stored tree begins with the one of this head. */
+export const isPart = (
+  sql: SqlClient.SqlClient,
+  { root, size }: { readonly size: number; readonly root: Uint8Array }
+) =>
+  Effect.map(treesAt(sql, [size]), ([tree]) =>
+    Option.exists(tree ?? Option.none<Frontier>(), (each) => each.root().equals(root))
+  )

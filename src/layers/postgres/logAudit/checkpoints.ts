@@ -3,11 +3,12 @@ import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
-import { findAll, findOption } from "../sql.ts"
+import { findAll } from "../sql.ts"
 import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../crypto/signedNote.ts"
 import type { Verifier } from "../../crypto/signedNote.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
+import { namesOf } from "../log/standing.ts"
 import type { Rotation } from "./tree.ts"
 
 const pageSize = 1000
@@ -20,10 +21,11 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   const checkpoints = findAll(Checkpoint)
-  const identity = yield* findOption(Schema.Struct({ origin: Schema.String }))(
-    sql`select origin from log_identity`
+  const names = yield* findAll(Schema.Struct({ origin: Schema.String, size: Schema.Finite }))(
+    sql`select origin, size::float8 as size from ${namesOf(sql)} n order by number desc`
   )
-  const origin = Option.match(identity, { onNone: () => "", onSome: (row) => row.origin })
+  /** The name that the log had when it was larger than it had been when it got it. */
+  const originAt = (size: number) => names.find((name) => size > name.size)?.origin ?? ""
   const keys = yield* findAll(Schema.Struct({ number: Schema.Int, verifier_key: Schema.String }))(
     sql`select number, verifier_key from log_keys order by number`
   )
@@ -63,7 +65,7 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
           const parsed = parseNote(note)
           if (Option.isNone(parsed)) {
             findings.add(`checkpoint of size ${size}: its note is not a signed note`)
-          } else if (parsed.value.text !== checkpointText({ origin, size, root })) {
+          } else if (parsed.value.text !== checkpointText({ origin: originAt(size), size, root })) {
             findings.add(
               `checkpoint of size ${size}: its note does not say this size, its root and the origin of this log`
             )

@@ -5,6 +5,7 @@ import { maxDifferences } from "../../../services/LogAudit.ts"
 import { findAll } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
+import type { RecordedContinuation } from "./continuations.ts"
 import { StoredEntry, checkColumns, entryColumns } from "./entry.ts"
 import { addFound, eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -24,6 +25,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
   const sql = yield* SqlClient.SqlClient
   const pending = findAll(Pending)
   const rotations: Array<Rotation> = []
+  const continuations: Array<RecordedContinuation> = []
   let count = 0
   yield* eachPage(
     pageSize,
@@ -47,7 +49,10 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
             findings.add(`${what}: closes alone get their bytes with their index`)
           }
           const members = entry === null ? undefined : checkColumns(findings, { ...row, entry })
-          if (members === undefined) continue
+          if (members === undefined || entry === null) continue
+          if (members["type"] === "log.continue") {
+            continuations.push({ index: null, number: members["number"], entry })
+          }
           if (members["type"] === "key.rotate") {
             rotations.push({ place: "an entry that waits", old: members["old"], new: members["new"] })
           }
@@ -58,7 +63,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
         yield* auditLoggedHeads(sql, findings, auditHeads)
       })
   )
-  return { count, rotations }
+  return { count, rotations, continuations }
 })
 
 /** Each statement selects its first findings as `what`, and the number of all as `count`. */
@@ -109,7 +114,7 @@ export const auditOrphans = Effect.fnUntraced(function* (findings: Findings) {
     select 'an entry that waits (' || type || ') waits ' || count(*) || ' times' as what,
            (count(*) over ())::int as count
       from log_pending
-     where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit')
+     where type not in ('key.rotate', 'agent.register', 'agent.claim', 'agent.key', 'admin.audit', 'log.continue')
      group by type, commit, commit_index, challenge_id, version having count(*) > 1
      limit ${maxDifferences}`)
   yield* found(sql`

@@ -1,12 +1,12 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Signed } from "../../../services/LogSequencer.ts"
 import { findAll, findOne, findOption, rowsOf } from "../sql.ts"
 import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
+import type { RecordedContinuation } from "./continuations.ts"
 import { StoredEntry, checkColumns, entryColumns } from "./entry.ts"
 import type { Members } from "./entry.ts"
 import { eachPage } from "./findings.ts"
@@ -19,8 +19,17 @@ const Head = Schema.Struct({ size: Schema.Finite, root: Schema.String })
 const Node = Schema.Struct({ level: Schema.Int, n: Schema.Finite, hash: Schema.NullOr(Schema.String) })
 const State = Schema.Struct({ size: Schema.Finite, root: Schema.String, last: Schema.NullOr(Schema.Finite) })
 
-/** A tree head that this instance signed. */
-const signedName = (size: number) => `checkpoint of size ${size}, which was signed last (log-signed)`
+/** A checkpoint that was seen under the log's name, whether or not the log has it. */
+export interface SeenHead {
+  readonly size: number
+  readonly root: Uint8Array
+  /** Whether it, or a larger one, is kept. */
+  readonly isKept: boolean
+  /** Where it is remembered. */
+  readonly where: string
+}
+
+const seenName = ({ size, where }: SeenHead) => `checkpoint of size ${size}, which was seen (${where})`
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
@@ -69,12 +78,12 @@ const checkClose = (
 }
 
 /**
- * `signedHere` is what this instance signed last, as it remembers outside the database. `pageSize`: how many entries, signed heads
- * and kept nodes are read at a time; what is found is the same with any.
+ * `seen` are the checkpoints that instances remember. `pageSize`: how many entries, signed heads and kept nodes are read at a
+ * time; what is found is the same with any.
  */
 export const auditTree = Effect.fnUntraced(function* (
   findings: Findings,
-  signedHere: Option.Option<Signed>,
+  seen: ReadonlyArray<SeenHead>,
   pageSize: number = usualPage
 ) {
   const sql = yield* SqlClient.SqlClient
@@ -87,6 +96,7 @@ export const auditTree = Effect.fnUntraced(function* (
   const tree = new Frontier()
   const open = new Map<string, Commits>()
   const rotations: Array<Rotation> = []
+  const continuations: Array<RecordedContinuation> = []
   /** Of the page that is looked at. */
   const auditHeads: Array<LoggedHead> = []
   const wrongHeads: Array<number> = []
@@ -120,6 +130,8 @@ export const auditTree = Effect.fnUntraced(function* (
       rotations.push({ place: `entry ${entry.index}`, old: members["old"], new: members["new"] })
     if (type === "admin.audit")
       auditHeads.push({ place: `entry ${entry.index}`, count: members["count"], head: members["head"] })
+    if (type === "log.continue")
+      continuations.push({ index: entry.index, number: members["number"], entry: entry.entry })
     if (type === "challenge.close") {
       const challenge = members["challenge_id"]
       if (typeof challenge !== "string") {
@@ -180,10 +192,10 @@ export const auditTree = Effect.fnUntraced(function* (
         const root = signed.get(tree.size)
         signed.delete(tree.size)
         if (root !== undefined && root !== hex(tree.root())) wrongHeads.push(tree.size)
-        if (
-          Option.exists(signedHere, (head) => head.size === tree.size && hex(head.root) !== hex(tree.root()))
-        )
-          findings.add(`${signedName(tree.size)}: its root is not that of the first ${tree.size} entries`)
+        for (const head of seen) {
+          if (head.size === tree.size && hex(head.root) !== hex(tree.root()))
+            findings.add(`${seenName(head)}: its root is not that of the first ${tree.size} entries`)
+        }
       }
       if (count === 0) checkHead()
       for (const entry of page) {
@@ -217,17 +229,16 @@ export const auditTree = Effect.fnUntraced(function* (
       `checkpoint of size ${wrongHead}: its root is not that of the first ${wrongHead} entries${later > 0 ? `, and so it is with ${later} later checkpoints` : ""}`
     )
   }
-  if (Option.isSome(signedHere)) {
-    const { isKept, size } = signedHere.value
-    if (size > count) findings.add(`${signedName(size)}: the log has ${count} entries only`)
-    if (!isKept) findings.add(`${signedName(size)}: neither it nor a later one is kept (log_checkpoints)`)
+  for (const head of seen) {
+    if (head.size > count) findings.add(`${seenName(head)}: the log has ${count} entries only`)
+    if (!head.isKept) findings.add(`${seenName(head)}: neither it nor a later one is kept (log_checkpoints)`)
   }
   const kept = yield* state(sql`
     select s.size::float8 as size, encode(s.root, 'hex') as root, (select max(size)::float8 from log_checkpoints) as last
       from log_state s`)
   if (Option.isNone(kept)) {
     findings.add("log_state: it has no row")
-    return { entries: count, rotations }
+    return { entries: count, rotations, continuations }
   }
   const head = kept.value
   if (head.size !== count) {
@@ -251,5 +262,5 @@ export const auditTree = Effect.fnUntraced(function* (
   if (head.last !== null && head.last > count) {
     findings.add(`checkpoint of size ${head.last}: the log has ${count} entries only`)
   }
-  return { entries: count, rotations }
+  return { entries: count, rotations, continuations }
 })

@@ -12,11 +12,12 @@ import { credit } from "./credit.ts"
 import { gateway } from "./gateway.ts"
 import { rejectChange } from "./guards.ts"
 import { log } from "./log.ts"
+import { minProgram } from "./migrations/0002_min_program.ts"
 import { exactLimits } from "./migrations/0003_exact_limits.ts"
 import { frozenRules } from "./migrations/0004_frozen_rules.ts"
 import { heldNames } from "./migrations/0005_held_names.ts"
 import { gatewayTokens } from "./migrations/0006_gateway_tokens.ts"
-import { minProgram } from "./migrations/0002_min_program.ts"
+import { continuations } from "./migrations/0007_continuations.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -52,7 +53,8 @@ export const migrations = {
   // An older program would settle by the rules of before what is frozen with others.
   "0004_frozen_rules": { run: frozenRules, minProgram: 4 },
   "0005_held_names": expand(heldNames),
-  "0006_gateway_tokens": expand(gatewayTokens)
+  "0006_gateway_tokens": expand(gatewayTokens),
+  "0007_continuations": expand(continuations)
 }
 
 /** The migration that stores in `instance` which programs may run. */

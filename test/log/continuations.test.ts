@@ -1,0 +1,605 @@
+/**
+ * What keeps the log from forking after a failover or a restore: what instances remember of it, when they wait for an
+ * administrator, and how a log goes on that has lost signed entries.
+ */
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Option, Ref, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { admin } from "../../cli/admin/command.ts"
+import { checkpointText, parseCheckpoint } from "../../src/layers/crypto/signedNote.ts"
+import { logKeys, parseLogKey } from "../../src/layers/node/logKeys.ts"
+import * as WitnessesLayer from "../../src/layers/postgres/log/Witnesses.ts"
+import * as ObserversLayer from "../../src/layers/witness/LogObservers.ts"
+import { Health } from "../../src/services/Health.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { LogObservers } from "../../src/services/LogObservers.ts"
+import type { Sighting } from "../../src/services/LogObservers.ts"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
+import { LogSigner } from "../../src/services/LogSigner.ts"
+import type { Checkpoint, Memory } from "../../src/services/LogSigner.ts"
+import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
+import { Witnesses } from "../../src/services/Witnesses.ts"
+import { freshWeek, newChallenge } from "../support/challenges.ts"
+import { runCommand } from "../support/commands.ts"
+import { rowsOf } from "../support/database.ts"
+import { fakeServer } from "../support/log/fakeServer.ts"
+import { makeWitness } from "../support/log/witness.ts"
+import { anotherSequencer, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
+import { otherLogKey, testLogKey, used } from "../support/logSigner.ts"
+import { TestServer, get, member, post, testServer } from "../support/server.ts"
+import { testServices } from "../support/services.ts"
+import { settings, testAdminToken } from "../support/settings.ts"
+
+type Instance = LogSequencer["Service"]
+
+const nothing = Option.none<Memory>()
+
+/** An instance, and what it remembers. */
+const instance = Effect.fnUntraced(function* (
+  remembers: Option.Option<Memory>,
+  sightings?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
+) {
+  const memory = yield* Ref.make(remembers)
+  const start = anotherSequencer({ memory, ...(sightings !== undefined && { sightings }) })
+  return { memory, start, sequencer: yield* start }
+})
+
+const seenBy = (memory: Ref.Ref<Option.Option<Memory>>) =>
+  Effect.map(Ref.get(memory), (known) =>
+    Option.getOrNull(
+      Option.map(
+        Option.flatMap(known, ({ checkpoint }) => checkpoint),
+        ({ size }) => size
+      )
+    )
+  )
+
+const pass = (sequencer: Instance) => Effect.andThen(sequencer.sequence, sequencer.publish)
+
+/** Things that wait for their place in the log. */
+const something = (count = 1) => Effect.replicateEffect(newChallenge(), count, { discard: true })
+
+const newestSize = Effect.map(checkpoints, (all) => all.at(-1)?.size ?? 0)
+
+const goOn = (sequencer: Instance, reason = "a failover", origin = Option.none<string>()) =>
+  sequencer.continue({ reason, origin })
+
+/** A log of some entries, all of them signed. */
+const grown = Effect.gen(function* () {
+  yield* freshWeek
+  yield* something(3)
+  const { memory, sequencer } = yield* instance(Option.some(used))
+  yield* pass(sequencer)
+  const { size } = yield* logState
+  assert.strictEqual(yield* seenBy(memory), size)
+  return { memory, sequencer, size }
+})
+
+const keys = logKeys(Option.getOrThrow(parseLogKey(testLogKey)), Option.none())
+
+/** A checkpoint that was signed and that the database does not have. */
+const signed = Effect.fnUntraced(function* (size: number, root: Uint8Array = Buffer.alloc(32, size)) {
+  const { origin } = Option.getOrThrow(parseCheckpoint((yield* checkpoints).at(-1)?.note ?? ""))
+  const text = checkpointText({ origin, size, root })
+  const checkpoint: Checkpoint = { origin, size, root, note: `${text}\n${keys.sign(origin, text)}` }
+  return checkpoint
+})
+
+/** It adds nothing to the log and signs nothing, and says why. */
+const waits = Effect.fnUntraced(function* (sequencer: Instance, why: RegExp) {
+  const before = [(yield* logState).size, yield* newestSize]
+  yield* something()
+  yield* pass(sequencer)
+  assert.match((yield* sequencer.fault) ?? "it does not wait", why)
+  assert.deepStrictEqual([(yield* logState).size, yield* newestSize], before)
+})
+
+/** It takes up whatever waits, and signs it. */
+const keeps = Effect.fnUntraced(function* (sequencer: Instance) {
+  yield* something()
+  yield* pass(sequencer)
+  assert.isNull(yield* sequencer.fault)
+  const { pending, size } = yield* logState
+  assert.strictEqual(pending, 0)
+  assert.strictEqual(yield* newestSize, size)
+  yield* oneTree
+})
+
+const audited = LogAudit.use(({ audit }) => Effect.map(audit, ({ differences }) => differences))
+
+const continued = Effect.map(entries, (all) =>
+  all.filter(({ type }) => type === "log.continue").map(({ json }) => json)
+)
+
+layer(testServices())("An instance that remembers nothing of the log", (it) => {
+  it.effect("keeps it from the very first start on, whatever others sign meanwhile", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* instance(nothing), yield* instance(nothing)]
+      for (const { sequencer } of [one, other]) {
+        yield* sequencer.verifyAtStart
+        assert.isNull(yield* sequencer.fault)
+      }
+      yield* keeps(one.sequencer)
+      yield* keeps(other.sequencer)
+      assert.strictEqual(yield* seenBy(one.memory), 1)
+      yield* keeps(one.sequencer)
+      assert.strictEqual(yield* seenBy(one.memory), 3)
+    })
+  )
+
+  it.effect(
+    "waits beside a log that was signed, also over restarts, while those that remember it go on",
+    () =>
+      Effect.gen(function* () {
+        const { sequencer } = yield* grown
+        const fresh = yield* instance(nothing)
+        yield* fresh.sequencer.verifyAtStart
+        const why =
+          /signed up to \d+ entries before this instance had a memory of it .* `npm run admin -- log continue`/
+        yield* waits(fresh.sequencer, why)
+        const restarted = yield* fresh.start
+        yield* waits(restarted, why)
+        // It has no part in the log, and yet remembers what it sees of it.
+        yield* keeps(sequencer)
+        yield* pass(restarted)
+        assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
+        assert.isNull((yield* logState).fault)
+      })
+  )
+
+  it.effect("goes on twenty seconds after an administrator has said so, which is an entry of the log", () =>
+    Effect.gen(function* () {
+      const { sequencer, size } = yield* grown
+      const fresh = yield* instance(nothing)
+      yield* waits(fresh.sequencer, /had a memory of it/)
+      const before = yield* continued
+      const said = yield* goOn(sequencer, "a second replica for jobs")
+      assert.deepInclude(said, { number: before.length + 1, size, lost_size: null, fault: null })
+      yield* waits(fresh.sequencer, /which is in force from/)
+      yield* TestClock.adjust("19999 millis")
+      yield* waits(fresh.sequencer, /which is in force from/)
+      yield* TestClock.adjust("1 millis")
+      yield* keeps(fresh.sequencer)
+      const restarted = yield* fresh.start
+      yield* keeps(restarted)
+      const [entry] = (yield* continued).slice(before.length)
+      assert.deepInclude(entry, { type: "log.continue", number: said.number, size, lost_size: null })
+      assert.notInclude(JSON.stringify(entry), "replica")
+      assert.deepStrictEqual(yield* audited, [])
+      // What was said before it came is not said to the next one.
+      const later = yield* instance(nothing)
+      yield* waits(later.sequencer, /had a memory of it/)
+      yield* pass(sequencer)
+    })
+  )
+})
+
+layer(testServices())("An instance that kept the log on another server", (it) => {
+  /** One that remembers the log as it is, from the server before. */
+  const survivor = Effect.fnUntraced(function* (known: Partial<Memory> = {}) {
+    const { memory } = yield* grown
+    return yield* instance(
+      Option.map(yield* Ref.get(memory), (each) => ({ ...each, server: Option.some("7/1/5"), ...known }))
+    )
+  })
+
+  it.effect(
+    "waits, and adds nothing either, until an administrator lets it go on; then also after a restart",
+    () =>
+      Effect.gen(function* () {
+        const { memory, sequencer, start } = yield* survivor()
+        yield* sequencer.verifyAtStart
+        yield* waits(
+          sequencer,
+          /on another server than before, or on one that was promoted, restored or copied/
+        )
+        const { log, status } = yield* Effect.gen(function* () {
+          yield* TestClock.adjust("1 second")
+          const { checks, status } = yield* Health.use((health) => health.readiness)
+          return { status, log: checks.find(({ name }) => name === "log") }
+        })
+        assert.deepStrictEqual([status, log?.ok], ["ready", true])
+        yield* goOn(sequencer)
+        yield* TestClock.adjust("20 seconds")
+        yield* keeps(sequencer)
+        yield* keeps(yield* start)
+        assert.match(Option.getOrThrow(Option.getOrThrow(yield* Ref.get(memory)).server), /^\d+\/1\/\d+$/)
+      })
+  )
+
+  it.effect("goes on by itself where that was said while it was away", () =>
+    Effect.gen(function* () {
+      const { start } = yield* survivor()
+      yield* goOn(yield* LogSequencer)
+      yield* TestClock.adjust("20 seconds")
+      yield* keeps(yield* start)
+    })
+  )
+
+  it.effect("is not let on by what was said before it kept the log there", () =>
+    Effect.gen(function* () {
+      const { number } = yield* goOn(yield* LogSequencer)
+      yield* TestClock.adjust("1 minute")
+      const { sequencer } = yield* survivor({ continuation: number })
+      yield* waits(sequencer, /on another server than before/)
+      assert.strictEqual((yield* goOn(sequencer)).number, number + 1)
+      yield* TestClock.adjust("20 seconds")
+      yield* keeps(sequencer)
+    })
+  )
+
+  it.effect("says so as one that keeps no log, and remembers what it sees all the same", () =>
+    Effect.gen(function* () {
+      const { memory, sequencer } = yield* survivor()
+      yield* keeps(yield* LogSequencer)
+      yield* sequencer.watch
+      assert.match((yield* sequencer.fault) ?? "", /on another server than before/)
+      assert.strictEqual(yield* seenBy(memory), yield* newestSize)
+      yield* goOn(sequencer)
+      yield* TestClock.adjust("20 seconds")
+      yield* sequencer.watch
+      assert.isNull(yield* sequencer.fault)
+      // Nothing is asked of one that never kept it.
+      const fresh = yield* instance(nothing)
+      yield* fresh.sequencer.watch
+      assert.isNull(yield* fresh.sequencer.fault)
+      assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
+    })
+  )
+})
+
+layer(testServices())("What an instance shows of the log", (it) => {
+  it.effect("it remembers before, and it never shows less than that", () =>
+    Effect.gen(function* () {
+      const { sequencer } = yield* grown
+      const { memory, sequencer: shows } = yield* instance(Option.some(used))
+      const [note = ""] = (yield* checkpoints).map((each) => each.note)
+      assert.strictEqual(yield* shows.see(note), note)
+      assert.strictEqual(yield* seenBy(memory), yield* newestSize)
+      yield* keeps(sequencer)
+      const later = (yield* checkpoints).at(-1)?.note ?? ""
+      assert.strictEqual(yield* shows.see(later), later)
+      assert.strictEqual(yield* shows.see(note), later)
+    })
+  )
+
+  it.effect("it shows also where that cannot be kept, which it says", () =>
+    Effect.gen(function* () {
+      yield* grown
+      const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
+      const note = (yield* checkpoints).at(-1)?.note ?? ""
+      assert.strictEqual(yield* forgetful.see(note), note)
+      assert.match((yield* forgetful.fault) ?? "", /the disk is full/)
+    })
+  )
+
+  it.effect(
+    "is all that leaves it: the checkpoint it serves, its proofs, and what it takes to witnesses",
+    () =>
+      Effect.gen(function* () {
+        const { sequencer } = yield* grown
+        const remembered = Effect.flatMap(LogSigner, ({ memory }) => memory).pipe(
+          Effect.map((known) => Option.flatMap(known, ({ checkpoint }) => checkpoint)),
+          Effect.map((seen) => Option.getOrNull(Option.map(seen, ({ size }) => size)))
+        )
+        const [key = ""] = yield* TransparencyLog.use((log) => log.verifierKeys)
+        const witness = yield* makeWitness("witness.test/w1", [key])
+        const witnesses = yield* Layer.build(
+          Layer.fresh(WitnessesLayer.layer).pipe(
+            Layer.provide(settings({ AUSPEX_LOG_WITNESSES: witness.setting }))
+          )
+        ).pipe(Effect.map((built) => Context.get(built, Witnesses)))
+        for (const shown of [
+          TransparencyLog.use((log) => log.checkpoint),
+          TransparencyLog.use((log) => log.proofAt("0")),
+          Effect.forEach(witnesses.all, ({ ask }) => ask)
+        ]) {
+          yield* keeps(sequencer)
+          assert.notStrictEqual(yield* remembered, yield* newestSize)
+          yield* shown
+          assert.strictEqual(yield* remembered, yield* newestSize)
+        }
+        assert.strictEqual(witness.asked.length, 1)
+      })
+  )
+})
+
+describe("A checkpoint that was signed and seen, and is lost", () => {
+  /** Of more entries than the log has. */
+  const loss = Effect.gen(function* () {
+    const { size } = yield* grown
+    const checkpoint = yield* signed(size + 7)
+    return { size, checkpoint, remembers: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
+  })
+
+  layer(testServices())("as an instance knows that keeps no log", (it) => {
+    it.effect("stops the log for all, names what is missing, and no word of an administrator waives it", () =>
+      Effect.gen(function* () {
+        const { checkpoint, remembers, size } = yield* loss
+        const { sequencer } = yield* instance(remembers)
+        const keeper = yield* LogSequencer
+        yield* sequencer.watch
+        const why = new RegExp(`The log has ${size} entries, but ${checkpoint.size} were signed`)
+        assert.match((yield* logState).fault ?? "", why)
+        yield* waits(keeper, why)
+        // Who is asked for it shows what it has seen.
+        const note = (yield* checkpoints).at(-1)?.note ?? ""
+        assert.strictEqual(yield* sequencer.see(note), checkpoint.note)
+
+        const refusal = yield* Effect.flip(goOn(keeper))
+        assert.strictEqual(refusal._tag, "LogLost")
+        assert.include(refusal.detail, `A checkpoint of ${checkpoint.size} entries was signed and seen`)
+        assert.deepStrictEqual(yield* continued, [])
+
+        // Also an instance that has not seen it finds it, and an audit by it does not lift the fault.
+        const line = `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): the log has ${size} entries only`
+        assert.deepStrictEqual(yield* audited, [
+          line,
+          `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): neither it nor a later one is kept (log_checkpoints)`
+        ])
+        assert.include((yield* logState).fault ?? "", line)
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`update log_state set fault = null`
+        yield* waits(yield* anotherSequencer(), why)
+        assert.isNotNull((yield* logState).fault)
+      })
+    )
+  })
+
+  layer(testServices())("on an instance that looks only after it was said that the log goes on", (it) => {
+    it.effect("keeps it from going on, where that is within twenty seconds", () =>
+      Effect.gen(function* () {
+        const { remembers } = yield* loss
+        const fresh = yield* instance(nothing)
+        yield* waits(fresh.sequencer, /had a memory of it/)
+        yield* goOn(yield* LogSequencer)
+        yield* (yield* instance(remembers)).sequencer.watch
+        yield* TestClock.adjust("20 seconds")
+        yield* waits(fresh.sequencer, /but \d+ were signed/)
+      })
+    )
+  })
+
+  layer(testServices())("is the end of the log under its name", (it) => {
+    it.effect("which goes on under another, once an audit finds the rest in order", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { checkpoint, remembers, size } = yield* loss
+        const { memory, sequencer } = yield* instance(remembers)
+        const keeper = yield* LogSequencer
+        yield* pass(sequencer)
+        const rename = (origin: string) => goOn(keeper, "a disk was lost", Option.some(origin))
+        // Its own name is none other.
+        assert.strictEqual((yield* Effect.flip(rename(checkpoint.origin)))._tag, "LogLost")
+        const name = "arena.example/log/second"
+        const said = yield* rename(name)
+        assert.deepInclude(said, { origin: name, size, lost_size: checkpoint.size })
+        yield* TestClock.adjust("20 seconds")
+        yield* waits(sequencer, /but \d+ were signed|once an audit finds nothing/)
+        assert.deepStrictEqual(yield* audited, [])
+        assert.isNull((yield* logState).fault)
+
+        yield* pass(sequencer)
+        yield* pass(sequencer)
+        assert.isNull(yield* sequencer.fault)
+        const newest = (yield* checkpoints).at(-1)
+        assert.strictEqual(parseCheckpoint(newest?.note ?? "").pipe(Option.getOrThrow).origin, name)
+        assert.strictEqual(yield* seenBy(memory), newest?.size)
+        // The tree is the one that was left, under a head that says what is gone.
+        const [entry] = yield* continued
+        assert.deepInclude(entry, {
+          origin: name,
+          size,
+          lost_size: checkpoint.size,
+          lost_root: Buffer.from(checkpoint.root).toString("hex")
+        })
+        const verifierKeys = yield* TransparencyLog.use((log) => log.verifierKeys)
+        assert.deepStrictEqual(
+          (yield* entries).filter(({ json }) => json["new"] !== undefined).map(({ json }) => json),
+          [{ type: "key.rotate", new: verifierKeys[0] ?? "", old: verifierKeys[1] ?? "" }]
+        )
+        assert.isTrue((yield* TransparencyLog.use((log) => log.checkpoint)).startsWith(`${name}\n`))
+        assert.deepStrictEqual(yield* audited, [])
+
+        // Others follow, those too that had seen what is lost; and the first name is gone for good.
+        yield* sql`update log_state set fault = null`
+        const { sequencer: other } = yield* instance(remembers)
+        yield* something()
+        yield* pass(other)
+        assert.isNull(yield* other.fault)
+        assert.strictEqual(yield* newestSize, (yield* logState).size)
+        assert.strictEqual((yield* Effect.flip(rename(checkpoint.origin)))._tag, "InvalidRequest")
+        assert.deepInclude(yield* rename(name), { origin: name, lost_size: null, fault: null })
+        assert.deepStrictEqual(yield* audited, [])
+      })
+    )
+  })
+})
+
+const sizeOf = (newest: Option.Option<string>) =>
+  Option.getOrThrow(Option.flatMap(newest, parseCheckpoint)).size
+
+describe("Others who have seen more of the log", () => {
+  layer(testServices())("than there is", (it) => {
+    const claiming = (sightings: ReadonlyArray<Sighting>) => () => Effect.succeed(sightings)
+
+    it.effect("stop it by a signed checkpoint, and only by one of the log's own key and name", () =>
+      Effect.gen(function* () {
+        const { size } = yield* grown
+        const { note, origin, root } = yield* signed(size + 1)
+        const text = checkpointText({ origin, size: size + 1, root })
+        const others = logKeys(Option.getOrThrow(parseLogKey(otherLogKey)), Option.none())
+        const elsewhere = checkpointText({ origin: "elsewhere.example", size: size + 1, root })
+        const worthless = [
+          "<html></html>",
+          text,
+          `${text}\n${others.sign(origin, text)}`,
+          `${elsewhere}\n${keys.sign("elsewhere.example", elsewhere)}`,
+          note.replace(`\n${size + 1}\n`, `\n${size + 2}\n`)
+        ].map((each) => ({ by: "somebody", note: each }))
+        yield* keeps((yield* instance(Option.some(used), claiming(worthless))).sequencer)
+        const [known = ""] = (yield* checkpoints).map((each) => each.note)
+        yield* keeps((yield* instance(Option.some(used), claiming([{ by: "us", note: known }]))).sequencer)
+
+        const lost = yield* signed((yield* logState).size + 9)
+        const { sequencer } = yield* instance(Option.some(used), claiming([{ by: "us", note: lost.note }]))
+        yield* waits(sequencer, /but \d+ were signed/)
+        assert.strictEqual((yield* Effect.flip(goOn(sequencer)))._tag, "LogLost")
+      })
+    )
+  })
+
+  layer(testServices())("than a new database has under the same name and key", (it) => {
+    it.effect("keep it from being a log at all", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        yield* something()
+        const origin = "127.0.0.1/log/global"
+        const text = checkpointText({ origin, size: 20, root: Buffer.alloc(32, 1) })
+        const note = `${text}\n${keys.sign(origin, text)}`
+        const { sequencer } = yield* instance(nothing, () => Effect.succeed([{ by: "us", note }]))
+        yield* sequencer.verifyAtStart
+        yield* waits(sequencer, /has 0 entries, but 20 were signed/)
+      })
+    )
+  })
+
+  layer(testServices())("by their word alone", (it) => {
+    it.effect("make the instance wait that asked them, until an administrator lets it go on", () =>
+      Effect.gen(function* () {
+        const { sequencer: remembering, size } = yield* grown
+        const asked = yield* Ref.make(0)
+        const { sequencer, start } = yield* instance(Option.some(used), () =>
+          Effect.as(
+            Ref.update(asked, (times) => times + 1),
+            [{ by: "witness.test/w1", size: size + 100 }]
+          )
+        )
+        yield* sequencer.verifyAtStart
+        assert.strictEqual(yield* Ref.get(asked), 0)
+        yield* waits(
+          sequencer,
+          /^witness\.test\/w1 has attested \d+ entries, and the log has \d+: this instance/
+        )
+        yield* pass(sequencer)
+        assert.strictEqual(yield* Ref.get(asked), 1)
+        yield* keeps(remembering)
+        yield* goOn(sequencer)
+        yield* TestClock.adjust("20 seconds")
+        yield* keeps(sequencer)
+        assert.strictEqual(yield* Ref.get(asked), 1)
+        // A new start asks again.
+        yield* waits(yield* start, /has attested/)
+      })
+    )
+
+    it.effect("do nothing while the log has grown as far, and stop it by another tree of the same size", () =>
+      Effect.gen(function* () {
+        const { sequencer: remembering } = yield* grown
+        yield* something()
+        const meanwhile = yield* instance(Option.some(used), (newest) =>
+          Effect.as(pass(remembering), [{ by: "witness.test/w1", size: sizeOf(newest) + 1 }])
+        )
+        yield* keeps(meanwhile.sequencer)
+        const { sequencer } = yield* instance(Option.some(used), (newest) =>
+          Effect.succeed([{ by: "witness.test/w1", size: sizeOf(newest) }])
+        )
+        yield* waits(sequencer, /has attested another tree of \d+ entries/)
+      })
+    )
+  })
+})
+
+layer(testServices())("Asking others what they have seen", (it) => {
+  it.effect(
+    "takes a checkpoint from the public address, and a size from witnesses that attested a later tree",
+    () =>
+      Effect.gen(function* () {
+        yield* grown
+        const note = (yield* checkpoints).at(-1)?.note ?? ""
+        const [key = ""] = yield* TransparencyLog.use((log) => log.verifierKeys)
+        const site = yield* fakeServer(({ path }) =>
+          Promise.resolve(path === "/log/checkpoint" ? { status: 200, body: note } : { status: 404 })
+        )
+        const behind = yield* makeWitness("witness.test/w1", [key])
+        const ahead = yield* makeWitness("witness.test/w2", [key])
+        const away = yield* makeWitness("witness.test/w3", [key])
+        const { origin, root, size } = Option.getOrThrow(parseCheckpoint(note))
+        ahead.heads.set(origin, { size: size + 5, root: "" })
+        away.behave(() => Promise.resolve({ status: 503 }))
+        const observers = (environment: Readonly<Record<string, string>>) =>
+          Layer.build(Layer.fresh(ObserversLayer.layer).pipe(Layer.provide(settings(environment)))).pipe(
+            Effect.map((built) => Context.get(built, LogObservers))
+          )
+        const AUSPEX_LOG_WITNESSES = [behind, ahead, away].map((each) => each.setting).join(", ")
+        const asked = yield* observers({ AUSPEX_BASE_URL: site.url, AUSPEX_LOG_WITNESSES })
+        const told = [
+          { by: `${site.url}/log/checkpoint`, note },
+          { by: "witness.test/w2", size: size + 5 }
+        ]
+        assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+        // Who has attested the very same says nothing of it; who has another tree of the size does.
+        behind.heads.set(origin, { size, root: Buffer.from(root).toString("base64") })
+        assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+        behind.heads.set(origin, { size, root: "another" })
+        assert.deepStrictEqual((yield* asked.ask(Option.some(note)))[1], { by: "witness.test/w1", size })
+        site.behave(() => Promise.resolve({ status: 404, body: "{}" }))
+        const nobody = yield* observers({ AUSPEX_BASE_URL: "http://127.0.0.1:1" })
+        assert.deepStrictEqual(yield* nobody.ask(Option.some(note)), [])
+        // Where nothing has been signed yet there is nothing that witnesses could be shown.
+        site.behave()
+        assert.deepStrictEqual(yield* asked.ask(Option.none()), told.slice(0, 1))
+      })
+  )
+})
+
+const Row = Schema.Struct({ action: Schema.String, body: Schema.String })
+
+layer(testServer())("npm run admin -- log continue", (it) => {
+  const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
+    const { url } = yield* TestServer
+    return yield* runCommand(admin, args, { AUSPEX_BASE_URL: url, AUSPEX_ADMIN_TOKEN: testAdminToken })
+  })
+
+  it.effect("says what goes on and from when, and stands in the audit log with its reason", () =>
+    Effect.gen(function* () {
+      const early = yield* run("log", "continue", "--reason", "too early")
+      assert.isFalse(early.ok)
+      assert.include(early.err, "The log has not begun")
+      yield* grown
+      const ran = yield* run("log", "continue", "--reason", "switched over to db2")
+      assert.isTrue(ran.ok, ran.err)
+      assert.match(ran.out, /^continuation +1$/m)
+      assert.match(ran.out, /^entries +3$/m)
+      assert.match(ran.out, /^in force from +\d{4}-.*Z$/m)
+      const [call] = yield* rowsOf(
+        Row,
+        (sql) => sql`select action, body from audit_log order by id desc limit 1`
+      )
+      assert.strictEqual(call?.action, "continueLog")
+      assert.include(call?.body, "switched over to db2")
+    })
+  )
+
+  it.effect("refuses by 409 where signed entries are lost, and takes another name for the log", () =>
+    Effect.gen(function* () {
+      const lost = yield* signed((yield* logState).size + 3)
+      const { sequencer } = yield* instance(Option.some({ ...used, checkpoint: Option.some(lost) }))
+      yield* sequencer.watch
+      const path = "/api/v1/admin/log/continue"
+      const refused = yield* post(path, { token: testAdminToken, json: { reason: "go" } })
+      assert.deepStrictEqual([refused.status, refused.json["code"]], [409, "log_lost"])
+      for (const origin of ["with a space", "plus+sign", "", "x".repeat(256)]) {
+        const wrong = yield* post(path, { token: testAdminToken, json: { reason: "go", origin } })
+        assert.deepStrictEqual([wrong.status, member(wrong.json, "errors", 0, "path")], [400, "origin"])
+      }
+      const ran = yield* run("log", "continue", "--reason", "lost", "--origin", "arena.example/log/b")
+      assert.isTrue(ran.ok, ran.err)
+      assert.match(ran.out, /^name of the log +arena\.example\/log\/b$/m)
+      assert.match(ran.out, /^largest lost checkpoint +\d+$/m)
+      assert.match(ran.out, /once an audit \(log audit\) finds nothing wrong: The log has \d+ entries/)
+      assert.strictEqual((yield* get("/log/checkpoint")).status, 200)
+    })
+  )
+})
