@@ -19,6 +19,8 @@ export class TcpProxy extends Context.Service<
     readonly owns: (port: number) => boolean
     /** Ends every connection at once, with what is on its way. */
     readonly cut: Effect.Effect<void>
+    /** From now on the way leads to this server. Every connection breaks. */
+    readonly lead: (server: Redacted.Redacted) => Effect.Effect<void>
     /** Every connection breaks, and none comes about until the effect has ended. */
     readonly whileCut: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /**
@@ -40,10 +42,11 @@ interface Pair {
 
 export const makeTcpProxy = Effect.fnUntraced(function* (database: Redacted.Redacted) {
   const target = new URL(Redacted.value(database))
+  let beyond = { host: target.hostname, port: Number(target.port) }
   const pairs = new Set<Pair>()
   const state = { losing: false, silent: false }
   const server = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect({ port: Number(target.port), host: target.hostname, allowHalfOpen: true })
+    const far = connect({ ...beyond, allowHalfOpen: true })
     const pair: Pair = { near, far, isSilent: state.silent }
     pairs.add(pair)
     const end = () => {
@@ -84,6 +87,12 @@ export const makeTcpProxy = Effect.fnUntraced(function* (database: Redacted.Reda
     url: Redacted.make(url.href),
     owns: (port) => [...pairs].some(({ far }) => far.localPort === port),
     cut,
+    lead: (other) =>
+      Effect.suspend(() => {
+        const { hostname, port } = new URL(Redacted.value(other))
+        beyond = { host: hostname, port: Number(port) }
+        return cut
+      }),
     whileCut: (effect) =>
       Effect.acquireUseRelease(
         shut,
