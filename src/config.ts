@@ -483,8 +483,8 @@ export const settings = {
   ),
   closeGrace: duration(
     "AUSPEX_CLOSE_GRACE",
-    "1 second",
-    "How long after a deadline submissions stamped before it are still let in, if settlement is not due."
+    "15 seconds",
+    "How long after its deadline a challenge that is not due for settlement still records what was received before it: as long as a request may wait for a slow database."
   ),
   poolOwnerRule: required<boolean>({
     name: "AUSPEX_POOL_OWNER_RULE",

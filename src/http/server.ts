@@ -24,6 +24,7 @@ import * as challengePath from "./middleware/challengePath.ts"
 import * as edge from "./middleware/edge.ts"
 import * as idempotency from "./middleware/idempotency.ts"
 import * as limits from "./middleware/limits.ts"
+import * as receiptTime from "./middleware/receiptTime.ts"
 import * as requestBody from "./middleware/requestBody.ts"
 import * as httpCaching from "./httpCaching.ts"
 import { Health } from "../services/Health.ts"
@@ -46,6 +47,7 @@ const handlers = Layer.mergeAll(
     limits.byAddress,
     limits.byAgent,
     httpCaching.publicReads,
+    receiptTime.layer,
     requestBody.layer,
     challengePath.layer,
     idempotency.layer

@@ -26,6 +26,7 @@ import type {
   NewChallenge,
   TargetPaused,
   ChallengeClosed,
+  NotRecordedInTime,
   ListFilter,
   ChallengeSummary
 } from "./domain/Challenge.ts"
@@ -149,7 +150,7 @@ export interface DirectionalArena {
   /** Open challenges of the agent's subscribed scopes. */
   readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
   /**
-   * Records a prediction, its revision, or, when the challenge is closed or resolved, a paper-trade signal.
+   * Records a prediction, its revision, or, when it was received at the deadline or later, a paper-trade signal.
    * `replaced` tells a revision (200) from a new record (201).
    */
   readonly predict: (
@@ -159,6 +160,7 @@ export interface DirectionalArena {
     | NotFound
     | DuplicatePrediction
     | RevisionConflict
+    | NotRecordedInTime
     | ChallengeCancelled
     | ProvisionalLimit
     | TooManyRequests
@@ -206,6 +208,7 @@ export interface MacroArena {
     | InvalidRequest
     | RevisionConflict
     | ChallengeClosed
+    | NotRecordedInTime
     | ChallengeCancelled
     | ProvisionalLimit
     | StakeRefused
@@ -240,6 +243,7 @@ export interface PriceEventArena {
     | DuplicatePrediction
     | RevisionConflict
     | ChallengeClosed
+    | NotRecordedInTime
     | ChallengeCancelled
     | ProvisionalLimit
   >

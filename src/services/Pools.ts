@@ -5,7 +5,7 @@
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import { CountsAsOf, MacroBin, PoolOwnerRule, MacroValueField } from "./domain/Challenge.ts"
-import type { ChallengeCancelled, ChallengeClosed } from "./domain/Challenge.ts"
+import type { ChallengeCancelled, ChallengeClosed, NotRecordedInTime } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
 import { ForecastAnswer, NewForecast, oneReason } from "./domain/Prediction.ts"
 import { apiErrorWith } from "./domain/errors.ts"
@@ -104,7 +104,10 @@ export class Pools extends Context.Service<
     /** Freezes the amount until the pool is settled. */
     readonly stake: (
       submission: StakeSubmission
-    ) => Effect.Effect<StakeAnswer, NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused>
+    ) => Effect.Effect<
+      StakeAnswer,
+      NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
+    >
     /**
      * The same in one transaction with what comes before it: neither is done without the other. `before` may be run again,
      * and does nothing but what a rollback undoes.
@@ -114,7 +117,7 @@ export class Pools extends Context.Service<
       before: Effect.Effect<A, E>
     ) => Effect.Effect<
       { readonly before: A; readonly stake: StakeAnswer },
-      E | NotFound | ChallengeClosed | ChallengeCancelled | StakeRefused
+      E | NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
     /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>

@@ -163,25 +163,28 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("is judged by its stamp: one stamped in time counts until the challenge is closed", () =>
-    Effect.gen(function* () {
-      const deadline = plus(yield* freshWeek, "1 hour")
-      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
-      const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
-      const stamp = millisBefore(deadline, 1)
+  it.effect(
+    "is judged by its stamp: in time it counts until the challenge is closed, and is refused then",
+    () =>
+      Effect.gen(function* () {
+        const deadline = plus(yield* freshWeek, "1 hour")
+        const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
+        const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
+        const stamp = millisBefore(deadline, 1)
 
-      yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 999)
-      yield* settle
-      const accepted = yield* predict(onItsWay, challenge, {}, stamp)
-      assert.isTrue(accepted.answer.counts_for_score)
+        yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 14_999)
+        yield* settle
+        const accepted = yield* predict(onItsWay, challenge, {}, stamp)
+        assert.isTrue(accepted.answer.counts_for_score)
 
-      yield* TestClock.adjust("1 millis")
-      yield* settle
-      const shutOut = yield* predict(tooLate, challenge, {}, stamp)
-      assert.isFalse(shutOut.answer.counts_for_score)
-      assert.isString(shutOut.answer.note)
-      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-    })
+        yield* TestClock.adjust("1 millis")
+        yield* settle
+        const shutOut = yield* Effect.flip(predict(tooLate, challenge, {}, stamp))
+        assert.strictEqual(shutOut._tag, "NotRecordedInTime")
+        assert.include("detail" in shutOut ? shutOut.detail : "", `received at ${DateTime.formatIso(stamp)}`)
+        assert.isFalse((yield* predict(tooLate, challenge)).answer.counts_for_score)
+        assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
+      })
   )
 
   it.effect("keeps its confidence as the exact decimal of the JSON number", () =>

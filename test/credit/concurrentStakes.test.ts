@@ -238,7 +238,7 @@ for (const largest of ["1", "500"]) {
           const after = yield* staking(30, 40)
           assert.deepStrictEqual([takenOf(before), takenOf(after)], [10, 0])
           assert.strictEqual(10 + takenOf(racing), atTheClose)
-          assert.isTrue(codesOf([...racing, ...after]).every((code) => code === "challenge_closed"))
+          assert.isTrue(codesOf([...racing, ...after]).every((code) => code === "not_recorded_in_time"))
           assert.strictEqual(yield* taken, atTheClose)
           yield* whole
         })

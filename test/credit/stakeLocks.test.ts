@@ -198,7 +198,7 @@ layer(testServices())("A stake that meets the resolver", (it) => {
       const resolving = yield* held(Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)))
       const staking = yield* meeting(codeOf(first, challenge, 50, 3.1, inTime))
       yield* resolving.commit
-      assert.strictEqual(yield* Fiber.join(staking), "challenge_closed")
+      assert.strictEqual(yield* Fiber.join(staking), "not_recorded_in_time")
     })
   )
 

@@ -145,7 +145,7 @@ layer(testServices())("A stake", (it) => {
       yield* scoring.resolveMacro(challenge.id, 3.1)
       yield* scoring.voidMacro(unvalued.id, "never published")
       const before = millisBefore(deadline, 1)
-      assert.strictEqual(yield* codeOf(agent, challenge, 50, 3.1, before), "challenge_closed")
+      assert.strictEqual(yield* codeOf(agent, challenge, 50, 3.1, before), "not_recorded_in_time")
       assert.deepStrictEqual(yield* rejectionOf(agent, unvalued, 50, 3.1, before), {
         code: "challenge_cancelled",
         detail: "The challenge is void: its pool takes no stake."

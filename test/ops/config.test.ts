@@ -101,7 +101,7 @@ const absent = [
 /** What the interface gives as a fixed number, or what is ours alone. */
 const further: Environment = {
   AUSPEX_CLOSE_PRICE_WITHIN: "24 hours",
-  AUSPEX_CLOSE_GRACE: "1 second",
+  AUSPEX_CLOSE_GRACE: "15 seconds",
   AUSPEX_PAPER_SIGNAL_SPACING: "60 seconds",
   AUSPEX_PAPER_PRICE_WITHIN: "4 days",
   AUSPEX_LARGEST_BATCH: "500",

@@ -60,8 +60,7 @@ layer(testServices())("A prediction and the resolver:", (it) => {
       const settling = yield* held(settle)
       const predicting = yield* meeting(predict(agent, challenge, {}, inTime))
       yield* settling.commit
-      const { answer } = yield* Fiber.join(predicting)
-      assert.isFalse(answer.counts_for_score)
+      assert.strictEqual((yield* Effect.flip(Fiber.join(predicting)))._tag, "NotRecordedInTime")
       const { predictions, prediction_count, status } = yield* results(challenge)
       assert.deepStrictEqual([status, prediction_count, predictions], ["resolved", 0, []])
     })
@@ -76,7 +75,7 @@ layer(testServices())("A prediction and the resolver:", (it) => {
         predict(agent, challenge, { direction: "bearish", is_revision: true }, inTime)
       )
       yield* settling.commit
-      assert.isFalse((yield* Fiber.join(revising)).answer.counts_for_score)
+      assert.strictEqual((yield* Effect.flip(Fiber.join(revising)))._tag, "NotRecordedInTime")
       const { predictions } = yield* results(challenge)
       assert.deepStrictEqual(
         predictions.map((each) => [each.direction, each.score]),

@@ -8,7 +8,12 @@ import {
   StakedForecast,
   StakedForecastAnswer
 } from "../../services/Pools.ts"
-import { ActiveChallenges, ChallengeCancelled, ChallengeClosed } from "../../services/domain/Challenge.ts"
+import {
+  ActiveChallenges,
+  ChallengeCancelled,
+  ChallengeClosed,
+  NotRecordedInTime
+} from "../../services/domain/Challenge.ts"
 import {
   DuplicatePrediction,
   NewPrediction,
@@ -28,6 +33,7 @@ import {
   CountsTowards,
   DecidedByBody,
   RefusedFields,
+  ReceiptTime,
   RequiredScope,
   AgentAuthentication,
   AgentLimit,
@@ -67,6 +73,7 @@ export class ArenaApi extends HttpApiGroup.make("arena")
         NotFound,
         DuplicatePrediction,
         RevisionConflict,
+        NotRecordedInTime,
         ChallengeCancelled,
         ProvisionalLimit,
         TooManyRequestsResponse
@@ -88,6 +95,7 @@ export class ArenaApi extends HttpApiGroup.make("arena")
   .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
+  .middleware(ReceiptTime)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Directional arena")
   .annotate(
@@ -110,6 +118,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
         InvalidRequest,
         RevisionConflict,
         ChallengeClosed,
+        NotRecordedInTime,
         ChallengeCancelled,
         ProvisionalLimit,
         StakeRefused,
@@ -130,7 +139,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
       headers: idempotentRequestHeaders,
       payload: NewStake,
       success: StakeAnswer.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, ChallengeClosed, ChallengeCancelled, StakeRefused]
+      error: [NotFound, ChallengeClosed, NotRecordedInTime, ChallengeCancelled, StakeRefused]
     })
       .annotate(RequiredScope, "credits:stake")
       .annotate(CountsTowards, { limit: "stakes", of: "agent" })
@@ -141,6 +150,7 @@ export class MacroApi extends HttpApiGroup.make("macro")
   .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
+  .middleware(ReceiptTime)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Macro arena")
   .annotate(OpenApi.Description, "Figures to be published: forecasts, and credit staked on them.") {}
@@ -161,6 +171,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
         DuplicatePrediction,
         RevisionConflict,
         ChallengeClosed,
+        NotRecordedInTime,
         ChallengeCancelled,
         ScopeNotSubscribed,
         ProvisionalLimit
@@ -180,6 +191,7 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
   .middleware(ChallengePath)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)
+  .middleware(ReceiptTime)
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Price events")
   .annotate(OpenApi.Description, "Questions on crypto assets.") {}

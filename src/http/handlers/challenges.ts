@@ -1,5 +1,5 @@
 /** Predictions of each type, and stakes. */
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
@@ -10,7 +10,7 @@ import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
-import { CurrentAgent } from "../middleware/definitions.ts"
+import { CurrentAgent, ReceivedAt } from "../middleware/definitions.ts"
 
 const directionalHandlers = HttpApiBuilder.group(
   Api,
@@ -23,8 +23,7 @@ const directionalHandlers = HttpApiBuilder.group(
           Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
         ),
       predict: Effect.fnUntraced(function* ({ params, payload }) {
-        // The timestamp that decides whether the deadline was met: after the body was read.
-        const receivedAt = yield* DateTime.now
+        const receivedAt = yield* ReceivedAt
         const { agentId } = yield* CurrentAgent
         const { answer, replaced } = yield* arenas.directional.predict({
           agentId,
@@ -54,8 +53,7 @@ const macroHandlers = HttpApiBuilder.group(
     const registry = yield* Registry
     return handlers.handleAll({
       forecast: Effect.fnUntraced(function* ({ params, payload }) {
-        // The timestamp that decides whether the deadline was met: after the body was read.
-        const receivedAt = yield* DateTime.now
+        const receivedAt = yield* ReceivedAt
         const { agentId, scopes } = yield* CurrentAgent
         if (payload.amount !== undefined && !allows(scopes, "credits:stake")) {
           return yield* missingScope(registry, agentId, "credits:stake")
@@ -70,7 +68,7 @@ const macroHandlers = HttpApiBuilder.group(
         return HttpServerResponse.jsonUnsafe(json, { status: replaced ? 200 : 201 })
       }),
       stake: Effect.fnUntraced(function* ({ params, payload }) {
-        const receivedAt = yield* DateTime.now
+        const receivedAt = yield* ReceivedAt
         const { agentId } = yield* CurrentAgent
         return yield* pools.stake({ agentId, challengeId: params.challenge_id, stake: payload, receivedAt })
       })
@@ -88,8 +86,7 @@ const priceEventsHandlers = HttpApiBuilder.group(
     const { priceEvents } = yield* Arenas
     return handlers.handleAll({
       answer: Effect.fnUntraced(function* ({ params, payload }) {
-        // The timestamp that decides whether the deadline was met: after the body was read.
-        const receivedAt = yield* DateTime.now
+        const receivedAt = yield* ReceivedAt
         const { agentId } = yield* CurrentAgent
         const { answer, replaced } = yield* priceEvents.predict({
           agentId,

@@ -1,5 +1,6 @@
 /** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
 import { Context, Duration, Schema, ByteSize } from "effect"
+import type { DateTime } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
@@ -42,6 +43,14 @@ export class GatewayReader extends HttpApiMiddleware.Service<GatewayReader, { pr
 export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(
   "auspex/http/AdminAuthentication",
   { error: [UnauthorizedResponse], security: { bearer: HttpApiSecurity.bearer } }
+) {}
+
+/** When the body of the request had been read to its end. */
+export class ReceivedAt extends Context.Service<ReceivedAt, DateTime.Utc>()("auspex/http/ReceivedAt") {}
+
+/** Reads the body and stamps the request before its authentication and its limits wait for the database. Outermost. */
+export class ReceiptTime extends HttpApiMiddleware.Service<ReceiptTime, { provides: ReceivedAt }>()(
+  "auspex/http/ReceiptTime"
 ) {}
 
 /** Counts the request towards the endpoint's limit, by address. */

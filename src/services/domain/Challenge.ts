@@ -3,7 +3,7 @@
  * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
  * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
  */
-import { Schema } from "effect"
+import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
 import { pageSchema } from "./paging.ts"
@@ -308,6 +308,15 @@ export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "cha
 
 /** 400: after the deadline, challenge types without paper trading take no prediction. */
 export class ChallengeClosed extends apiError("ChallengeClosed", 400, "challenge_closed") {}
+
+/** 503: it was received before the deadline, and the challenge closed before the service could record it. */
+export class NotRecordedInTime extends apiError("NotRecordedInTime", 503, "not_recorded_in_time") {}
+
+/** What was in time does not count once the challenge is closed, for then it may be settled and in the public log. */
+export const notRecordedInTime = (noun: string, receivedAt: DateTime.Utc): NotRecordedInTime =>
+  new NotRecordedInTime({
+    detail: `The ${noun} was received at ${DateTime.formatIso(receivedAt)}, before the deadline, but the challenge closed before the service could record it. Nothing was recorded; the fault is ours.`
+  })
 
 /** 400: the request of an administrator does not fit the state of the challenge. */
 export class ChallengeState extends apiError("ChallengeState", 400, "challenge_state") {}

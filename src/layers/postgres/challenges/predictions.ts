@@ -15,8 +15,13 @@ import { hash, randomBytes } from "node:crypto"
 import { DateTime, Effect, Option, Predicate, Schema } from "effect"
 import type { Array as Arr } from "effect"
 import type { SqlClient } from "effect/sql"
-import { ChallengeCancelled, ChallengeClosed, unknownChallenge } from "../../../services/domain/Challenge.ts"
-import type { ChallengeType, Direction } from "../../../services/domain/Challenge.ts"
+import {
+  ChallengeCancelled,
+  ChallengeClosed,
+  notRecordedInTime,
+  unknownChallenge
+} from "../../../services/domain/Challenge.ts"
+import type { ChallengeType, Direction, NotRecordedInTime } from "../../../services/domain/Challenge.ts"
 import {
   DuplicatePrediction,
   ProvisionalLimit,
@@ -73,6 +78,7 @@ const Rejected = Schema.Struct({
     "not_subscribed",
     "cancelled",
     "closed",
+    "overtaken",
     "too_wide",
     "duplicate",
     "other_revision",
@@ -176,7 +182,8 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
                  select from prediction_scopes s where s.agent_id = i.agent_id and s.target = c.target)
                  then 'not_subscribed'
                when c.cancelled_at is not null then 'cancelled'
-               when i.received_at >= c.deadline or c.closed_at is not null then 'closed'
+               when i.received_at >= c.deadline then 'closed'
+               when c.closed_at is not null then 'overtaken'
                when i.predicted_std > c.max_std then 'too_wide'
                when l.revision is not null and not i.may_revise then 'duplicate'
                when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
@@ -270,7 +277,10 @@ export const cancelledChallenge = () =>
 /** What error messages call a prediction of the type. */
 const nouns = { directional: "submission", macro: "forecast", price_event: "prediction" }
 
-const rejection = ({ challengeId, type }: NewRecord, { outcome, ...why }: typeof Rejected.Type) => {
+const rejection = (
+  { challengeId, receivedAt, type }: NewRecord,
+  { outcome, ...why }: typeof Rejected.Type
+) => {
   switch (outcome) {
     case "unknown":
       return Effect.fail(unknownChallenge(challengeId))
@@ -286,6 +296,8 @@ const rejection = ({ challengeId, type }: NewRecord, { outcome, ...why }: typeof
       return new ChallengeClosed({
         detail: `The deadline of this challenge has passed: it takes no ${nouns[type]}.`
       })
+    case "overtaken":
+      return notRecordedInTime(nouns[type], receivedAt)
     case "too_wide":
       return Effect.fail(
         InvalidRequest.of(
@@ -319,6 +331,7 @@ type PredictionRejected =
   | ScopeNotSubscribed
   | ChallengeCancelled
   | ChallengeClosed
+  | NotRecordedInTime
   | InvalidRequest
   | DuplicatePrediction
   | RevisionConflict

@@ -10,7 +10,12 @@ import { Data, DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr 
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { binsOf, binOf } from "../../../scoring/macro.ts"
-import { unknownChallenge, ChallengeCancelled, ChallengeClosed } from "../../../services/domain/Challenge.ts"
+import {
+  unknownChallenge,
+  ChallengeCancelled,
+  ChallengeClosed,
+  notRecordedInTime
+} from "../../../services/domain/Challenge.ts"
 import { NotFound, StoreUnavailable } from "../../../services/domain/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
 import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
@@ -186,7 +191,7 @@ interface TakenStake extends PlacedStake {
 }
 
 type StakeOutcome =
-  | { readonly outcome: "unknown" | "void" }
+  | { readonly outcome: "unknown" | "void" | "overtaken" }
   /** Another transaction holds the agent's account. */
   | { readonly outcome: "busy" }
   | { readonly outcome: "closed"; readonly deadline: DateTime.Utc }
@@ -202,9 +207,10 @@ type StakeOutcome =
 const beforeRules = (item: StakeItem, pool: PoolRow | undefined): StakeOutcome | undefined => {
   if (pool === undefined) return { outcome: "unknown" }
   if (pool.state === "void") return { outcome: "void" }
-  return pool.state === "closed" || DateTime.isGreaterThanOrEqualTo(item.receivedAt, pool.deadline)
-    ? { outcome: "closed", deadline: pool.deadline }
-    : undefined
+  if (DateTime.isGreaterThanOrEqualTo(item.receivedAt, pool.deadline)) {
+    return { outcome: "closed", deadline: pool.deadline }
+  }
+  return pool.state === "closed" ? { outcome: "overtaken" } : undefined
 }
 
 interface Placed extends PlacedStake {
@@ -419,7 +425,7 @@ const concentration = ({ bin, held, heldByHolder, max }: Crowded, amount: bigint
   return `A stake of ${creditsOf(amount)} credits would be more than half of bin ${bin}, which holds ${creditsOf(held)}${own}: ${room}.`
 }
 
-const rejection = (rejected: Rejected, { challengeId, stake }: StakeItem) => {
+const rejection = (rejected: Rejected, { challengeId, receivedAt, stake }: StakeItem) => {
   const amount = creditsOf(stake.amount)
   switch (rejected.outcome) {
     case "unknown":
@@ -430,6 +436,8 @@ const rejection = (rejected: Rejected, { challengeId, stake }: StakeItem) => {
       return new ChallengeClosed({
         detail: `The deadline of this challenge, ${DateTime.formatIso(rejected.deadline)}, has passed: its pool takes no stake.`
       })
+    case "overtaken":
+      return notRecordedInTime("stake", receivedAt)
     case "no_prediction":
       return new StakeRefused({
         code: rejected.outcome,

@@ -1,0 +1,120 @@
+/** When a prediction or stake was received: a slow database makes none late. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { allScopes } from "../../src/services/Scopes.ts"
+import { onboardClaimed } from "../support/agents.ts"
+import { newChallenge, newMacro, newPriceEvent, plus } from "../support/challenges.ts"
+import { fund } from "../support/credit.ts"
+import { asOwner, countOf } from "../support/database.ts"
+import { held, meeting } from "../support/locking.ts"
+import { get, member, post, testServer } from "../support/server.ts"
+
+/** What every request asks before the statement that records: no session may use these tables until it ends. */
+const slowDatabase = held(
+  SqlClient.SqlClient.use((sql) => sql`lock table agents, limit_windows in access exclusive mode`),
+  asOwner
+)
+
+const scene = Effect.gen(function* () {
+  const { agentId, token } = yield* onboardClaimed({ requested_scopes: allScopes })
+  yield* post("/api/v1/agent/prediction-scope/ETH", { token })
+  yield* fund(`agent:${agentId}`, 100)
+  const now = yield* DateTime.now
+  const deadline = plus(now, "5 seconds")
+  const resolve_at = plus(now, "1 day")
+  return { agentId, token, now, deadline, resolve_at }
+})
+
+/** Sends it before the deadline to a database that answers nothing; the deadline passes meanwhile. */
+const sentBeforeTheDeadline = Effect.fnUntraced(function* (path: string, token: string, json: object) {
+  const slow = yield* slowDatabase
+  const sending = yield* meeting(post(path, { token, json }))
+  yield* TestClock.adjust("10 seconds")
+  return { answer: Effect.andThen(slow.commit, Fiber.join(sending)) }
+})
+
+const pathsOfType = {
+  directional: "/api/v1/eval/challenges/",
+  macro: "/api/v1/eval/macro/challenges/",
+  price_event: "/api/v1/eval/price-events/challenges/"
+}
+const direction = { direction: "bullish", confidence: 0.6 }
+const value = { predicted_value: 3.1, predicted_std: 0.1 }
+
+layer(testServer())("What was received before the deadline", (it) => {
+  it.effect.each([
+    ["directional", direction],
+    ["macro", value],
+    ["price_event", direction]
+  ] as const)("counts as a %s prediction, however long the database kept it waiting", ([type, json]) =>
+    Effect.gen(function* () {
+      const { deadline, now, resolve_at, token } = yield* scene
+      const { id } = yield* {
+        directional: newChallenge({ deadline, resolve_at }),
+        macro: newMacro({ deadline, release_at: resolve_at }),
+        price_event: newPriceEvent({ kind: "threshold", deadline })
+      }[type]
+      const { answer } = yield* sentBeforeTheDeadline(`${pathsOfType[type]}${id}/predict`, token, json)
+      const { json: recorded, status } = yield* answer
+      assert.deepStrictEqual([status, recorded["created_at"]], [201, DateTime.formatIso(now)])
+      assert.isString(member(recorded, "receipt", "commit"))
+    })
+  )
+
+  it.effect("counts as a stake, too", () =>
+    Effect.gen(function* () {
+      const { deadline, resolve_at, token } = yield* scene
+      const { id } = yield* newMacro({ deadline, release_at: resolve_at })
+      const path = `${pathsOfType.macro}${id}`
+      yield* post(`${path}/predict`, { token, json: value })
+      const { answer } = yield* sentBeforeTheDeadline(`${path}/stake`, token, {
+        predicted_value: 3.1,
+        amount: 50
+      })
+      assert.strictEqual((yield* answer).status, 201)
+    })
+  )
+
+  it.effect(
+    "and could not be recorded before the close is refused as that, recorded as nothing and not counted",
+    () =>
+      Effect.gen(function* () {
+        const { agentId, deadline, resolve_at, token } = yield* scene
+        const { id } = yield* newChallenge({ deadline, resolve_at })
+        const path = `${pathsOfType.directional}${id}`
+        const { answer } = yield* sentBeforeTheDeadline(`${path}/predict`, token, direction)
+        yield* TestClock.adjust("10 seconds")
+        assert.isAtLeast((yield* Scoring.use((scoring) => scoring.settleDue)).closed, 1)
+        const { headers, json, status } = yield* answer
+        assert.deepStrictEqual([status, json["code"]], [503, "not_recorded_in_time"])
+        assert.match(String(json["detail"]), /^The submission was received at .*, before the deadline/)
+        assert.isNull(headers.get("retry-after"))
+        const signals = yield* get(`${path}/paper-signals`, { token })
+        assert.deepStrictEqual<unknown>(signals.json["items"], [])
+        const counted = countOf(
+          (sql) => sql`
+            select coalesce(sum(cardinality(times)), 0)::int as count from limit_windows
+             where key like ${`predictions%${agentId}%`}`
+        )
+        assert.strictEqual(yield* counted, 0)
+      })
+  )
+})
+
+layer(testServer())("A prediction without a token", (it) => {
+  it.effect("is refused before its body has come", () =>
+    Effect.gen(function* () {
+      const { deadline } = yield* scene
+      const { id } = yield* newChallenge({ deadline })
+      const endless = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([32])) })
+      const { status } = yield* post(`${pathsOfType.directional}${id}/predict`, {
+        headers: { "content-type": "application/json" },
+        body: endless
+      })
+      assert.strictEqual(status, 401)
+    })
+  )
+})
