@@ -3,10 +3,11 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
+import manifest from "../package.json" with { type: "json" }
 import { admin } from "./admin/command.ts"
 import { brief, reported } from "./client/failures.ts"
 
-Command.run(admin, { version: "0.1.0" }).pipe(
+Command.run(admin, { version: manifest.version }).pipe(
   reported("admin"),
   Effect.provide(Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, brief)),
   NodeRuntime.runMain({ disableErrorReporting: true })

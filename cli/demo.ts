@@ -3,10 +3,11 @@ import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
 import { FetchHttpClient } from "effect/http"
+import manifest from "../package.json" with { type: "json" }
 import { brief, reported } from "./client/failures.ts"
 import { demo } from "./demo/command.ts"
 
-Command.run(demo, { version: "0.1.0" }).pipe(
+Command.run(demo, { version: manifest.version }).pipe(
   reported("demo"),
   Effect.provide(Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, brief)),
   NodeRuntime.runMain({ disableErrorReporting: true })

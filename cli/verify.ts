@@ -2,10 +2,11 @@
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { Command } from "effect/cli"
+import manifest from "../package.json" with { type: "json" }
 import { brief, reported } from "./client/failures.ts"
 import { verify } from "./verify/command.ts"
 
-Command.run(verify, { version: "0.1.0" }).pipe(
+Command.run(verify, { version: manifest.version }).pipe(
   reported("verify"),
   Effect.provide(Layer.mergeAll(NodeServices.layer, brief)),
   NodeRuntime.runMain({ disableErrorReporting: true })

@@ -1,10 +1,12 @@
 /** The composition root: reads the settings, and puts the layers together. */
 // Compiles schemas to code at their first use: lists are encoded a third faster.
 import "effect/schema/SchemaJITCompiler/enable"
+import { hostname } from "node:os"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
 import { Cause, Console, Effect, Exit, FileSystem, Layer, Option, Path, Predicate, Queue } from "effect"
 import type { Redacted, Runtime } from "effect"
 import type { HttpServerError } from "effect/http"
+import manifest from "../package.json" with { type: "json" }
 import { load, SettingError } from "./config.ts"
 import type { Composition } from "./config.ts"
 import { listening } from "./http/DrainingServer.ts"
@@ -340,7 +342,19 @@ const main = Effect.gen(function* () {
   const format = Option.getOrElse(config.logFormat, () =>
     process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
   )
-  const observed = telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint })
+  const about = {
+    service: "auspex",
+    version: manifest.version,
+    instance: `${hostname()}-${process.pid}`,
+    role: config.roles.join(","),
+    pid: process.pid
+  } as const
+  const observed = telemetry.observed({
+    format,
+    level: config.logLevel,
+    endpoint: config.otlpEndpoint,
+    about
+  })
   return yield* Layer.launch(application(config)).pipe(
     Effect.provide(observed),
     Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(cause))))

@@ -1,20 +1,52 @@
 /** Logs as operations staff read them, and OTLP export of traces, metrics and logs when an endpoint is configured. */
-import { Layer, Logger, Option, References } from "effect"
+import { Array as Arr, Cause, Effect, Formatter, Layer, Logger, Option, References } from "effect"
 import type { LogLevel } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { Otlp } from "effect/observability"
+import { rootCause, storeUnavailableIn } from "../services/domain/errors.ts"
 
 export interface Observed {
   readonly format: "json" | "pretty"
   readonly level: LogLevel.LogLevel
   /** Where a collector is. */
   readonly endpoint: Option.Option<string>
+  readonly about: About
+}
+
+/** What each line says of the process that wrote it. */
+export interface About {
+  readonly service: "auspex"
+  readonly version: string
+  /** Tells processes apart, on one machine and on many. */
+  readonly instance: string
+  /** `api`, `jobs`, or both. */
+  readonly role: string
+  readonly pid: number
+}
+
+const json = (about: About) =>
+  Logger.make<unknown, string>((options) => {
+    const { timestamp, level, message, annotations, ...line } = Logger.formatStructured.log(options)
+    const failed = options.cause.reasons.length > 0
+    return Formatter.formatJson({
+      timestamp,
+      level,
+      message,
+      ...about,
+      annotations: { ...annotations, ...(failed && errorFields(Cause.squash(options.cause))) },
+      ...line
+    })
+  })
+
+const errorFields = (error: unknown) => {
+  const { code, message, type } = rootCause(error)
+  return { error_type: type, error_code: code, error_message: message }
 }
 
 /** One JSON object a line, or lines for a person at a terminal. */
-const logs = ({ format, level }: Observed) =>
+const logs = ({ about, format, level }: Observed) =>
   Layer.mergeAll(
-    Logger.layer([format === "json" ? Logger.consoleJson : Logger.consolePretty()]),
+    Logger.layer([format === "json" ? Logger.withConsoleLog(json(about)) : Logger.consolePretty()]),
     Layer.succeed(References.MinimumLogLevel, level)
   )
 
@@ -22,13 +54,62 @@ const logs = ({ format, level }: Observed) =>
 export const untraced = Layer.succeed(References.TracerEnabled, false)
 
 /** Everything to an OpenTelemetry collector that speaks OTLP over HTTP with JSON. */
-const otlp = (endpoint: string) =>
+const otlp = (endpoint: string, { instance, pid, role, service, version }: About) =>
   Otlp.layerJson({
     baseUrl: endpoint,
-    resource: { serviceName: "auspex", serviceVersion: "0.1.0" },
+    resource: {
+      serviceName: service,
+      serviceVersion: version,
+      attributes: { "service.instance.id": instance, "process.pid": pid, "auspex.role": role }
+    },
     loggerMergeWithExisting: true
   }).pipe(Layer.provide(FetchHttpClient.layer))
 
+const outageInterval = 10_000
+
+/**
+ * What failed of an outage of the database is told once an interval for each message and SQLSTATE, with how often it happened
+ * since, and without a stack, which tells nothing then.
+ */
+export const outagesOnce = Layer.effect(
+  Logger.CurrentLoggers,
+  Effect.map(Logger.CurrentLoggers, (loggers) => {
+    const told = new Map<string, { readonly at: number; readonly untold: number }>()
+    const logger = Logger.make<unknown, void>((options) => {
+      const [away] = storeUnavailableIn(options.cause)
+      if (away === undefined) {
+        for (const each of loggers) each.log(options)
+        return
+      }
+      const fields = errorFields(away)
+      const message = Arr.ensure(options.message).join(" ")
+      const kind = `${message} ${fields.error_code}`
+      const now = options.date.getTime()
+      const { at, untold } = told.get(kind) ?? { at: Number.NEGATIVE_INFINITY, untold: 0 }
+      const times = untold + 1
+      if (now - at < outageInterval) {
+        told.set(kind, { at, untold: times })
+        return
+      }
+      told.set(kind, { at: now, untold: 0 })
+      Effect.logWarning(message).pipe(
+        Effect.annotateLogs({ ...fields, times }),
+        Effect.provideService(Logger.CurrentLoggers, loggers),
+        Effect.runForkWith(options.fiber.context)
+      )
+    })
+    return new Set([logger])
+  })
+)
+
 /** Everything that this process tells of itself. The collector is sent what is also logged here, so it is laid over our logger. */
 export const observed = (options: Observed) =>
-  Layer.provideMerge(Option.match(options.endpoint, { onNone: () => untraced, onSome: otlp }), logs(options))
+  outagesOnce.pipe(
+    Layer.provideMerge(
+      Option.match(options.endpoint, {
+        onNone: () => untraced,
+        onSome: (endpoint) => otlp(endpoint, options.about)
+      })
+    ),
+    Layer.provideMerge(logs(options))
+  )

@@ -1,5 +1,6 @@
 /** Everything a server logs and traces, kept for a test to look at. */
 import { Cause, Context, Effect, Layer, Logger, References, Tracer } from "effect"
+import { outagesOnce } from "../../src/layers/telemetry.ts"
 
 export class TelemetryRecorder extends Context.Service<
   TelemetryRecorder,
@@ -41,7 +42,7 @@ export const telemetryRecorder = Layer.unwrap(
     })
     return Layer.mergeAll(
       Layer.succeed(TelemetryRecorder, { lines, spans }),
-      Logger.layer([logger]),
+      outagesOnce.pipe(Layer.provide(Logger.layer([logger]))),
       Layer.succeed(References.MinimumLogLevel, "Trace"),
       Layer.succeed(Tracer.Tracer, tracer)
     )

@@ -13,8 +13,7 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import { rootCause, storeUnavailableIn } from "../../services/domain/errors.ts"
-import type { StoreUnavailable } from "../../services/domain/errors.ts"
+import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import { MetQuotas } from "../../services/RateLimiter.ts"
@@ -86,35 +85,10 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
-type OutageWarning = (away: StoreUnavailable) => Effect.Effect<void>
-
-const outageInterval = 10_000
-
-/** Logs an outage once an interval for each SQLSTATE, with the number of requests that failed of it since. */
-const makeOutageWarning = (): OutageWarning => {
-  const told = new Map<string, { readonly at: number; readonly untold: number }>()
-  return Effect.fnUntraced(function* (away) {
-    const now = yield* Clock.currentTimeMillis
-    const { code, message } = rootCause(away)
-    const kind = code ?? "none"
-    const last = told.get(kind)
-    const untold = (last?.untold ?? 0) + 1
-    if (last !== undefined && now - last.at < outageInterval) {
-      told.set(kind, { at: last.at, untold })
-      return
-    }
-    told.set(kind, { at: now, untold: 0 })
-    yield* Effect.logWarning("the database cannot be reached or is busy").pipe(
-      Effect.annotateLogs({ code, reason: message, requests: untold })
-    )
-  })
-}
-
 /** What is answered where a request failed by no fault of its own; the log says why. */
-const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, warn: OutageWarning) {
-  const [away] = storeUnavailableIn(cause)
-  if (away !== undefined) {
-    yield* warn(away)
+const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+  if (storeUnavailableIn(cause).length > 0) {
+    yield* Effect.logWarning("the database cannot be reached or is busy", cause)
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   yield* Effect.logError("request failed", cause)
@@ -188,11 +162,7 @@ const notFound = (info: RequestInfo) => {
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
-const responseToCause = Effect.fnUntraced(function* (
-  cause: Cause.Cause<unknown>,
-  info: RequestInfo,
-  warn: OutageWarning
-) {
+const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, info: RequestInfo) {
   const failed = Cause.findErrorOption(cause)
   if (
     Option.isSome(failed) &&
@@ -201,7 +171,7 @@ const responseToCause = Effect.fnUntraced(function* (
   ) {
     return notFound(info)
   }
-  return info.reject(yield* rejectionOf(cause, warn))
+  return info.reject(yield* rejectionOf(cause))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -287,7 +257,6 @@ export const layer = HttpRouter.middleware(
     const { inStyle } = yield* Gateway
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
-    const warnOfOutage = makeOutageWarning()
     let hasWarned = false
     /** Logged once: whoever sends the header to an instance without proxies would fill the log. */
     const warnOfUntrustedProxy = (peer: string) => {
@@ -355,7 +324,7 @@ export const layer = HttpRouter.middleware(
         const responded = (path.startsWith("/health/") ? httpEffect : unlessStopping(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, info, warnOfOutage)
+            (cause) => responseToCause(cause, info)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>

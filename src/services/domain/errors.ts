@@ -68,13 +68,25 @@ export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
  */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}
 
+interface RootCause {
+  /** The tag of the innermost error that has one, else the name of its class. */
+  readonly type: string
+  readonly code: string | null
+  readonly message: string
+}
+
 /** The innermost cause of a failure: PostgreSQL's SQLSTATE and the first line of its message, or those of the socket. */
-export const rootCause = (error: unknown): { readonly code: string | null; readonly message: string } => {
-  if (Predicate.hasProperty(error, "reason")) return rootCause(error.reason)
-  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return rootCause(error.cause)
+export const rootCause = (error: unknown, outer?: string): RootCause => {
+  const tag = Predicate.hasProperty(error, "_tag") ? String(error._tag) : outer
+  if (Predicate.hasProperty(error, "reason")) return rootCause(error.reason, tag)
+  if (Predicate.hasProperty(error, "cause") && error.cause !== undefined) return rootCause(error.cause, tag)
   const text = Predicate.hasProperty(error, "message") ? String(error.message) : String(error)
   const [message = ""] = text.split("\n", 1)
-  return { code: Predicate.hasProperty(error, "code") ? String(error.code) : null, message }
+  return {
+    type: tag ?? (error instanceof Error ? error.name : "unknown"),
+    code: Predicate.hasProperty(error, "code") ? String(error.code) : null,
+    message
+  }
 }
 
 /** Those among the defects that something failed of. */
