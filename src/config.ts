@@ -39,7 +39,12 @@ export const settings = {
   ),
   migrationUrl: postgresUrl(
     "AUSPEX_MIGRATION_URL",
-    "The same database as the role that owns its tables, which migrates them at the start; without it DATABASE_URL does."
+    "The same database as the role that owns its tables, which migrates them; without it DATABASE_URL does."
+  ),
+  migrates: onOff(
+    "AUSPEX_MIGRATE",
+    "on",
+    "Whether a start migrates the database. With off it does not start before `npm run migrate` has (docs/upgrading.md)."
   ),
   databaseConnections: integer(
     "AUSPEX_DATABASE_CONNECTIONS",
@@ -382,14 +387,11 @@ export const settings = {
     1,
     "A key of FRED, the database of the Federal Reserve Bank of St. Louis: the first prints of macro challenges are looked up there."
   ),
-  macroAutoResolve: required<boolean>({
-    name: "AUSPEX_MACRO_AUTO_RESOLVE",
-    defaultText: "off",
-    takes: "off | on",
-    meaning:
-      "Whether a macro challenge is settled by the first print that FRED shows; else it waits for an administrator.",
-    parse: parseSwitch
-  }),
+  macroAutoResolve: onOff(
+    "AUSPEX_MACRO_AUTO_RESOLVE",
+    "off",
+    "Whether a macro challenge is settled by the first print that FRED shows; else it waits for an administrator."
+  ),
   eventFeeds: optional({
     name: "AUSPEX_EVENT_FEEDS",
     takes: "a YAML file",
@@ -486,14 +488,11 @@ export const settings = {
     "15 seconds",
     "How long after its deadline a challenge that is not due for settlement still records what was received before it: as long as a request may wait for a slow database."
   ),
-  poolOwnerRule: required<boolean>({
-    name: "AUSPEX_POOL_OWNER_RULE",
-    defaultText: "off",
-    takes: "off | on",
-    meaning:
-      "Whether the agents of one owner count as one in credit pools, for the 50 % rule and for rewards; frozen into new pools.",
-    parse: parseSwitch
-  }),
+  poolOwnerRule: onOff(
+    "AUSPEX_POOL_OWNER_RULE",
+    "off",
+    "Whether the agents of one owner count as one in credit pools, for the 50 % rule and for rewards; frozen into new pools."
+  ),
   rankMinCount: integer(
     "AUSPEX_RANK_MIN_COUNT",
     "30",
@@ -742,6 +741,9 @@ const contradictionIn = (values: Values): string | undefined => {
   if (missing.length > 0 && missing.length < payments.length) {
     return `${missing.join(" and ")} must be set when the other settings of payments are.`
   }
+  if (!values.migrates && Option.isNone(values.databaseUrl)) {
+    return "DATABASE_URL must be set when AUSPEX_MIGRATE is off: the start migrates the embedded database."
+  }
   if (values.priceSource === "replay" && Option.isNone(values.priceReplayDir)) {
     return "AUSPEX_PRICE_REPLAY_DIR must be set when AUSPEX_PRICE_SOURCE is replay."
   }
@@ -886,6 +888,10 @@ function oneOf<const Value extends string>(
 ) {
   const takes = values.join(" | ")
   return required({ name, defaultText, takes, meaning, parse: (text) => parseOneOf(text, values) })
+}
+
+function onOff(name: string, defaultText: "on" | "off", meaning: string) {
+  return required({ name, defaultText, takes: "off | on", meaning, parse: parseSwitch })
 }
 
 function secret(name: string, minBytes: number, meaning: string) {

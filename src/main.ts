@@ -3,7 +3,19 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { hostname } from "node:os"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
-import { Cause, Console, Effect, Exit, FileSystem, Layer, Option, Path, Predicate, Queue } from "effect"
+import {
+  Cause,
+  Console,
+  Duration,
+  Effect,
+  Exit,
+  FileSystem,
+  Layer,
+  Option,
+  Path,
+  Predicate,
+  Queue
+} from "effect"
 import type { Redacted, Runtime } from "effect"
 import type { HttpServerError } from "effect/http"
 import manifest from "../package.json" with { type: "json" }
@@ -31,8 +43,13 @@ import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { domainsIn } from "./services/domain/emails.ts"
+import { Health } from "./services/Health.ts"
 import { LogSequencer } from "./services/LogSequencer.ts"
 import { Settings } from "./services/Settings.ts"
+
+const { version } = manifest
+
+type LogFormat = telemetry.Observed["format"]
 
 interface Foundation {
   readonly databaseUrl: Redacted.Redacted
@@ -40,8 +57,7 @@ interface Foundation {
   readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly tokenSecret: Redacted.Redacted
   readonly adminToken: Redacted.Redacted
-  /** What the banner says of it, one line each. */
-  readonly remarks: ReadonlyArray<string>
+  readonly facts: ReadonlyArray<Fact>
 }
 
 const required = (name: string, value: Option.Option<Redacted.Redacted>) =>
@@ -57,7 +73,10 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
       ownerUrl: config.migrationUrl,
       tokenSecret: yield* required("AUSPEX_TOKEN_SECRET", config.tokenSecret),
       adminToken: yield* required("AUSPEX_ADMIN_TOKEN", config.adminToken),
-      remarks: ["Data         the PostgreSQL of DATABASE_URL", "Admin token  AUSPEX_ADMIN_TOKEN"]
+      facts: [
+        ["Data", "the PostgreSQL of DATABASE_URL"],
+        ["Admin token", "AUSPEX_ADMIN_TOKEN"]
+      ]
     }
     return given
   }
@@ -72,10 +91,13 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
     ownerUrl: Option.some(postgres.ownerUrl),
     tokenSecret: token.secret,
     adminToken: admin.secret,
-    remarks: [
-      `Data         ${postgres.clusterDir} (embedded PostgreSQL${postgres.runsAs === null ? "" : `, running as ${postgres.runsAs}`})`,
-      ...postgres.remarks.map((remark) => `             ${remark}`),
-      `Admin token  ${Option.getOrElse(admin.path, () => "AUSPEX_ADMIN_TOKEN")}`
+    facts: [
+      [
+        "Data",
+        `${postgres.clusterDir} (embedded PostgreSQL${postgres.runsAs === null ? "" : `, running as ${postgres.runsAs}`})`
+      ],
+      ...postgres.remarks.map((remark): Fact => ["", remark]),
+      ["Admin token", Option.getOrElse(admin.path, () => "AUSPEX_ADMIN_TOKEN")]
     ]
   }
   return made
@@ -154,52 +176,84 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
 /** Asks the payment provider how open checkouts ended, if anything is for sale. */
 const checkoutJob = ({ stripe }: Composition) => (Option.isSome(stripe) ? Jobs.checkouts : Layer.empty)
 
-/** How mail leaves, and what the banner says of it. */
+/** How mail leaves. */
 const mailTransport = Effect.fn("mailTransport")(function* (config: Composition) {
   const sender = senderOf(config)
   if (Option.isSome(config.smtpUrl)) {
-    return {
-      layer: MailTransport.smtp({ url: config.smtpUrl.value, sender }),
-      remark: "Mail         by the server of AUSPEX_SMTP_URL"
-    }
+    const fact: Fact = ["Mail", "by the server of AUSPEX_SMTP_URL"]
+    return { layer: MailTransport.smtp({ url: config.smtpUrl.value, sender }), fact }
   }
   const directory = (yield* Path.Path).join(config.dataDir, "outbox")
-  return {
-    layer: MailTransport.files({ directory, sender }),
-    remark: `Mail         ${directory} (set AUSPEX_SMTP_URL to send it)`
-  }
+  const fact: Fact = ["Mail", `${directory} (set AUSPEX_SMTP_URL to send it)`]
+  return { layer: MailTransport.files({ directory, sender }), fact }
 })
 
-const operationsRemark = (url: string | null) =>
-  `Operations   ${url === null ? "no metrics: AUSPEX_OPS_PORT is off" : `${url}/metrics, ${url}/health/ready`}`
+/** What is to be known of an instance once it has started: a label, empty where the line before goes on, and a text. */
+type Fact = readonly [label: string, text: string]
 
-const banner = (config: Composition, remarks: ReadonlyArray<string>) => {
-  const { baseUrl, site } = config.rules
+const operationsFact = (url: string | null): Fact => [
+  "Operations",
+  url === null ? "no metrics: AUSPEX_OPS_PORT is off" : `${url}/metrics, ${url}/health/ready`
+]
+
+/** For a person at a terminal. */
+const banner = ({ roles, rules: { baseUrl, site } }: Composition, facts: ReadonlyArray<Fact>) => {
+  const serves = roles.includes("api")
   return [
     "",
-    `Auspex serves the site "${site}" at ${baseUrl}`,
-    ...remarks,
+    serves
+      ? `Auspex serves the site "${site}" at ${baseUrl}`
+      : `Auspex runs the jobs of the site "${site}", and serves none of it (AUSPEX_ROLES)`,
+    ...facts.map(([label, text]) => `${label.padEnd(13)}${text}`),
     "",
-    "Try:",
-    `  curl ${baseUrl}/health/ready`,
-    `  curl ${baseUrl}/api/v1/public/target-catalog`,
-    "  npm run demo",
-    "",
-    `The API is documented at ${baseUrl}/docs. Ctrl-C stops everything in good order.`,
+    ...(serves
+      ? [
+          "Try:",
+          `  curl ${baseUrl}/health/ready`,
+          `  curl ${baseUrl}/api/v1/public/target-catalog`,
+          "  npm run demo",
+          "",
+          `The API is documented at ${baseUrl}/docs. Ctrl-C stops everything in good order.`
+        ]
+      : ["Ctrl-C stops everything in good order."]),
     ""
   ].join("\n")
 }
 
-/** Compares the log with what was signed of it before anything is added; and what the banner says of it. */
-const logRemarks = Effect.gen(function* () {
+/** The same as fields of a log line. */
+const factFields = (facts: ReadonlyArray<Fact>): Readonly<Record<string, string>> => {
+  const fields: Record<string, string> = {}
+  let field = ""
+  for (const [label, text] of facts) {
+    if (label !== "") field = label.toLowerCase().replaceAll(" ", "_")
+    fields[field] = [...(label === "" ? [fields[field]] : []), text].join(" ")
+  }
+  return fields
+}
+
+/** One line tells machines that the instance has started; a person gets a banner besides. */
+const announce = (config: Composition, format: LogFormat, facts: ReadonlyArray<Fact>) =>
+  Effect.logInfo("started").pipe(
+    Effect.annotateLogs({
+      version,
+      roles: config.roles.join(","),
+      migration: Database.latestMigration,
+      ...(format === "json" && { base_url: config.rules.baseUrl, ...factFields(facts) })
+    }),
+    Effect.andThen(format === "pretty" ? Console.log(banner(config, facts)) : Effect.void)
+  )
+
+/** Compares the log with what was signed of it before anything is added; and what is to be known of it. */
+const logFacts = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   yield* sequencer.verifyAtStart
   const key = yield* sequencer.verifierKey
   const fault = yield* sequencer.fault
-  return [
-    ...Option.toArray(Option.map(key, (text) => `Log key      ${text}`)),
-    ...(fault === null ? [] : [`             The public log is not signed: ${fault}`])
+  const facts: ReadonlyArray<Fact> = [
+    ...Option.toArray(Option.map(key, (text): Fact => ["Log key", text])),
+    ...(fault === null ? [] : [["Log", `is not signed: ${fault}`] as const])
   ]
+  return facts
 })
 
 /** What the gateway's file says; an operator has it read again by SIGHUP. */
@@ -238,86 +292,107 @@ const addressTaken =
       Effect.fail(new SettingError({ message: `cannot listen at ${place} (${codeOf(error)}): ${advice}.` }))
     )
 
-const application = (config: Composition) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const disposable = yield* disposableDomains(config)
-      const { databaseUrl, ownerUrl, tokenSecret, adminToken, remarks } = yield* foundation(config)
-      const mail = yield* mailTransport(config)
-      const settings = Layer.succeed(Settings, {
-        ...config.rules,
-        tokenSecret,
-        adminToken,
-        disposableDomains: disposable
-      })
-      const serving = drainFirst(config.drainDelay).pipe(
-        Layer.provideMerge(httpLayer),
-        Layer.provide(
-          listening({
-            host: config.host,
-            port: config.port,
-            gracefulShutdownTimeout: "20 seconds"
-          })
-        ),
-        Layer.catchTag(
-          "ServeError",
-          addressTaken(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
+/**
+ * What listens, first of all: a port that is taken leaves no migrated database behind, and what a long start is at can be
+ * asked.
+ */
+const listeners = (config: Composition, doing: () => string) => ({
+  serving: listening({
+    host: config.host,
+    port: config.port,
+    gracefulShutdownTimeout: "20 seconds",
+    rules: config.rules,
+    doing
+  }).pipe(
+    Layer.catchTag(
+      "ServeError",
+      addressTaken(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
+    )
+  ),
+  operated: operations
+    .layer({ ...config.operations, rules: config.rules, doing })
+    .pipe(
+      Layer.catchTag(
+        "ServeError",
+        addressTaken(
+          `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
+          "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
         )
       )
-      const operated = operations
-        .layer(config.operations)
-        .pipe(
-          Layer.catchTag(
-            "ServeError",
-            addressTaken(
-              `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
-              "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
-            )
+    )
+})
+
+const application = (config: Composition, format: LogFormat) => {
+  let doing = "the database is looked for"
+  const { operated, serving } = listeners(config, () => doing)
+  const serves = config.roles.includes("api")
+  const started = Effect.gen(function* () {
+    const disposable = yield* disposableDomains(config)
+    const { databaseUrl, ownerUrl, tokenSecret, adminToken, facts } = yield* foundation(config)
+    const mail = yield* mailTransport(config)
+    const settings = Layer.succeed(Settings, {
+      ...config.rules,
+      tokenSecret,
+      adminToken,
+      disposableDomains: disposable
+    })
+    const running = Layer.mergeAll(
+      Jobs.clockWatch,
+      config.roles.includes("jobs")
+        ? Layer.mergeAll(
+            Jobs.layer,
+            priceJob(config),
+            macroValuesJob(config),
+            feedJob(config),
+            checkoutJob(config)
           )
-        )
-      const running = Layer.mergeAll(
-        Jobs.clockWatch,
-        config.roles.includes("jobs")
-          ? Layer.mergeAll(
-              Jobs.layer,
-              priceJob(config),
-              macroValuesJob(config),
-              feedJob(config),
-              checkoutJob(config)
-            )
-          : Jobs.logWatch,
-        config.roles.includes("api") ? serving : Layer.empty
-      )
-      const announced = Effect.map(config.roles.includes("jobs") ? logRemarks : Effect.succeed([]), (log) =>
-        Layer.effectDiscard(
-          Effect.flatMap(operations.OperationsUrl, (url) =>
-            Console.log(banner(config, [...remarks, mail.remark, operationsRemark(url), ...log]))
-          )
-        ).pipe(Layer.provide(running), Layer.provide(operated))
-      )
-      return Layer.unwrap(announced).pipe(
-        Layer.provide(Gateway.layer),
-        Layer.provide(IdentityProvider.layer(config.openId)),
-        Layer.provide(Payments.layer),
-        Layer.provide(PaymentProvider.layer(config.stripe)),
-        Layer.provide(judged(config)),
-        Layer.provide(gatewayLayer(config)),
-        Layer.provide(mail.layer),
-        Layer.provide(LogObservers.layer),
-        Layer.provide(
-          LogSigner.layer({
-            directory: config.dataDir,
-            current: config.logKey,
-            previous: config.logKeyPrevious
-          })
-        ),
-        Layer.provide(
-          Database.layer({ ...config.database, url: databaseUrl, ownerUrl, site: config.rules.site })
-        ),
-        Layer.provide(settings)
+        : Jobs.logWatch,
+      serves ? httpLayer.pipe(Layer.provide(serving)) : Layer.empty
+    )
+    const announced = Effect.gen(function* () {
+      doing = "the database is ready, the services start"
+      const log = yield* config.roles.includes("jobs") ? logFacts : Effect.succeed([])
+      const { attend, url } = yield* operations.Operations
+      const known = [...facts, mail.fact, operationsFact(url), ...log]
+      return Layer.effectDiscard(
+        Effect.flatMap(Health, attend).pipe(Effect.andThen(announce(config, format, known)))
+      ).pipe(
+        // Nothing balances what does not serve.
+        Layer.provideMerge(drainFirst(serves ? config.drainDelay : Duration.zero)),
+        Layer.provide(running)
       )
     })
-  )
+    return Layer.unwrap(announced).pipe(
+      Layer.provide(Gateway.layer),
+      Layer.provide(IdentityProvider.layer(config.openId)),
+      Layer.provide(Payments.layer),
+      Layer.provide(PaymentProvider.layer(config.stripe)),
+      Layer.provide(judged(config)),
+      Layer.provide(gatewayLayer(config)),
+      Layer.provide(mail.layer),
+      Layer.provide(LogObservers.layer),
+      Layer.provide(
+        LogSigner.layer({
+          directory: config.dataDir,
+          current: config.logKey,
+          previous: config.logKeyPrevious
+        })
+      ),
+      Layer.provide(
+        Database.layer({
+          ...config.database,
+          url: databaseUrl,
+          ownerUrl,
+          site: config.rules.site,
+          migrates: config.migrates
+        })
+      ),
+      Layer.provide(Layer.succeed(Database.Progress, (what) => Effect.sync(() => void (doing = what)))),
+      Layer.provide(settings)
+    )
+  })
+  return Layer.unwrap(started).pipe(Layer.provide(serves ? Layer.merge(operated, serving) : operated))
+}
 
 /** What went wrong at the start, in one line where it is the operator's to put right. */
 const explain = (cause: Cause.Cause<unknown>) => {
@@ -337,29 +412,55 @@ const explain = (cause: Cause.Cause<unknown>) => {
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`
 }
 
-const main = Effect.gen(function* () {
-  const config = yield* load.pipe(Effect.tapError(({ message }) => Console.error(`auspex: ${message}`)))
-  const format = Option.getOrElse(config.logFormat, () =>
-    process.stdout.isTTY ? ("pretty" as const) : ("json" as const)
-  )
+const serve = (config: Composition) => {
+  const format = Option.getOrElse(config.logFormat, () => (process.stdout.isTTY ? "pretty" : "json"))
   const about = {
     service: "auspex",
-    version: manifest.version,
+    version,
     instance: `${hostname()}-${process.pid}`,
     role: config.roles.join(","),
     pid: process.pid
   } as const
-  const observed = telemetry.observed({
-    format,
-    level: config.logLevel,
-    endpoint: config.otlpEndpoint,
-    about
-  })
-  return yield* Layer.launch(application(config)).pipe(
-    Effect.provide(observed),
-    Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(cause))))
+  return Layer.launch(application(config, format)).pipe(
+    Effect.onInterrupt(() => Effect.logInfo("stopped")),
+    Effect.provide(
+      telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint, about })
+    )
   )
-}).pipe(Effect.provide(NodeServices.layer))
+}
+
+/** As `npm run migrate`: brings the database up to date, as the role that owns its tables, and ends. */
+const migrate = Effect.fnUntraced(function* ({ databaseUrl, migrationUrl, rules }: Composition) {
+  if (Option.isNone(databaseUrl)) {
+    return yield* new SettingError({
+      message: "DATABASE_URL must be set: the start migrates an embedded database."
+    })
+  }
+  const { from, ran } = yield* Database.prepare({
+    url: databaseUrl.value,
+    ownerUrl: migrationUrl,
+    site: rules.site
+  })
+  const lines = ran.map(([name, duration]) => `  ${name.padEnd(32)}${Duration.format(duration)}`)
+  const state = `The database had migration ${from}, Auspex ${version} knows ${Database.latestMigration}`
+  yield* Console.log(
+    ran.length === 0 ? `${state}: there was nothing to do.` : [`${state}. Run now:`, ...lines].join("\n")
+  )
+})
+
+const main = Effect.gen(function* () {
+  const [command, ...rest] = process.argv.slice(2)
+  if (rest.length > 0 || (command !== undefined && command !== "migrate")) {
+    return yield* new SettingError({
+      message: `There is no command ${[command, ...rest].join(" ")}: without one the service starts, and migrate migrates the database.`
+    })
+  }
+  const config = yield* load
+  return yield* command === "migrate" ? migrate(config) : serve(config)
+}).pipe(
+  Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : Console.error(explain(cause)))),
+  Effect.provide(NodeServices.layer)
+)
 
 /** Only a signal interrupts it, and stopping in good order when asked to is a success: 130 would alert service managers. */
 const teardown: Runtime.Teardown = (exit, onExit) => {

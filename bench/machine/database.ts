@@ -65,6 +65,6 @@ export const create = Effect.fnUntraced(function* (postgres: Postgres, name: str
   }).pipe(Effect.provide(seeding(maintenance)))
   const url = new URL(maintenance)
   url.pathname = `/${name}`
-  yield* Database.migrate(site).pipe(Effect.provide(Database.client(Redacted.make(url.href))))
+  yield* Database.migrate({ url: Redacted.make(url.href), site })
   return url.href
 })

@@ -6,8 +6,9 @@ import { Socket } from "node:net"
 import { NodeHttpServer } from "@effect/platform-node"
 import { Clock, Effect, Layer, Metric } from "effect"
 import { countedAddress } from "../services/RateLimiter.ts"
-import { Settings } from "../services/Settings.ts"
+import type { Settings } from "../services/Settings.ts"
 import { trustedProxies } from "./CurrentRequest.ts"
+import { whileStarting } from "./starting.ts"
 
 /** Requests of one connection that run at a time; the next ones wait. */
 const maxInFlight = 8
@@ -40,6 +41,8 @@ export interface ConnectionLimits extends ServerOptions {
   /** Unread bytes of all connections, above which those with the most are closed. */
   readonly maxUnreadOfAll: number
   readonly onClosed: (why: ClosedFor, address: string) => void
+  /** Answers what comes before anybody listens for requests. */
+  readonly unattended?: (request: IncomingMessage, response: ServerResponse) => void
 }
 
 interface Connection {
@@ -179,7 +182,9 @@ export class DrainingServer extends Server {
     connection.inFlight.add(response)
     if (!this.listening) response.setHeader("connection", "close")
     response.once("close", () => this.#ended(connection, response))
-    super.emit(event, request, response)
+    const { unattended } = this.#limits
+    if (unattended === undefined || this.listenerCount("request") > 0) super.emit(event, request, response)
+    else unattended(request, response)
   }
 
   #ended(connection: Connection, response: ServerResponse): void {
@@ -298,17 +303,18 @@ const responseTo = (error: string | undefined): string => {
 }
 
 /** The Node server with its time limits and its answers to unparsable requests. */
-const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
-  const { maxConnections, maxConnectionsPerAddress, ...settings } = yield* Settings
+const makeNodeServer = Effect.fnUntraced(function* ({ doing, rules, timeouts }: Listening) {
+  const { maxConnections, maxConnectionsPerAddress } = rules
   const server = new DrainingServer({
     ...defaultTimeouts,
     ...timeouts,
+    unattended: whileStarting(doing ?? (() => "the start")),
     // The edge rejects a missing Host: Node's own answer would have no body.
     requireHostHeader: false,
     maxConnections,
     maxConnectionsPerAddress,
     maxUnreadOfAll,
-    isProxy: trustedProxies(settings.trustedProxies).isTrusted,
+    isProxy: trustedProxies(rules.trustedProxies).isTrusted,
     onClosed: yield* countClosed
   })
   // Node would answer 417 without a body. RFC 9110 10.1.1 allows ignoring unknown expectations.
@@ -320,12 +326,13 @@ const makeNodeServer = Effect.fnUntraced(function* (timeouts: Timeouts) {
   return server
 })
 
+type Listening = Parameters<typeof NodeHttpServer.layer>[1] & {
+  readonly rules: Pick<Settings["Service"], "maxConnections" | "maxConnectionsPerAddress" | "trustedProxies">
+  readonly timeouts?: Timeouts | undefined
+  /** What the start is at, while nothing is served yet. */
+  readonly doing?: (() => string) | undefined
+}
+
 /** Listens on this server. */
-export const listening = (
-  options: Parameters<typeof NodeHttpServer.layer>[1] & { readonly timeouts?: Timeouts | undefined }
-) =>
-  Layer.unwrap(
-    Effect.map(makeNodeServer(options.timeouts ?? {}), (server) =>
-      NodeHttpServer.layer(() => server, options)
-    )
-  )
+export const listening = (options: Listening) =>
+  Layer.unwrap(Effect.map(makeNodeServer(options), (server) => NodeHttpServer.layer(() => server, options)))

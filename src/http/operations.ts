@@ -1,21 +1,26 @@
 /**
  * Metrics and health for operations, on a listener of their own that the public does not reach. It is unlimited, runs in
- * every role, starts before the first request and stops after the last.
+ * every role, is there before the start begins and until the end is over.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpServerError } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { Health } from "../services/Health.ts"
-import type { Settings } from "../services/Settings.ts"
 import { live, ready } from "./handlers/health.ts"
 import { pathOf } from "./routes.ts"
 import { listening } from "./DrainingServer.ts"
+import { notYet } from "./starting.ts"
 
-/** Its address; null when it is turned off. */
-export class OperationsUrl extends Context.Service<OperationsUrl, string | null>()(
-  "auspex/http/OperationsUrl"
-) {}
+export class Operations extends Context.Service<
+  Operations,
+  {
+    /** The listener's address; null when it is turned off. */
+    readonly url: string | null
+    /** From now on, that the instance has started, its readiness is what this says. */
+    readonly attend: (health: Health["Service"]) => Effect.Effect<void>
+  }
+>()("auspex/http/Operations") {}
 
 const paths = { metrics: "/metrics", live: "/health/live", ready: "/health/ready" }
 
@@ -28,43 +33,55 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
 )
 
 /** Without a router: layers are built once, so this would be the public one. */
-const served = Layer.unwrap(
-  Effect.gen(function* () {
-    const health = yield* Health
-    const metrics = yield* Effect.cachedWithTTL(
-      Effect.map(PrometheusMetrics.format({ prefix: "auspex" }), (text) =>
-        HttpServerResponse.uint8Array(Buffer.from(text), {
-          contentType: "text/plain; version=0.0.4; charset=utf-8"
+const served = (doing: () => string) =>
+  Layer.effect(
+    Operations,
+    Effect.gen(function* () {
+      let health: Health["Service"] | undefined
+      const metrics = yield* Effect.cachedWithTTL(
+        Effect.map(PrometheusMetrics.format({ prefix: "auspex" }), (text) =>
+          HttpServerResponse.uint8Array(Buffer.from(text), {
+            contentType: "text/plain; version=0.0.4; charset=utf-8"
+          })
+        ),
+        // Cached, since rendering all metrics takes milliseconds.
+        "1 second"
+      )
+      const answers = new Map([
+        [paths.metrics, metrics],
+        [paths.live, Effect.succeed(live)],
+        [
+          paths.ready,
+          Effect.suspend(() =>
+            health === undefined
+              ? Effect.succeed(HttpServerResponse.jsonUnsafe(notYet(doing()), { status: 503 }))
+              : ready(health)
+          )
+        ]
+      ])
+      const server = yield* HttpServer.HttpServer
+      yield* server.serve(
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method, url }) => {
+          const isRead = method === "GET" || method === "HEAD"
+          return (isRead ? answers.get(pathOf(url)) : undefined) ?? Effect.succeed(nothingThere)
         })
-      ),
-      // Cached, since rendering all metrics takes milliseconds.
-      "1 second"
-    )
-    const answers = new Map([
-      [paths.metrics, metrics],
-      [paths.live, Effect.succeed(live)],
-      [paths.ready, ready(health)]
-    ])
-    return HttpServer.serve(
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method, url }) => {
-        const isRead = method === "GET" || method === "HEAD"
-        return (isRead ? answers.get(pathOf(url)) : undefined) ?? Effect.succeed(nothingThere)
+      )
+      return Operations.of({
+        url: HttpServer.formatAddress(server.address),
+        attend: (started) => Effect.sync(() => void (health = started))
       })
-    )
-  })
-).pipe(Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)))
+    })
+  ).pipe(Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)))
 
-const url = Layer.effect(
-  OperationsUrl,
-  Effect.map(HttpServer.HttpServer, ({ address }) => HttpServer.formatAddress(address))
-)
-
-/** Listens there, unless it is turned off. */
+/** Listens there, unless it is turned off; `doing` says what the start is at. */
 export const layer = (place: {
   readonly host: string
   readonly port: Option.Option<number>
-}): Layer.Layer<OperationsUrl, HttpServerError.ServeError, Health | Settings> =>
+  readonly rules: Parameters<typeof listening>[0]["rules"]
+  readonly doing: () => string
+}): Layer.Layer<Operations, HttpServerError.ServeError> =>
   Option.match(place.port, {
-    onNone: () => Layer.succeed(OperationsUrl, null),
-    onSome: (port) => Layer.merge(url, served).pipe(Layer.provide(listening({ host: place.host, port })))
+    onNone: () => Layer.succeed(Operations, { url: null, attend: () => Effect.void }),
+    onSome: (port) =>
+      served(place.doing).pipe(Layer.provide(listening({ host: place.host, port, rules: place.rules })))
   })

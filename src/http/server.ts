@@ -84,7 +84,7 @@ export const layer = HttpRouter.serve(routes, {
 
 /**
  * Stopping begins here: for `delay` the instance is not ready and still serves, so that balancers send no more; then nothing
- * new is taken while what is in flight is finished.
+ * new is taken while what is in flight is finished. To be built last.
  */
 export const drainFirst = (delay: Duration.Duration) =>
   Layer.effectDiscard(

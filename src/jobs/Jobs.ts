@@ -1,4 +1,4 @@
-/** The scheduled fibers of this instance. They stop with it, between two challenges, never within one. */
+/** The scheduled fibers of this instance. They stop with it: what one is within is rolled back, and found again by its next run. */
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { Tokens } from "../services/Tokens.ts"
 import { Arenas } from "../services/Arenas.ts"

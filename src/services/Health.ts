@@ -1,5 +1,5 @@
 /**
- * Whether this instance can serve: its database, its migrations, its clock. A log that is not signed is said, but does
+ * Whether this instance can serve: it has started, its database, its migrations, its clock. A log that is not signed is said, but does
  * not make it unready: a balancer would take out all replicas, and everything but the signing goes on.
  */
 import { Context, Schema } from "effect"
@@ -9,7 +9,15 @@ export const Readiness = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"]),
   checks: Schema.Array(
     Schema.Struct({
-      name: Schema.Literals(["database", "migrations", "clock_drift", "log", "prices", "draining"]),
+      name: Schema.Literals([
+        "starting",
+        "database",
+        "migrations",
+        "clock_drift",
+        "log",
+        "prices",
+        "draining"
+      ]),
       ok: Schema.Boolean,
       reason: Schema.NullOr(Schema.String)
     })

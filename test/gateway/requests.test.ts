@@ -5,11 +5,10 @@ import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { listening } from "../../src/http/DrainingServer.ts"
 import { layer as http } from "../../src/http/server.ts"
 import { chatPath, gatewayServer, messagesPath, Providers, spender } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
-import { get, member, metrics, post, raw, TestServer } from "../support/server.ts"
+import { get, member, metrics, post, raw, TestServer, listeningAsSet } from "../support/server.ts"
 import { until } from "../support/upstream.ts"
 import { asOwner } from "../support/database.ts"
 
@@ -120,7 +119,7 @@ layer(gatewayServer(models, {}, "usual"))("An instance that stops", (it) => {
       const scope = yield* Scope.make()
       const another = Layer.provideMerge(
         http,
-        listening({ host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "100 millis" })
+        listeningAsSet({ host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "100 millis" })
       ).pipe(Layer.fresh)
       const { address } = Context.get(yield* Layer.buildWithScope(another, scope), HttpServer.HttpServer)
       const answer = fetch(HttpServer.formatAddress(address) + chatPath, {

@@ -10,18 +10,20 @@ import { isFull } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
 import { addPending, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
-import { stopped, temporaryDirectory, until, replicaEnvironment, startAuspex } from "../support/process.ts"
+import {
+  stopped,
+  temporaryDirectory,
+  until,
+  replicaEnvironment,
+  startAuspex,
+  whenStarted
+} from "../support/process.ts"
 
-/** Without the API it has started once it has said so. */
 const sequencerProcess = Effect.fnUntraced(function* (url: Redacted.Redacted, dataDir: string) {
   const auspex = yield* startAuspex({
     environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_DATA_DIR: dataDir })
   })
-  yield* until(
-    "it has started",
-    "20 seconds",
-    Effect.sync(() => auspex.stdout().includes("Auspex serves"))
-  )
+  yield* whenStarted(auspex)
   return auspex
 })
 
@@ -103,14 +105,14 @@ describe("kill -9 of the process that keeps the log", () => {
   )
 
   it.live(
-    "lets the banner tell the key and, over a database older than what was signed, why nothing is",
+    "lets the start tell the key and, over a database older than what was signed, why nothing is",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
         const dataDir = join(yield* temporaryDirectory, "data")
         yield* Effect.gen(function* () {
           const sequencer = yield* sequencerProcess(url, dataDir)
-          assert.match(sequencer.stdout(), /^Log key {6}127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/m)
+          assert.match(sequencer.stdout(), /"log_key":"127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/)
           yield* addPending(2)
           yield* signedUpTo(2)
           yield* stopped(sequencer)
@@ -118,7 +120,7 @@ describe("kill -9 of the process that keeps the log", () => {
           yield* addPending(1)
           const restored = yield* freshDatabase
           const other = yield* sequencerProcess(restored, dataDir)
-          assert.match(other.stdout(), /not signed: The log has 0 entries, but 2 were signed/)
+          assert.match(other.stdout(), /"log":"is not signed: The log has 0 entries, but 2 were signed/)
           yield* stopped(other)
         }).pipe(Effect.provide(Database.client(url)))
       }).pipe(Effect.provide(NodeServices.layer)),

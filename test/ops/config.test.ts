@@ -123,6 +123,7 @@ const further: Environment = {
   AUSPEX_RELEASE_CLOSE: "1 hour",
   AUSPEX_SCHEDULE_NOTICE: "10 minutes",
   AUSPEX_SCHEDULE_PRICE_WITHIN: "3 hours",
+  AUSPEX_MIGRATE: "on",
   AUSPEX_MACRO_AUTO_RESOLVE: "off",
   AUSPEX_POOL_OWNER_RULE: "off",
   OTEL_TRACES_SAMPLER_ARG: "0.01",
@@ -223,6 +224,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "https://kraken.com"
   ],
   AUSPEX_SCHEDULES: ["none", "on", "all", "session,weekly", "session,", "session,session"],
+  AUSPEX_MIGRATE: ["true", "yes", "On"],
   AUSPEX_MACRO_AUTO_RESOLVE: ["true", "yes", "On"],
   AUSPEX_POOL_OWNER_RULE: ["true", "yes", "On"],
   AUSPEX_LOG_ORIGIN: ["arena.example log", "arena.example+log", "x".repeat(256)],

@@ -173,6 +173,7 @@ describe("Behind a pooler", () => {
                 url: front.url("127.0.0.1"),
                 ownerUrl: Option.none(),
                 site: "global",
+                migrates: true,
                 settingsFrom
               }),
               { local: true }

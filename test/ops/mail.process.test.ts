@@ -7,7 +7,15 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { breadth } from "../support/breadth.ts"
 import { pass, register } from "../support/agents.ts"
 import { freshDatabase, rowsOf } from "../support/database.ts"
-import { readyAuspex, replicaEnvironment, temporaryData, timed, to, until } from "../support/process.ts"
+import {
+  readyAuspex,
+  replicaEnvironment,
+  temporaryData,
+  timed,
+  to,
+  until,
+  whenStarted
+} from "../support/process.ts"
 import { smtpServer } from "../support/smtpServer.ts"
 
 const passing = (contact: string) =>
@@ -29,6 +37,7 @@ describe("Mail of a running Auspex", () => {
             AUSPEX_JOB_INTERVAL: "200 millis"
           })
         })
+        yield* whenStarted(auspex)
         assert.include(auspex.stdout(), outbox)
         yield* passing("ada@example.org").pipe(to(auspex))
         const files = Effect.orElseSucceed(fs.readDirectory(outbox), () => [])

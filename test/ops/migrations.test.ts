@@ -1,70 +1,116 @@
 /** Starts and migrations beside backups, long readers, and instances of other versions. */
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Option, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import type { Redacted } from "effect"
+import { inject } from "vitest"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { migrations } from "../../src/layers/postgres/schema/index.ts"
-import { asOwner, freshDatabase, ownersUrl, poolOn } from "../support/database.ts"
+import type { Migration } from "../../src/layers/postgres/schema/index.ts"
+import { onboard } from "../support/agents.ts"
+import { newChallenge } from "../support/challenges.ts"
+import { asOwner, emptyDatabase, freshDatabase, ownersUrl, poolOn, runnersUrl } from "../support/database.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { get, post, testServer } from "../support/server.ts"
 
-/** Holds, until `released`, the lock that pg_dump and every reader takes. */
-const holding = Effect.fnUntraced(function* (url: Redacted.Redacted, released: Deferred.Deferred<void>) {
+/** Holds, until the scope ends or `released`, the lock that pg_dump and every reader takes, on every table. */
+const holding = Effect.fnUntraced(function* (url: Redacted.Redacted, mode = "access share") {
   const held = yield* Deferred.make<void>()
-  yield* Effect.gen(function* () {
+  const released = yield* Deferred.make<void>()
+  const holder = yield* Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql.withTransaction(
       Effect.gen(function* () {
-        yield* sql`lock table predictions, instance, effect_sql_migrations in access share mode`
+        const [tables] = yield* sql`
+          select string_agg(oid::regclass::text, ', ') from pg_class
+           where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace`.values
+        yield* sql`lock table ${sql.literal(String(tables?.[0]))} in ${sql.literal(mode)} mode`
         yield* Deferred.succeed(held, undefined)
         yield* Deferred.await(released)
       })
     )
   }).pipe(Effect.provide(poolOn(url)), Effect.forkScoped)
   yield* Deferred.await(held)
+  return { release: Effect.andThen(Deferred.succeed(released, undefined), Fiber.join(holder)) }
 })
 
-const started = (url: Redacted.Redacted, owner: Redacted.Redacted) =>
-  Effect.exit(
-    Effect.scoped(
-      Effect.void.pipe(Effect.provide(Database.layer({ url, ownerUrl: Option.some(owner), site: "global" })))
-    )
-  )
+const started = (url: Redacted.Redacted, owner: Option.Option<Redacted.Redacted>, migrates = true) =>
+  Effect.exit(Effect.scoped(Layer.build(Database.layer({ url, ownerUrl: owner, site: "global", migrates }))))
 
 const newer = Database.latestMigration + 1
+const named = (name: string) => `${String(newer).padStart(4, "0")}_${name}`
 
-const recordNewer = (minProgram: number) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    yield* sql`insert into effect_sql_migrations (migration_id, name) values (${newer}, 'newer')`
-    yield* sql`update instance set min_program = ${minProgram}`
-  })
+/** The migrations of the version after this one. */
+const withNewer = (migration: Migration) => ({ ...migrations, [named("newer")]: migration })
+
+const expands: Migration = {
+  run: SqlClient.SqlClient.use((sql) => sql`alter table predictions add column newer int`),
+  minProgram: 1
+}
+
+/** As the owner, on a connection of its own. */
+const statements = (owner: Redacted.Redacted) =>
+  Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
 
 describe("A start", () => {
-  it.live("that has nothing to migrate does not wait for a backup that holds every table", () =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      const owner = ownersUrl(url)
-      const released = yield* Deferred.make<void>()
-      yield* holding(owner, released)
-      assert.isTrue(Exit.isSuccess(yield* started(url, owner)))
-      yield* Deferred.succeed(released, undefined)
-    })
+  it.live(
+    "that has nothing to migrate waits for no backup, which holds every table, nor for a migration",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const owner = ownersUrl(url)
+        const sql = yield* statements(owner)
+        const { release } = yield* holding(owner)
+        const starts = Effect.gen(function* () {
+          assert.isTrue(Exit.isSuccess(yield* started(url, Option.some(owner))))
+          assert.isTrue(Exit.isSuccess(yield* started(url, Option.none())))
+        })
+        yield* starts
+        yield* release
+        yield* sql.withTransaction(
+          Effect.andThen(sql`select pg_advisory_xact_lock(${Database.migrationLock})`, starts)
+        )
+      })
   )
 
   it.live("works on a newer schema that says that it may, and not on one that does not", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const owner = ownersUrl(url)
-      yield* Effect.provide(recordNewer(Database.latestMigration), poolOn(owner))
-      assert.isTrue(Exit.isSuccess(yield* started(url, owner)))
-      const raised = SqlClient.SqlClient.use((sql) => sql`update instance set min_program = ${newer}`)
-      yield* Effect.provide(raised, poolOn(owner))
+      yield* Database.migrate({ url: owner, site: "global", known: withNewer(expands) })
+      assert.isTrue(Exit.isSuccess(yield* started(url, Option.some(owner))))
+      const sql = yield* statements(owner)
+      yield* sql`update instance set min_program = ${newer}`
       assert.match(
-        String(yield* started(url, owner)),
+        String(yield* started(url, Option.some(owner))),
         new RegExp(`The database has migration ${newer} and needs a program that knows migration ${newer}`)
+      )
+    })
+  )
+
+  it.live("with AUSPEX_MIGRATE=off changes nothing, and says in a line what to run where it has to", () =>
+    Effect.gen(function* () {
+      const empty = yield* emptyDatabase
+      const refused = (url: Redacted.Redacted) =>
+        Effect.map(started(url, Option.some(ownersUrl(url)), false), String)
+      assert.match(
+        yield* refused(empty),
+        /finds no tables of Auspex, and AUSPEX_MIGRATE is off: run npm run migrate\./
+      )
+      yield* Database.migrate({ url: empty, site: "global" })
+      const running = runnersUrl(empty)
+      assert.match(
+        yield* refused(running),
+        /may not use the tables of Auspex: run npm run migrate with AUSPEX_MIGRATION_URL, by which "auspex" lets it\./
+      )
+      const prepared = { url: running, ownerUrl: Option.some(empty), site: "global" } as const
+      assert.deepStrictEqual(yield* Database.prepare(prepared), { from: Database.latestMigration, ran: [] })
+      assert.isTrue(Exit.isSuccess(yield* started(running, Option.none(), false)))
+      const sql = yield* statements(empty)
+      yield* sql`delete from effect_sql_migrations where migration_id = ${Database.latestMigration}`
+      assert.include(
+        yield* refused(running),
+        `The database has migration ${Database.latestMigration - 1}, this program needs ${Database.latestMigration}, and AUSPEX_MIGRATE is off: run npm run migrate.`
       )
     })
   )
@@ -74,27 +120,59 @@ describe("A migration", () => {
   it.live("that waits for a reader lets others at the table between its attempts, and runs once it can", () =>
     Effect.gen(function* () {
       const owner = ownersUrl(yield* freshDatabase)
-      const released = yield* Deferred.make<void>()
-      yield* holding(owner, released)
-      const next = SqlClient.SqlClient.use((sql) => sql`alter table predictions add column newer int`)
-      const known = {
-        ...migrations,
-        [`${String(newer).padStart(4, "0")}_newer`]: { run: next, minProgram: newer }
-      }
-      const migrating = yield* Effect.forkScoped(
-        Effect.provide(Database.migrate("global", undefined, known), poolOn(owner))
+      const { release } = yield* holding(owner)
+      const known = withNewer({ ...expands, minProgram: newer })
+      const told: Array<string> = []
+      const migrating = yield* Database.migrate({ url: owner, site: "global", known }).pipe(
+        Effect.provideService(Database.Progress, (what) => Effect.sync(() => void told.push(what))),
+        Effect.forkScoped
       )
-      const sql = yield* Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
+      const sql = yield* statements(owner)
       // Sessions give up after 4 s of waiting for a lock: none of these does.
       for (let read = 0; read < 8; read++) {
         yield* sql`select count(*) from predictions`
         yield* Effect.sleep("400 millis")
       }
       assert.isUndefined(migrating.pollUnsafe())
-      yield* Deferred.succeed(released, undefined)
-      yield* Fiber.join(migrating)
+      yield* release
+      const { from, ran } = yield* Fiber.join(migrating)
+      assert.deepStrictEqual([from, ran.map(([name]) => name)], [Database.latestMigration, [named("newer")]])
+      assert.strictEqual(told[0], `the migration ${named("newer")} is run`)
+      assert.match(
+        String(told[1]),
+        /^a migration waits for a lock that a backup or .* holds; it is tried again$/
+      )
       assert.deepStrictEqual(yield* sql`select newer from predictions`, [])
       assert.deepStrictEqual(yield* sql`select min_program from instance`, [{ min_program: newer }])
+    })
+  )
+
+  it.live("builds an index beside writers, and anew where an attempt failed", () =>
+    Effect.gen(function* () {
+      const owner = ownersUrl(yield* freshDatabase)
+      const sql = yield* statements(owner)
+      const { release } = yield* holding(owner, "row exclusive")
+      // What fails leaves an index that is not valid.
+      yield* sql`create table doubled as select 1 as n from generate_series(1, 2)`
+      yield* Effect.flip(sql`create unique index concurrently doubled_n on doubled (n)`)
+      const indexes = [
+        { name: "doubled_n", definition: "on doubled (n)" },
+        { name: "predictions_newer", definition: "on predictions (received_at)" }
+      ]
+      const known = withNewer({ ...expands, indexes })
+      const migrating = yield* Effect.forkScoped(Database.migrate({ url: owner, site: "global", known }))
+      // Once the index waits for the writer, others still write.
+      const building = sql`
+        select 1 from pg_stat_progress_create_index where relid = 'predictions'::regclass and datname = current_database()`
+      yield* Effect.repeat(building, { until: (rows) => rows.length > 0 })
+      yield* sql.withTransaction(sql`lock table predictions in row exclusive mode`)
+      yield* release
+      assert.lengthOf((yield* Fiber.join(migrating)).ran, 1)
+      const valid = yield* sql`
+        select relname as name from pg_index join pg_class on oid = indexrelid
+         where indisvalid and not indisunique and relname = any(${indexes.map(({ name }) => name)}::text[])
+         order by name`
+      assert.deepStrictEqual(valid, [{ name: "doubled_n" }, { name: "predictions_newer" }])
     })
   )
 })
@@ -152,6 +230,37 @@ layer(testServer())("An instance", (it) => {
   const allow = (program: number) =>
     asOwner(SqlClient.SqlClient.use((sql) => sql`update instance set min_program = ${program}`))
   const readiness = Effect.andThen(TestClock.adjust("2 seconds"), get("/health/ready"))
+
+  /** The database of this instance, as it runs. */
+  const ownUrl = SqlClient.SqlClient.use((sql) => sql`select current_database()`.values).pipe(
+    Effect.map(([name]) => {
+      const url = new URL(inject("runningUrl"))
+      url.pathname = `/${String(name?.[0])}`
+      return Redacted.make(url.href)
+    })
+  )
+
+  it.effect("serves on, and starts again, when a newer version has migrated and then failed to start", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      const url = yield* ownUrl
+      const owner = ownersUrl(url)
+      const canary = Layer.effectDiscard(Effect.fail("its setting is wrong")).pipe(
+        Layer.provideMerge(
+          Layer.effectDiscard(Database.migrate({ url: owner, site: "global", known: withNewer(expands) }))
+        )
+      )
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(Effect.scoped(Layer.build(canary)))))
+      assert.strictEqual((yield* readiness).status, 200)
+      const challenge = yield* newChallenge()
+      const predicted = yield* post(`/api/v1/eval/challenges/${challenge.id}/predict`, {
+        token,
+        json: { direction: "bullish", confidence: 0.5 }
+      })
+      assert.strictEqual(predicted.status, 201)
+      assert.isTrue(Exit.isSuccess(yield* started(url, Option.some(owner))))
+    })
+  )
 
   it.effect(
     "stays ready beside a newer schema that it may run on, and no longer beside one that ends it",

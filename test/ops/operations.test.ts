@@ -6,17 +6,26 @@ import { TestClock } from "effect/testing"
 import * as operations from "../../src/http/operations.ts"
 import { knownPath } from "../../src/http/routes.ts"
 import { Health } from "../../src/services/Health.ts"
+import { Settings } from "../../src/services/Settings.ts"
 import { isFull } from "../support/breadth.ts"
 import { everyPath } from "../support/routes.ts"
 import { get, member, metrics, testServer, TestServer } from "../support/server.ts"
 import { timePerRequest } from "../support/requestCost.ts"
 
-const server = operations
-  .layer({ host: "127.0.0.1", port: Option.some(0) })
-  .pipe(Layer.provideMerge(testServer()))
+const place = { host: "127.0.0.1", port: Option.some(0), doing: () => "waits for a test" }
+
+/** The listener, and what it says before an instance has started. */
+const listening = Layer.unwrap(Effect.map(Settings, (rules) => operations.layer({ ...place, rules })))
+
+const server = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { attend } = yield* operations.Operations
+    yield* attend(yield* Health)
+  })
+).pipe(Layer.provideMerge(listening), Layer.provideMerge(testServer()))
 
 const asked = Effect.fnUntraced(function* (path: string, method = "GET") {
-  const url = yield* operations.OperationsUrl
+  const { url } = yield* operations.Operations
   return yield* Effect.promise(async () => {
     const response = await fetch(`${url}${path}`, { method })
     return { status: response.status, headers: response.headers, text: await response.text() }
@@ -100,6 +109,21 @@ layer(server)("The listener for operations", (it) => {
   )
 })
 
+layer(listening.pipe(Layer.provideMerge(testServer())))("The listener for operations of a start", (it) => {
+  it.effect("is live, has metrics, and is not ready, for the reason that the start gives", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* asked("/health/live")).status, 200)
+      assert.strictEqual((yield* asked("/metrics")).status, 200)
+      const ready = yield* asked("/health/ready")
+      assert.strictEqual(ready.status, 503)
+      assert.deepStrictEqual<unknown>(JSON.parse(ready.text), {
+        status: "not_ready",
+        checks: [{ name: "starting", ok: false, reason: "waits for a test" }]
+      })
+    })
+  )
+})
+
 layer(testServer())("Metrics of requests", (it) => {
   it.effect(
     "grow by at most two series a path beside those of its own methods, whatever methods are sent",
@@ -135,7 +159,7 @@ layer(server)("The cost of being asked", (it) => {
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
-        const operationsUrl = yield* operations.OperationsUrl
+        const { url: operationsUrl } = yield* operations.Operations
         const live = yield* timePerRequest(`${url}/health/live`)
         const brotli = { "accept-encoding": "br" }
         for (const [address, headers, most] of [

@@ -48,7 +48,9 @@ describe.skipIf(!isRoot)("A copy of the project", () => {
         const node = yield* copyOfProject(folder)
         yield* fs.chmod(secluded, 0o700)
         yield* cleared(join(folder, ".auspex"))
-        const [millis, auspex] = yield* timed(readyAuspex({ environment: {}, folder, node }))
+        const [millis, auspex] = yield* timed(
+          readyAuspex({ environment: { AUSPEX_LOG_FORMAT: "pretty" }, folder, node })
+        )
         yield* Console.log(`in a private folder: ready after ${millis} ms`)
         assert.match(auspex.stdout(), /^ +The database is in \/.*, because \w+ cannot get into /m)
         assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })

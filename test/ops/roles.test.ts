@@ -155,7 +155,9 @@ const started = (
   SqlClient.SqlClient.use(
     (sql) => sql`select current_user::text, max(migration_id) from effect_sql_migrations`.values
   ).pipe(
-    Effect.provide(Database.layer({ url, ownerUrl, site }).pipe(Layer.provide(realTime)), { local: true }),
+    Effect.provide(Database.layer({ url, ownerUrl, site, migrates: true }).pipe(Layer.provide(realTime)), {
+      local: true
+    }),
     Effect.map((rows) => String(rows[0])),
     Effect.catchTag("DatabaseMismatch", ({ message }) => Effect.succeed(message))
   )
@@ -183,7 +185,7 @@ describe("A start", () => {
         const owner = yield* emptyDatabase
         const before = Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
-          yield* Database.migrate("global")
+          yield* Database.migrate({ url: owner, site: "global" })
           yield* sql`grant all on predictions to auspex_run`
           yield* sql`grant create on schema public to public`
         })
@@ -219,7 +221,7 @@ describe("A start", () => {
           yield* started(runnersUrl(empty), none),
           /^The role "auspex_run" of DATABASE_URL finds no tables/
         )
-        yield* Effect.provide(Database.migrate("global"), Database.client(empty))
+        yield* Database.migrate({ url: empty, site: "global" })
         assert.match(
           yield* started(runnersUrl(empty), none),
           /^The role "auspex_run" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "auspex" lets it\.$/

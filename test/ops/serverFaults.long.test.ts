@@ -202,7 +202,12 @@ const troubled = Effect.gen(function* () {
         Layer.provideMerge(
           Layer.mergeAll(
             Layer.orDie(
-              Database.layer({ url: postgres.url, ownerUrl: Option.some(postgres.ownerUrl), site: "global" })
+              Database.layer({
+                url: postgres.url,
+                ownerUrl: Option.some(postgres.ownerUrl),
+                site: "global",
+                migrates: true
+              })
             ),
             settings(),
             mailbox,

@@ -3,14 +3,27 @@ import { connect, createServer } from "node:net"
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Console, DateTime, Effect, FileSystem, Option, Redacted, Schema } from "effect"
+import {
+  Clock,
+  Console,
+  Context,
+  DateTime,
+  Deferred,
+  Effect,
+  Fiber,
+  FileSystem,
+  Layer,
+  Redacted,
+  Schema
+} from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
 import { breadth } from "../support/breadth.ts"
 import { askForToken, onboard } from "../support/agents.ts"
-import { emptyDatabase, freshDatabase, runnersUrl } from "../support/database.ts"
+import { emptyDatabase, freshDatabase, poolOn, runnersUrl } from "../support/database.ts"
 import {
+  freePort,
   isAlive,
   postmasterOf,
   readyAuspex,
@@ -23,7 +36,8 @@ import {
   to,
   until,
   usedBy,
-  whenReady
+  whenReady,
+  whenStarted
 } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
 import { get, member, post, send } from "../support/server.ts"
@@ -142,7 +156,13 @@ describe("npm start", () => {
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
         const dataDir = yield* temporaryData
-        const [millis, auspex] = yield* timed(readyAuspex({ environment: { AUSPEX_DATA_DIR: dataDir } }))
+        const environment = { AUSPEX_DATA_DIR: dataDir, AUSPEX_LOG_FORMAT: "pretty" }
+        const [millis, auspex] = yield* timed(readyAuspex({ environment }))
+        yield* until(
+          "the banner",
+          "5 seconds",
+          Effect.sync(() => auspex.stdout().includes("Ctrl-C"))
+        )
         yield* Console.log(`first start: ready after ${millis} ms`)
         assert.isBelow(millis, 20_000)
 
@@ -167,6 +187,7 @@ describe("npm start", () => {
         assert.isFalse(yield* isAlive(pid))
         assert.strictEqual(yield* statusOf(`http://127.0.0.1:${port}`), 0)
         assert.isTrue(yield* isGone(auspex))
+        assert.match(auspex.stdout(), /shutting down[^]*stopped/)
       }).pipe(Effect.provide(NodeServices.layer))
   )
 
@@ -242,6 +263,18 @@ const complaint = (environment: Readonly<Record<string, string>>, port?: number)
     return written.join("")
   }).pipe(Effect.scoped)
 
+/** A port that somebody else listens at. */
+const takenPort = Effect.gen(function* () {
+  const taken = yield* Effect.acquireRelease(
+    Effect.callback<ReturnType<typeof createServer>>((resume) => {
+      const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+    }),
+    (server) => Effect.sync(() => server.close())
+  )
+  const address = taken.address()
+  return typeof address === "object" && address !== null ? address.port : 0
+})
+
 const unused = "postgres://nobody@127.0.0.1:1/nothing"
 
 /** Settings that cannot be used, and what the line says of each. */
@@ -258,6 +291,7 @@ const unusable: ReadonlyArray<readonly [name: string, environment: Readonly<Reco
   ["AUSPEX_GATEWAY_CONFIG", { AUSPEX_REGISTRATION_JUDGE_MODEL: "swift-1" }],
   ["DATABASE_URL", { DATABASE_URL: "mysql://localhost" }],
   ["AUSPEX_MIGRATION_URL", { AUSPEX_MIGRATION_URL: unused }],
+  ["DATABASE_URL must be set when AUSPEX_MIGRATE is off", { AUSPEX_MIGRATE: "off" }],
   ["AUSPEX_TOKEN_SECRET", { DATABASE_URL: unused, AUSPEX_ADMIN_TOKEN: testAdminToken }],
   ["AUSPEX_ADMIN_TOKEN", { DATABASE_URL: unused, AUSPEX_TOKEN_SECRET: testTokenSecret }]
 ]
@@ -279,21 +313,22 @@ describe("A setting that cannot be used stops the start with one line that names
 })
 
 describe("What the machine refuses stops the start with one line that says what to do:", () => {
-  it.live("a port that is taken, and its database is stopped again", () =>
+  it.live("a port that is taken, before anything is migrated", () =>
     Effect.gen(function* () {
-      const dataDir = yield* temporaryData
-      const taken = yield* Effect.acquireRelease(
-        Effect.callback<ReturnType<typeof createServer>>((resume) => {
-          const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-        }),
-        (server) => Effect.sync(() => server.close())
+      const port = yield* takenPort
+      const owner = yield* emptyDatabase
+      const environment = replicaEnvironment(runnersUrl(owner), {
+        AUSPEX_MIGRATION_URL: Redacted.value(owner)
+      })
+      assert.match(
+        yield* complaint(environment, port),
+        new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_PORT`)
       )
-      const address = taken.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
-      const line = yield* complaint({ AUSPEX_DATA_DIR: dataDir }, port)
-      assert.match(line, new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_PORT`))
-      assert.isTrue(Option.isNone(yield* postmasterOf(dataDir)))
-    }).pipe(Effect.provide(NodeServices.layer))
+      const tables = SqlClient.SqlClient.use(
+        (sql) => sql`select to_regclass('effect_sql_migrations') as made`
+      )
+      assert.deepStrictEqual(yield* Effect.provide(tables, Database.client(owner)), [{ made: null }])
+    })
   )
 
   it.live("a database server that is not there", () =>
@@ -315,42 +350,124 @@ describe("What the machine refuses stops the start with one line that says what 
   )
 })
 
-describe("The listener for operations", () => {
-  const opsPort = (auspex: Auspex) =>
-    /^Operations +http:\/\/127\.0\.0\.1:(\d+)\/metrics/m.exec(auspex.stdout())?.[1]
+/** The fields of the line that tells that it has started. */
+const startedFields = (auspex: Auspex): unknown =>
+  auspex
+    .stdout()
+    .split("\n")
+    .filter((line) => line.includes('"message":"started"'))
+    .map((line): unknown => JSON.parse(line))[0]
 
-  it.live("is there in an instance that only runs jobs, at the port that the banner says", () =>
+describe("A start", () => {
+  it.live("that waits for another's migration is live and not ready, and asks all others to come again", () =>
+    Effect.gen(function* () {
+      const owner = yield* emptyDatabase
+      const sql = yield* Effect.map(Layer.build(poolOn(owner)), Context.get(SqlClient.SqlClient))
+      const opsPort = yield* freePort
+      const migrated = yield* Deferred.make<void>()
+      const migrating = yield* Effect.forkScoped(
+        sql.withTransaction(
+          Effect.andThen(
+            sql`select pg_advisory_xact_lock(${Database.migrationLock})`,
+            Deferred.await(migrated)
+          )
+        )
+      )
+      const auspex = yield* startAuspex({
+        environment: replicaEnvironment(runnersUrl(owner), {
+          AUSPEX_MIGRATION_URL: Redacted.value(owner),
+          AUSPEX_OPS_PORT: String(opsPort)
+        })
+      })
+      const operations = { ...auspex, url: `http://127.0.0.1:${opsPort}`, port: opsPort }
+      const readiness = get("/health/ready").pipe(
+        Effect.catchDefect(() => Effect.succeed({ status: 0, json: {}, text: "" }))
+      )
+      const reason = "another instance migrates the database"
+      yield* until(
+        "it says why it is not ready",
+        "30 seconds",
+        Effect.map(readiness.pipe(to(auspex)), ({ text }) => text.includes(reason))
+      )
+      for (const place of [auspex, operations]) {
+        const ready = yield* readiness.pipe(to(place))
+        assert.deepStrictEqual<unknown>(
+          [ready.status, ready.json],
+          [503, { status: "not_ready", checks: [{ name: "starting", ok: false, reason }] }]
+        )
+        assert.strictEqual(yield* statusOf(`${place.url}/health/live`), 200)
+      }
+      assert.strictEqual(yield* statusOf(`${operations.url}/metrics`), 200)
+      const early = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
+        to(auspex)
+      )
+      assert.deepStrictEqual<unknown>(
+        [early.status, early.json["code"], early.headers.get("retry-after")],
+        [503, "unavailable", "1"]
+      )
+      yield* Deferred.succeed(migrated, undefined)
+      yield* Fiber.join(migrating)
+      yield* whenReady(auspex)
+      yield* whenReady({ ...auspex, url: operations.url })
+      const { status } = yield* post("/api/v1/agent/registry/register", { json: { name: "early" } }).pipe(
+        to(auspex)
+      )
+      assert.strictEqual(status, 201)
+      yield* stopped(auspex)
+    }).pipe(Effect.scoped)
+  )
+})
+
+describe("npm run migrate", () => {
+  it.live("migrates as the owner although starts do not, says what it did, and ends", () =>
+    Effect.gen(function* () {
+      const owner = yield* emptyDatabase
+      const environment = replicaEnvironment(runnersUrl(owner), {
+        AUSPEX_MIGRATION_URL: Redacted.value(owner),
+        AUSPEX_MIGRATE: "off"
+      })
+      const migrating = yield* startAuspex({ environment, command: ["migrate"] })
+      assert.deepStrictEqual(yield* migrating.ended, { code: 0, signal: null })
+      assert.strictEqual(migrating.stderr(), "")
+      const { latestMigration } = Database
+      const said = new RegExp(
+        `had migration 0, Auspex \\d+\\.\\d+\\.\\d+ knows ${latestMigration}\\. Run now:`
+      )
+      assert.match(migrating.stdout(), said)
+      assert.match(migrating.stdout(), /^ {2}0001_baseline +\d/m)
+    })
+  )
+})
+
+describe("The listener for operations", () => {
+  it.live("is there in an instance that only runs jobs, which says so, until it has drained", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const auspex = yield* startAuspex({
         environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_OPS_PORT: "0" })
       })
-      yield* until(
-        "the banner",
-        "20 seconds",
-        Effect.sync(() => opsPort(auspex) !== undefined)
-      )
-      const base = `http://127.0.0.1:${opsPort(auspex)}`
+      yield* whenStarted(auspex)
+      const started = startedFields(auspex)
+      assert.deepInclude(started, { service: "auspex", role: "jobs", pid: auspex.pid })
+      const told = member(started, "annotations")
+      assert.deepInclude(told, { roles: "jobs", migration: Database.latestMigration })
+      const base = /^http:\/\/127\.0\.0\.1:\d+/.exec(String(member(told, "operations")))?.[0]
       for (const path of ["/metrics", "/health/live", "/health/ready"]) {
         assert.strictEqual(yield* statusOf(base + path), 200, path)
       }
       assert.strictEqual(yield* statusOf(`${auspex.url}/health/live`), 0)
       // What is listening for operations is no reason to be there still.
       assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
+      // JSON from the first line to the last.
+      const messages = lines(auspex.stdout()).map((line) => member(JSON.parse(line), "message"))
+      assert.deepStrictEqual(messages.slice(-2), ["shutting down", "stopped"])
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
   it.live("at a port that is taken stops the start with one line that names its setting", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
-      const taken = yield* Effect.acquireRelease(
-        Effect.callback<ReturnType<typeof createServer>>((resume) => {
-          const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
-        }),
-        (server) => Effect.sync(() => server.close())
-      )
-      const address = taken.address()
-      const port = typeof address === "object" && address !== null ? address.port : 0
+      const port = yield* takenPort
       const line = yield* complaint(replicaEnvironment(url, { AUSPEX_OPS_PORT: String(port) }))
       assert.match(line, new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_OPS_PORT`))
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
@@ -389,7 +506,8 @@ describe("Two replicas on one database", () => {
       // Both jobs and both administrators' calls go for the same challenge.
       const contested = yield* predictedChallenge(testAdminToken, agent.token, 300).pipe(to(one))
       // The same again is refused, at whichever replica.
-      assert.notStrictEqual((yield* predict(contested, agent.token).pipe(to(other))).status, 201)
+      const again = yield* predict(contested, agent.token).pipe(to(other))
+      assert.notStrictEqual(again.json["counts_for_score"], true)
       yield* until(
         "the contested challenge is settled",
         "10 seconds",

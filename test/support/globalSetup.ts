@@ -56,9 +56,7 @@ export default async function setup(project: TestProject) {
     }).pipe(Effect.provide(owner))
   )
   await Effect.runPromise(
-    Database.migrate("global", running.username).pipe(
-      Effect.provide(Database.client(Redacted.make(template.href)))
-    )
+    Database.migrate({ url: Redacted.make(template.href), site: "global", runsAs: running.username })
   )
   project.provide("ownerUrl", Redacted.value(ownerUrl))
   project.provide("runningUrl", running.href)

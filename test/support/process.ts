@@ -175,6 +175,8 @@ export interface Auspex {
 export interface Start {
   readonly environment: Readonly<Record<string, string>>
   readonly port?: number
+  /** What is asked of it; to serve when not said. */
+  readonly command?: ReadonlyArray<string>
   /** The folder of the project to start; ours when not said. */
   readonly folder?: string
   /** The program; the one that runs the tests when not said. */
@@ -183,7 +185,7 @@ export interface Start {
 }
 
 const spawned = (start: Start, port: number): ChildProcess =>
-  spawn(start.node ?? process.execPath, ["src/main.ts"], {
+  spawn(start.node ?? process.execPath, ["src/main.ts", ...(start.command ?? [])], {
     cwd: start.folder ?? project,
     env: {
       PATH: "/usr/bin:/bin",
@@ -283,6 +285,14 @@ export const whenReady = Effect.fnUntraced(function* (
   yield* Effect.raceFirst(ready, died)
   return auspex
 })
+
+/** Waits until it says that it has started, also where it serves nothing. */
+export const whenStarted = (auspex: Auspex) =>
+  until(
+    "it has started",
+    "50 seconds",
+    Effect.sync(() => auspex.stdout().includes('"message":"started"'))
+  )
 
 /** Starts it and waits until it is ready. */
 export const readyAuspex = (start: Start) => Effect.flatMap(startAuspex(start), (auspex) => whenReady(auspex))

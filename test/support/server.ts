@@ -11,6 +11,7 @@ import { TestClock } from "effect/testing"
 import { listening } from "../../src/http/DrainingServer.ts"
 import type { Timeouts } from "../../src/http/DrainingServer.ts"
 import { layer as http } from "../../src/http/server.ts"
+import { Settings } from "../../src/services/Settings.ts"
 import { noIdentityProvider, nothingSold, testServices } from "./services.ts"
 
 export class TestServer extends Context.Service<
@@ -20,6 +21,10 @@ export class TestServer extends Context.Service<
 
 type Services = ReturnType<typeof testServices>
 type Everything = Layer.Success<Services>
+
+/** Listens with the limits that are set. */
+export const listeningAsSet = (options: Omit<Parameters<typeof listening>[0], "rules">) =>
+  Layer.unwrap(Effect.map(Settings, (rules) => listening({ ...options, rules })))
 
 /**
  * `swap` takes the place of services: what depends on them is built anew on top, because a layer is built once (see
@@ -41,7 +46,7 @@ export const testServer = <Swapped = never, Needs = never>(
   const swapped = (options.swap ?? Layer.empty).pipe(
     Layer.provideMerge(Layer.provideMerge(Layer.merge(noIdentityProvider, nothingSold), services))
   )
-  const node = listening({
+  const node = listeningAsSet({
     timeouts: options.timeouts,
     host: "127.0.0.1",
     port: options.port ?? 0

@@ -24,7 +24,7 @@ import type { SessionSettings } from "./connection.ts"
 import { makeWatch } from "./ConnectionWatch.ts"
 import * as PooledClient from "./PooledClient.ts"
 import { firstWithMinProgram, migrations } from "./schema/index.ts"
-import type { Migration } from "./schema/index.ts"
+import type { Index, Migration } from "./schema/index.ts"
 import { grantTo } from "./schema/privileges.ts"
 
 /** The database cannot be used: it is newer than this program, or serves another site. */
@@ -131,16 +131,29 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
     })
   ).pipe(Layer.provide(Reactivity.layer))
 
+/** For what is done before anything is served. */
+const oneConnection = (url: Redacted.Redacted) => client(url, { connections: 1 })
+
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
 /** The advisory lock for migrating; any fixed number. */
-const migrationLock = 4_280_771_001n
+export const migrationLock = 4_280_771_001n
 
 /** What waits for a lock of a migration waits in front of everybody who uses the table: so never for long. */
 const lockTimeout = "2s"
 
 /** Between two attempts, in which whoever uses the tables gets on. */
 const lockPause = "5 seconds"
+
+/** Hears what a start does to the schema, or waits for. */
+export const Progress = Context.Reference<(what: string) => Effect.Effect<void>>(
+  "auspex/layers/postgres/Progress",
+  { defaultValue: () => () => Effect.void }
+)
+
+const hear = (what: string) => Effect.flatMap(Progress, (heard) => heard(what))
+
+const tell = (what: string) => Effect.andThen(Effect.logInfo(what), hear(what))
 
 /** The schema as the database has it. */
 interface SchemaState {
@@ -167,19 +180,20 @@ const otherSite = (stored: unknown, site: Site) =>
     message: `The database serves the site "${String(stored)}", AUSPEX_SITE is "${site}": each site has a database of its own.`
   })
 
-const isLockTimeout = (error: unknown): boolean =>
+/** Whether it lost to others who use the tables, and nothing was done. */
+const lostLock = (error: unknown): boolean =>
   SqlError.isSqlError(error)
-    ? error.reason._tag === "LockTimeoutError"
-    : Predicate.hasProperty(error, "cause") && isLockTimeout(error.cause)
+    ? error.reason._tag === "LockTimeoutError" || error.reason._tag === "DeadlockError"
+    : Predicate.hasProperty(error, "cause") && lostLock(error.cause)
 
 /** Tries again, in real time and for as long as it takes, what did not get a lock: a backup holds one until it ends. */
 const untilUnlocked = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.tapError(work, (error) =>
-    isLockTimeout(error)
-      ? Effect.logInfo("a migration waits for a lock that others hold; it is tried again")
+    lostLock(error)
+      ? tell("a migration waits for a lock that a backup or a long transaction holds; it is tried again")
       : Effect.void
   ).pipe(
-    Effect.retry({ while: isLockTimeout, schedule: Schedule.spaced(lockPause) }),
+    Effect.retry({ while: lostLock, schedule: Schedule.spaced(lockPause) }),
     Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
   )
 
@@ -201,64 +215,146 @@ const schemaState = Effect.gen(function* () {
   return state.minProgram > latestMigration ? yield* tooNew(state) : state
 })
 
-/** One transaction at a time of all replicas', which never waits long for a lock. */
-const inTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
+/**
+ * One transaction at a time of all replicas', which never waits long for a lock; none while another has the turn. The turn is
+ * not waited for: an index that another instance builds waits for every open transaction.
+ */
+const ifTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
   return yield* sql.withTransaction(
     Effect.gen(function* () {
+      const [turn] = yield* sql`select pg_try_advisory_xact_lock(${migrationLock})`.values
+      if (turn?.[0] !== true) return Option.none<A>()
       yield* sql`set local lock_timeout = ${sql.literal(`'${lockTimeout}'`)}`
-      yield* sql`select pg_advisory_xact_lock(${migrationLock})`
-      return yield* work
+      return Option.some(yield* work)
     })
   )
 }, untilUnlocked)
 
-/** Runs a migration unless another replica has meanwhile: whole or not at all, and never waiting long for a lock. */
-const runMigration = Effect.fnUntraced(function* (name: string, migration: Migration) {
+const turnPause = Schedule.spaced("500 millis")
+
+/** The same once it has the turn. */
+const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  ifTurn(work).pipe(
+    Effect.tap((done) =>
+      Option.isNone(done) ? hear("another instance migrates the database") : Effect.void
+    ),
+    Effect.repeat({ until: Option.isSome, schedule: turnPause }),
+    Effect.map(Option.getOrThrow),
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+  )
+
+const numberOf = (name: string): number => Number.parseInt(name, 10)
+
+/** One that a failed attempt left behind is not valid, and is made anew. */
+const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index) {
   const sql = yield* SqlClient.SqlClient
-  yield* inTurn(
+  const [found] = yield* sql`select indisvalid from pg_index where indexrelid = to_regclass(${name})`.values
+  if (found?.[0] === true) return
+  yield* tell(`the index ${name} is built, which keeps nobody from reading and writing`)
+  if (found !== undefined) yield* sql`drop index concurrently ${sql(name)}`
+  yield* sql`create index concurrently ${sql(name)} ${sql.literal(definition)}`
+})
+
+/**
+ * Outside of a transaction, on a connection without time limits, for `create index concurrently` waits for every older
+ * transaction. The turn is held by that session until it ends, and tried for, since whoever waits for it is such a
+ * transaction.
+ */
+const buildIndexes = (url: Redacted.Redacted, name: string, indexes: ReadonlyArray<Index>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* sql`set statement_timeout = 0`
+    yield* sql`set lock_timeout = 0`
+    yield* Effect.repeat(sql`select pg_try_advisory_lock(${migrationLock})`.values, {
+      until: ([row]) => row?.[0] === true,
+      schedule: turnPause
+    })
+    if ((yield* schemaState).newest >= numberOf(name)) return
+    yield* Effect.forEach(indexes, buildIndex, { discard: true })
+  }).pipe(
+    Effect.provide(oneConnection(url), { local: true }),
+    Effect.provideService(PooledClient.StatementTimeout, Duration.infinity),
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+  )
+
+/**
+ * Runs a migration unless another replica has meanwhile, and answers whether it did: whole or not at all, and never waiting
+ * long for a lock.
+ */
+const runMigration = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  name: string,
+  { indexes, minProgram, run }: Migration
+) {
+  const sql = yield* SqlClient.SqlClient
+  if (indexes !== undefined) yield* buildIndexes(url, name, indexes)
+  return yield* inTurn(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = 0`
-      yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: migration.run }) }).pipe(
+      const ran = yield* Migrator.make({})({ loader: Migrator.fromRecord({ [name]: run }) }).pipe(
         Effect.provideService(PooledClient.StatementTimeout, Duration.infinity)
       )
-      if (migration.minProgram > 1) {
-        yield* sql`update instance set min_program = ${migration.minProgram} where min_program < ${migration.minProgram}`
+      if (minProgram > 1) {
+        yield* sql`update instance set min_program = ${minProgram} where min_program < ${minProgram}`
       }
+      return ran.length > 0
     })
   )
 })
 
 /** Makes the database this site's, and gives the running role what it needs. */
-const claim = Effect.fnUntraced(function* (site: Site, runsAs: string | undefined) {
+const claim = Effect.fnUntraced(function* ({ runsAs, site }: Migrating) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
-  yield* inTurn(
-    Effect.gen(function* () {
-      yield* sql`
-        insert into instance (site, created_at) values (${site}, ${DateTime.toDateUtc(now)}) on conflict do nothing`
-      const [stored] = yield* sql`select site from instance`.values
-      if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
-      if (runsAs !== undefined) yield* grantTo(runsAs)
-    })
-  )
+  yield* sql`
+    insert into instance (site, created_at) values (${site}, ${DateTime.toDateUtc(now)}) on conflict do nothing`
+  const [stored] = yield* sql`select site from instance`.values
+  if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
+  if (runsAs !== undefined) yield* grantTo(runsAs)
 })
 
+interface Migrating {
+  /** As the owner of the tables, or as who will be. */
+  readonly url: Redacted.Redacted
+  readonly site: Site
+  /** Another role that runs on them, and gets what it needs. */
+  readonly runsAs?: string | undefined
+  readonly known?: Readonly<Record<string, Migration>>
+}
+
+/** What a migration of the database came to. */
+export interface Migrated {
+  /** The newest migration before; 0: the database was empty. */
+  readonly from: number
+  /** The migrations that were run, with the time each took. */
+  readonly ran: ReadonlyArray<readonly [name: string, duration: Duration.Duration]>
+}
+
 /**
- * Brings the schema up to date and claims the database for this site, as the owner of the tables; `runsAs` is another role,
- * which gets what it needs. Replicas that start at once take turns. A schema that is newer than this program and still
- * works with it is left as it is.
+ * Brings the schema up to date and claims the database for this site. Replicas that start at once take turns. A schema that
+ * is newer than this program and still works with it is left as it is.
  */
-export const migrate = Effect.fn("Database.migrate")(function* (
-  site: Site,
-  runsAs?: string,
-  known: Readonly<Record<string, Migration>> = migrations
-) {
-  const { newest } = yield* untilUnlocked(schemaState)
-  const pending = Object.entries(known).filter(([name]) => Number.parseInt(name, 10) > newest)
-  for (const [name, migration] of pending) yield* runMigration(name, migration)
-  if (newest <= latestMigration) yield* claim(site, runsAs)
-})
+export const migrate = Effect.fn("Database.migrate")(
+  function* (options: Migrating) {
+    const { known = migrations, url } = options
+    const { newest } = yield* untilUnlocked(schemaState)
+    const pending = Object.entries(known).filter(([name]) => numberOf(name) > newest)
+    if (newest === 0) yield* tell("the database is empty: its tables are made")
+    const ran: Array<readonly [string, Duration.Duration]> = []
+    for (const [name, migration] of pending) {
+      if (newest > 0) yield* tell(`the migration ${name} is run`)
+      const [duration, hasRun] = yield* Effect.timed(runMigration(url, name, migration))
+      if (hasRun) ran.push([name, duration])
+    }
+    // Without a migration a start waits for nobody: who has the turn does the same for it.
+    const finish = pending.length > 0 ? inTurn : ifTurn
+    if (newest <= latestMigration) yield* finish(claim(options))
+    const done: Migrated = { from: newest, ran }
+    return done
+  },
+  (effect, { url }) => Effect.provide(effect, oneConnection(url), { local: true })
+)
 
 /** The rights of a role on the tables. */
 const RoleRow = Schema.Struct({
@@ -299,42 +395,42 @@ const namingSetting =
     return new DatabaseMismatch({ message: `The PostgreSQL of ${setting} cannot be used: ${why}.` })
   }
 
-/** One connection as the owner, who migrates for the running role if that is another. */
-const migrateAsOwner = Effect.fnUntraced(function* (
-  url: Redacted.Redacted,
-  site: Site,
-  runsAs: string | undefined
-) {
-  yield* Effect.gen(function* () {
-    const { owner, owns, role } = yield* currentRole
+/** As the owner, who migrates for the running role if that is another. */
+const migrateAsOwner = Effect.fnUntraced(
+  function* (url: Redacted.Redacted, site: Site, runsAs: string | undefined) {
+    const { owner, owns, role } = yield* Effect.provide(currentRole, oneConnection(url), { local: true })
     if (owner !== null && !owns) {
       return yield* new DatabaseMismatch({
         message: `The tables of the database belong to the role "${owner}", and AUSPEX_MIGRATION_URL is of "${role}", who may not change them.`
       })
     }
-    yield* migrate(site, runsAs === role ? undefined : runsAs)
-  }).pipe(
-    Effect.provide(client(url, { connections: 1 }), { local: true }),
-    Effect.mapError(namingSetting("AUSPEX_MIGRATION_URL"))
-  )
-})
+    return yield* migrate({ url, site, runsAs: runsAs === role ? undefined : runsAs })
+  },
+  Effect.mapError(namingSetting("AUSPEX_MIGRATION_URL"))
+)
 
-/** Without the owner's URL: checks that the schema is up to date, is of this site, and may be used. */
-const check = Effect.fnUntraced(function* (site: Site) {
+/** Checks that the schema is up to date, is of this site, and may be used. */
+const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
   const sql = yield* SqlClient.SqlClient
   const { owner, owns, reads, role } = yield* currentRole
   if (!reads) {
+    const remedy = migrates
+      ? "start once with AUSPEX_MIGRATION_URL"
+      : "run npm run migrate with AUSPEX_MIGRATION_URL"
     return yield* new DatabaseMismatch({
       message:
         owner === null
-          ? `The role "${role}" of DATABASE_URL finds no tables of Auspex, and may not make any: set AUSPEX_MIGRATION_URL to a role that may.`
-          : `The role "${role}" of DATABASE_URL may not use the tables of Auspex: start once with AUSPEX_MIGRATION_URL, by which "${owner}" lets it.`
+          ? `The role "${role}" of DATABASE_URL finds no tables of Auspex, and ${migrates ? "may not make any: set AUSPEX_MIGRATION_URL to a role that may" : "AUSPEX_MIGRATE is off: run npm run migrate"}.`
+          : `The role "${role}" of DATABASE_URL may not use the tables of Auspex: ${remedy}, by which "${owner}" lets it.`
     })
   }
   const { newest } = yield* untilUnlocked(schemaState)
   if (newest < latestMigration) {
+    const remedy = migrates
+      ? `the role "${role}" of DATABASE_URL may not migrate: set AUSPEX_MIGRATION_URL, or start once where it is set`
+      : "AUSPEX_MIGRATE is off: run npm run migrate"
     return yield* new DatabaseMismatch({
-      message: `The database has migration ${newest}, this program needs ${latestMigration}, and the role "${role}" of DATABASE_URL may not migrate: set AUSPEX_MIGRATION_URL, or start once where it is set.`
+      message: `The database has migration ${newest}, this program needs ${latestMigration}, and ${remedy}.`
     })
   }
   const [stored] = yield* sql`select site from instance`.values
@@ -386,29 +482,64 @@ const checkSettings = Effect.gen(function* () {
   })
 })
 
-const prepare = Effect.fn("Database.prepare")(function* (options: Options) {
-  const { ownerUrl, settingsFrom, site } = options
-  yield* checkServer
-  if (settingsFrom === "role") yield* checkSettings
-  const { mayMake, owner, owns, role } = yield* currentRole
-  // The owner keeps its rights, whoever migrates.
-  if (Option.isSome(ownerUrl)) yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role)
-  else if (owns || (owner === null && mayMake)) yield* migrate(site)
-  yield* check(site)
-})
-
 interface Options extends ClientOptions {
   readonly url: Redacted.Redacted
+  /** Of who migrates; none where the role of `url` does. */
   readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly site: Site
+  /** Whether a start migrates. */
+  readonly migrates: boolean
 }
+
+/** Before anything else is looked at. */
+const checkSession = (settingsFrom: Options["settingsFrom"]) =>
+  Effect.andThen(checkServer, settingsFrom === "role" ? checkSettings : Effect.void)
+
+/** As the owner, where there is one to be had; a role that may not is found out by the check. */
+const migrateFirst = Effect.fnUntraced(function* ({
+  ownerUrl,
+  settingsFrom,
+  site,
+  url
+}: Omit<Options, "migrates">) {
+  const { mayMake, owner, owns, role } = yield* currentRole
+  // The owner keeps its rights, whoever migrates.
+  if (Option.isSome(ownerUrl)) {
+    return Option.some(yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role))
+  }
+  // A pooler may give each statement another session.
+  const mayMigrate = settingsFrom !== "role" && (owns || (owner === null && mayMake))
+  return mayMigrate ? Option.some(yield* migrate({ url, site })) : Option.none()
+})
 
 /** A start may wait longer for its first connection than a request: of several hosts some may not answer. */
 const startWait = Duration.seconds(30)
 
-/** A pool on a migrated database. Its role migrates itself where the owner's URL is not given. */
+/** What `npm run migrate` does: all that a start would do to the schema, and nothing else. */
+export const prepare = Effect.fn("Database.prepare")(
+  function* (options: Omit<Options, "migrates">) {
+    yield* checkSession(options.settingsFrom)
+    const migrated = yield* migrateFirst(options)
+    yield* check({ ...options, migrates: true })
+    return Option.getOrElse(migrated, (): Migrated => ({ from: latestMigration, ran: [] }))
+  },
+  (effect, { settingsFrom, url }) =>
+    effect.pipe(
+      Effect.provide(client(url, { connections: 1, ...(settingsFrom && { settingsFrom }) }), { local: true }),
+      Effect.provideService(PooledClient.ConnectionWait, startWait),
+      Effect.mapError(namingSetting("DATABASE_URL"))
+    )
+)
+
+/** A pool on a database that fits this program. */
 export const layer = (options: Options) =>
-  Layer.effectDiscard(Effect.provideService(prepare(options), PooledClient.ConnectionWait, startWait)).pipe(
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      yield* checkSession(options.settingsFrom)
+      if (options.migrates) yield* migrateFirst(options)
+      yield* check(options)
+    }).pipe(Effect.provideService(PooledClient.ConnectionWait, startWait))
+  ).pipe(
     Layer.provideMerge(client(options.url, options)),
     Layer.catch((error) => Layer.effectContext(Effect.fail(namingSetting("DATABASE_URL")(error))))
   )

@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { Clock, Console, Duration, Effect, Random } from "effect"
 import { emptyDatabase } from "../database.ts"
-import { freePort, replicaEnvironment, temporaryDirectory, until, whenReady } from "../process.ts"
+import { freePort, replicaEnvironment, temporaryDirectory, whenReady, whenStarted } from "../process.ts"
 import { testAdminToken } from "../settings.ts"
 import { makeTcpProxy } from "../tcpProxy.ts"
 import { fault } from "./campaign.ts"
@@ -28,11 +28,9 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   const runners = yield* Effect.forEach(["jobs", "jobs", "jobs"], instance)
   const all = [server, ...runners]
   yield* whenReady(server.process.current(), "60 seconds")
-  yield* until(
-    "the runners have started",
-    "20 seconds",
-    Effect.sync(() => runners.every(({ process }) => process.current().stdout().includes("Auspex serves")))
-  ).pipe(Effect.tapError(() => Console.log(runners.map(({ process }) => process.log()).join("\n---\n"))))
+  yield* Effect.forEach(runners, ({ process }) => whenStarted(process.current())).pipe(
+    Effect.tapError(() => Console.log(runners.map(({ process }) => process.log()).join("\n---\n")))
+  )
 
   const query = makeQuery(Effect.succeed(database))
 

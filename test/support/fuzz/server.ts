@@ -1,7 +1,7 @@
 /** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; no limit is in the way. */
 import { Layer, References } from "effect"
-import { listening } from "../../../src/http/DrainingServer.ts"
 import { layer as http } from "../../../src/http/server.ts"
+import { listeningAsSet } from "../server.ts"
 import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 
 const unhindered = {
@@ -14,7 +14,7 @@ const unhindered = {
 /** Keeps the services in reach, for what cannot be prepared over HTTP without waiting for the clock. */
 export const server = http.pipe(
   Layer.provideMerge(
-    listening({
+    listeningAsSet({
       host: "127.0.0.1",
       port: 0,
       gracefulShutdownTimeout: "1 second"

@@ -35,8 +35,17 @@ const baseline = Effect.gen(function* () {
   yield* operations
 })
 
+/** An index that is built while others read and write its table. */
+export interface Index {
+  readonly name: string
+  /** What follows the name: `on predictions (agent_id)`. */
+  readonly definition: string
+}
+
 /** A step of the schema. */
 export interface Migration {
+  /** Built before `run`, in any number of attempts: on large tables, and on columns that an earlier migration made. */
+  readonly indexes?: ReadonlyArray<Index>
   readonly run: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
   /** The oldest program, by the newest migration it knows, that may run beside this schema. */
   readonly minProgram: number
