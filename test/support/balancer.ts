@@ -1,0 +1,83 @@
+/**
+ * A balancer as operators put one in front of replicas: it asks each for its readiness, takes out one that is not ready twice
+ * in a row, and passes requests on in turn. A connection that does not come about is tried at the next one; nothing else is
+ * sent twice.
+ */
+import { Agent, createServer, request } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Effect } from "effect"
+
+export interface Replica {
+  readonly port: number
+  /** Where its health is served. */
+  readonly opsPort: number
+}
+
+const checkInterval = 500
+const maxFailures = 2
+
+/** Of a connection, not of a request that may have been carried out. */
+const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED"
+
+const isReady = (opsPort: number) =>
+  fetch(`http://127.0.0.1:${opsPort}/health/ready`, { signal: AbortSignal.timeout(3000) }).then(
+    ({ status }) => status === 200,
+    () => false
+  )
+
+/** Listens on a free port, which it answers, until the scope ends. */
+export const balancer = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
+  const agent = new Agent({ keepAlive: true })
+  const failures = new Map(replicas.map((replica) => [replica, maxFailures]))
+  let turn = 0
+  const next = () => {
+    const serving = replicas.filter((replica) => (failures.get(replica) ?? 0) < maxFailures)
+    turn += 1
+    return serving[turn % serving.length]
+  }
+  const pass = (body: Buffer, from: IncomingMessage, to: ServerResponse, tries: number) => {
+    const replica = next()
+    if (replica === undefined || tries === 0) return void to.writeHead(503).end()
+    const { headers, method, url: path } = from
+    const sent = request(
+      { agent, host: "127.0.0.1", port: replica.port, method, path, headers },
+      (answer) => {
+        const { connection: _, ...kept } = answer.headers
+        to.writeHead(answer.statusCode ?? 502, kept)
+        answer.pipe(to)
+      }
+    )
+    sent.on("error", (error: NodeJS.ErrnoException) => {
+      if (isRefused(error)) pass(body, from, to, tries - 1)
+      else if (to.headersSent) to.destroy()
+      else to.writeHead(502).end(error.code)
+    })
+    sent.end(body)
+  }
+  const server = createServer((from, to) => {
+    const chunks: Array<Buffer> = []
+    from.on("data", (chunk: Buffer) => chunks.push(chunk))
+    from.on("end", () => pass(Buffer.concat(chunks), from, to, replicas.length))
+  })
+  const check = Effect.promise(async () => {
+    const ready = await Promise.all(replicas.map(({ opsPort }) => isReady(opsPort)))
+    for (const [index, replica] of replicas.entries()) {
+      failures.set(replica, ready[index] === true ? 0 : (failures.get(replica) ?? 0) + 1)
+    }
+  })
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(check, Effect.sleep(checkInterval))))
+  return yield* Effect.acquireRelease(
+    Effect.callback<number>((resume) => {
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        resume(Effect.succeed(address !== null && typeof address === "object" ? address.port : 0))
+      })
+    }),
+    () =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+        agent.destroy()
+      })
+  )
+})
