@@ -57,6 +57,8 @@ export class Idempotency extends Context.Service<
       E | IdempotencyKeyInUse | IdempotencyKeyMismatch,
       R
     >
+    /** Whether an answer is kept under this key: then `once` carries nothing out. */
+    readonly isKept: (agentId: IdempotentRequest["agentId"], key: string) => Effect.Effect<boolean>
     /** Removes what has been kept for long enough. */
     readonly trim: Effect.Effect<void>
   }

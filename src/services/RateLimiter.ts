@@ -2,7 +2,7 @@
  * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length, and
  * there is room again the moment the oldest has left it. What a limit itself refuses is no use.
  */
-import { Context, Result, Schema } from "effect"
+import { Context, Data, Result, Schema } from "effect"
 import type { Effect } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { apiErrorWith, errorCode } from "./domain/errors.ts"
@@ -41,12 +41,26 @@ export const MetQuotas = Context.Reference<Map<string, Quota> | undefined>("ausp
 /** What a limit counts a use by: an agent, an address. */
 export type Use = readonly [limit: LimitName, subject: string]
 
-/** A write that was let in, until it is known what became of it. One that is accepted needs nothing. */
+/**
+ * What the current request counts towards once it is accepted: the statement that records it counts it, so that what is refused
+ * uses nothing, not even for a moment.
+ */
+export const OwedUses = Context.Reference<ReadonlyArray<Use>>("auspex/services/OwedUses", {
+  defaultValue: () => []
+})
+
+/**
+ * Among writes that would have been recorded these, by their places from 1, owe a use to a window that is full; nothing was
+ * done. A defect, since only whoever lets requests in (`admitWrite`) can meet it and do something about it.
+ */
+export class LimitReached extends Data.TaggedError("LimitReached")<{
+  readonly places: ReadonlyArray<number>
+}> {}
+
+/** A write that was let in. */
 export interface AdmittedWrite {
-  /** It was refused: uses none of what counts accepted writes, but one of the refused ones; fails if there are too many. */
-  readonly refused: Effect.Effect<void, TooManyRequests>
-  /** Nothing was done, and the agent is not to blame: uses none of what counts accepted writes. */
-  readonly undone: Effect.Effect<void>
+  /** It was accepted: tells so in `MetQuotas`. */
+  readonly accepted: Effect.Effect<void>
 }
 
 export class RateLimiter extends Context.Service<
@@ -56,7 +70,10 @@ export class RateLimiter extends Context.Service<
     readonly consume: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** The same for several limits at once: counts towards all of them, or fails and counts towards none. */
     readonly consumeAll: (uses: ReadonlyArray<Use>) => Effect.Effect<void, TooManyRequests>
-    /** Counts an agent's write like `consumeAll`, as long as the agent's refused writes leave room. */
+    /**
+     * Lets an agent's write in, as long as what it uses and the agent's refused writes leave room. Uses of limits that count what
+     * is accepted are owed (`OwedUses`), the others are counted now.
+     */
     readonly admitWrite: (
       agentId: string,
       uses: ReadonlyArray<Use>

@@ -127,3 +127,20 @@ layer(testServer({ environment: behindProxy }))(
     )
   }
 )
+
+layer(testServer({ environment: { ...behindProxy, AUSPEX_LIMIT_REGISTRATIONS: "2/hour" } }))(
+  "Of an address that has no registration left",
+  (it) => {
+    it.effect("those that were made are answered again, as often as they are read", () =>
+      Effect.gen(function* () {
+        const first = yield* registerWith(key)
+        for (let again = 0; again < 3; again++) {
+          assert.strictEqual((yield* registerWith(key)).text, first.text)
+        }
+        assert.strictEqual((yield* registerWith("another-registration")).status, 201)
+        assert.strictEqual((yield* registerWith("one-registration-more")).status, 429)
+        assert.strictEqual((yield* registerWith(key)).text, first.text)
+      })
+    )
+  }
+)

@@ -1,7 +1,7 @@
 /** Two processes on one database: an agent's limits are counted over both, to the request. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Registry } from "../../src/services/Registry.ts"
 import { allScopes } from "../../src/services/Scopes.ts"
@@ -10,13 +10,15 @@ import { AgentId } from "../../src/services/domain/ids.ts"
 import { claimedAgent, someOperator } from "../support/agents.ts"
 import { forecast, newChallenge, newMacro, predict } from "../support/challenges.ts"
 import { fund } from "../support/credit.ts"
-import { isFull } from "../support/breadth.ts"
+import { breadth, isFull } from "../support/breadth.ts"
 import { times } from "../support/concurrently.ts"
 import { freshDatabase } from "../support/database.ts"
 import { comment, newEvent } from "../support/discussion.ts"
 import { readyAuspex, replicaEnvironment } from "../support/process.ts"
 import type { Auspex } from "../support/process.ts"
 import { servicesOn } from "../support/services.ts"
+
+const unknown = "0190f000-0000-7000-8000-000000000000"
 
 const Refusal = Schema.Struct({ retry_after: Schema.Int })
 
@@ -76,7 +78,6 @@ const scene = Effect.gen(function* () {
   /** What is limited: how many a minute, what is answered, and the requests, each of which is right. */
   const kinds = [
     ["comments", 5, 201, always("agent/comments"), { news_id: event.news_id, content: "What I think." }],
-    ["replies", 10, 201, always(`agent/comments/${comment_id}/replies`), { content: "I disagree." }],
     ["likes", 30, 204, always(`agent/comments/${comment_id}/like`), undefined],
     ["follows", 20, 204, always("agent/follows"), { target_agent_id: author }],
     ["stakes", 5, 201, stakedOn, { predicted_value: 3.1, amount: 50 }],
@@ -88,8 +89,13 @@ const scene = Effect.gen(function* () {
       { direction: "neutral", confidence: 0.5, is_revision: true }
     ]
   ] as const
-  return { kinds, prepare }
+  return { kinds, prepare, comment: comment_id }
 })
+
+interface Place {
+  readonly replicas: readonly [Auspex, Auspex]
+  readonly token: string
+}
 
 /** A refused request is refused until its Retry-After is over, and is then let through. */
 const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>, seconds: number) {
@@ -102,51 +108,102 @@ const letThroughAfter = Effect.fnUntraced(function* (again: Effect.Effect<Sent>,
 })
 
 /** Of a burst on both processes at once exactly as many are let through as the limit says. */
-const burstOnTwo = Effect.gen(function* () {
+const burst = Effect.fnUntraced(function* (
+  [what, most, status, pathOf, body]: Effect.Success<typeof scene>["kinds"][number],
+  { replicas, token }: Place
+) {
+  const requests = times(most + 9, (index) =>
+    sent(replicas[index % 2 === 0 ? 0 : 1], token, pathOf(index), body)
+  )
+  const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
+  const refused = answers.filter((answer) => answer.status === 429)
+  assert.lengthOf(refused, 9, what)
+  assert.lengthOf(
+    answers.filter((answer) => answer.status === status),
+    most,
+    what
+  )
+  for (const { body: refusal, retryAfter } of refused) {
+    const { retry_after } = yield* Effect.orDie(Schema.decodeUnknownEffect(Refusal)(refusal))
+    assert.strictEqual(retryAfter, String(retry_after))
+  }
+  const [again] = requests
+  assert(again !== undefined)
+  const last = yield* again
+  assert.strictEqual(last.status, 429, what)
+  // That takes minutes.
+  if (isFull) yield* letThroughAfter(again, Number(last.retryAfter))
+})
+
+/** Of replies, so many in a window of a second. */
+const perSecond = 4
+
+/** Right and wrong replies at random times, each to one of the processes. */
+const arrivals = Effect.fnUntraced(function* ({ replicas, token }: Place, comment: string) {
+  const one = Effect.gen(function* () {
+    const isRight = yield* Random.nextBoolean
+    const after = yield* Random.nextIntBetween(0, breadth(3000, 20_000))
+    const replica = replicas[(yield* Random.nextBoolean) ? 0 : 1]
+    return Effect.gen(function* () {
+      yield* Effect.sleep(after)
+      const sentAt = yield* Clock.currentTimeMillis
+      const path = `agent/comments/${isRight ? comment : unknown}/replies`
+      const { status } = yield* sent(replica, token, path, { content: "I disagree." })
+      return { isRight, status, sentAt, answeredAt: yield* Clock.currentTimeMillis }
+    })
+  })
+  const all = yield* Effect.replicateEffect(one, breadth(150, 1000)).pipe(Random.withSeed("arrivals"))
+  return yield* Effect.all(all, { concurrency: "unbounded" })
+})
+
+/**
+ * Whatever moment between its sending and its answer each was accepted at: there were never more than so many in a second,
+ * and of those that are right, none was refused without so many.
+ */
+const assertExact = (answers: Effect.Success<ReturnType<typeof arrivals>>) => {
+  const accepted = answers.filter(({ status }) => status === 201)
+  for (const { sentAt } of accepted) {
+    const within = accepted.filter((each) => each.sentAt >= sentAt && each.answeredAt < sentAt + 1000)
+    assert.isAtMost(within.length, perSecond)
+  }
+  const right = answers.filter(({ isRight }) => isRight)
+  for (const { answeredAt, sentAt } of right.filter(({ status }) => status === 429)) {
+    const near = accepted.filter((each) => each.sentAt <= answeredAt && each.answeredAt > sentAt - 1000)
+    assert.isAtLeast(near.length, perSecond)
+  }
+  assert.deepStrictEqual([...new Set(right.map(({ status }) => status))].sort(), [201, 429])
+}
+
+const onTwo = Effect.gen(function* () {
   const url = yield* freshDatabase
   yield* Effect.gen(function* () {
-    const { kinds, prepare } = yield* scene
-    const replicas = yield* Effect.all(
-      times(2, () => readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })),
-      { concurrency: 2 }
-    )
-    yield* Effect.forEach(
+    const { comment, kinds, prepare } = yield* scene
+    const environment = replicaEnvironment(url, {
+      AUSPEX_ROLES: "api",
+      AUSPEX_LIMIT_REPLIES: `${perSecond}/second`,
+      AUSPEX_LIMIT_REFUSED_WRITES: "10000/minute"
+    })
+    const replicas = yield* Effect.all([readyAuspex({ environment }), readyAuspex({ environment })], {
+      concurrency: 2
+    })
+    const bursts = Effect.forEach(
       kinds,
-      Effect.fnUntraced(function* ([what, most, status, pathOf, body]) {
+      Effect.fnUntraced(function* (kind) {
         const { agentId, token } = yield* poster
         yield* prepare(agentId)
-        const requests = times(most + 9, (index) => {
-          const auspex = replicas[index % 2]
-          return auspex === undefined
-            ? Effect.die(new Error("there is no replica"))
-            : sent(auspex, token, pathOf(index), body)
-        })
-        const answers = yield* Effect.all(requests, { concurrency: "unbounded" })
-        const refused = answers.filter(({ status }) => status === 429)
-        assert.lengthOf(refused, 9, what)
-        assert.lengthOf(
-          answers.filter((answer) => answer.status === status),
-          most,
-          what
-        )
-        for (const { body: refusal, retryAfter } of refused) {
-          const { retry_after } = yield* Effect.orDie(Schema.decodeUnknownEffect(Refusal)(refusal))
-          assert.strictEqual(retryAfter, String(retry_after))
-        }
-        const [again] = requests
-        assert(again !== undefined)
-        const last = yield* again
-        assert.strictEqual(last.status, 429, what)
-        // That takes minutes.
-        if (isFull) yield* letThroughAfter(again, Number(last.retryAfter))
+        yield* burst(kind, { replicas, token })
       }),
       { concurrency: "unbounded", discard: true }
     )
+    yield* bursts
+    const { token } = yield* poster
+    assertExact(yield* arrivals({ replicas, token }, comment))
   }).pipe(Effect.provide(servicesOn(url)))
 })
 
 describe("The limits of what agents do", () => {
-  it.live("are hit exactly on two server processes at once, with Retry-After right to the second", () =>
-    burstOnTwo.pipe(Effect.provide(NodeServices.layer))
+  it.live(
+    "are hit exactly on two server processes, in a burst and at random times, with Retry-After right to the second",
+    () => onTwo.pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -1,9 +1,14 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Exit, Fiber, Result } from "effect"
 import { TestClock } from "effect/testing"
-import { MetQuotas, RateLimiter } from "../../src/services/RateLimiter.ts"
-import type { Quota } from "../../src/services/RateLimiter.ts"
+import { LimitReached, MetQuotas, OwedUses, RateLimiter } from "../../src/services/RateLimiter.ts"
+import type { Quota, Use } from "../../src/services/RateLimiter.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { newChallenge, predict } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 
 const limits = testServices({
@@ -133,52 +138,68 @@ layer(limits)("Limits", (it) => {
     })
   )
 
-  it.effect("give back the use of a write that was refused, which counts as a refused one", () =>
+  const poster = Effect.gen(function* () {
+    const agentId = yield* claimedAgent()
+    const event = yield* newEvent()
+    const owed: ReadonlyArray<Use> = [["comments", agentId]]
+    return { agentId, post: Effect.provideService(comment(agentId, event), OwedUses, owed) }
+  })
+
+  const isAccepted = (exit: Exit.Exit<unknown, unknown>) => {
+    if (Exit.isSuccess(exit)) return true
+    const [reason] = exit.cause.reasons
+    assert.isTrue(reason?._tag === "Die" && reason.defect instanceof LimitReached)
+    return false
+  }
+
+  it.effect(
+    "count a write when it commits: another waits for it, and takes its place if it comes to nothing",
+    () =>
+      Effect.gen(function* () {
+        for (const end of ["commit", "rollback"] as const) {
+          const { agentId, post } = yield* poster
+          for (let used = 0; used < 4; used++) yield* post
+          const last = yield* held(post)
+          yield* write(agentId)
+          const waiting = yield* meeting(Effect.exit(post))
+          yield* last[end]
+          assert.strictEqual(isAccepted(yield* Fiber.join(waiting)), end === "rollback")
+          assert.include((yield* Effect.flip(write(agentId))).detail, "comments")
+        }
+      })
+  )
+
+  it.effect("refuse of writes that are recorded together only those without room", () =>
     Effect.gen(function* () {
-      yield* Effect.all(
-        times(4, () => Effect.flatMap(write("clumsy"), ({ refused }) => refused)),
+      const challenge = yield* newChallenge()
+      const agents = yield* Effect.all(times(4, () => claimedAgent()))
+      const predicting = (agent: AgentId, revision = 0) =>
+        predict(agent, challenge, { is_revision: revision > 0 }).pipe(
+          Effect.provideService(OwedUses, [["predictions", agent]])
+        )
+      const [full, ...others] = agents
+      assert(full !== undefined)
+      yield* Effect.all(times(5, (used) => predicting(full, used)))
+      const answers = yield* Effect.all(
+        [...others, full].map((agent) => Effect.exit(predicting(agent, agent === full ? 5 : 0))),
         { concurrency: "unbounded" }
       )
+      assert.deepStrictEqual(answers.map(isAccepted), [true, true, true, false])
+    })
+  )
+
+  it.effect("refuse all writes of an agent once too many were refused, for as long as that is so", () =>
+    Effect.gen(function* () {
+      const refuse = RateLimiter.use((limiter) => limiter.consume("refused_writes", "clumsy"))
+      for (let again = 0; again < 4; again++) yield* refuse
+      yield* Effect.flip(refuse)
       const refused = yield* Effect.flip(write("clumsy"))
       assert.include(refused.detail, "refused writes")
       assert.strictEqual(refused.retry_after, 60)
       yield* TestClock.adjust("59999 millis")
       yield* Effect.flip(write("clumsy"))
       yield* TestClock.adjust("1 millis")
-      for (let used = 0; used < 5; used++) yield* write("clumsy")
-      assert.include((yield* Effect.flip(write("clumsy"))).detail, "comments")
-    })
-  )
-
-  it.effect("tell writes that are refused at once 429 when there were too many refused ones", () =>
-    Effect.gen(function* () {
-      const admitted = yield* Effect.all(times(5, () => write("hasty")))
-      const told = yield* Effect.all(
-        admitted.map(({ refused }) => Effect.result(refused)),
-        { concurrency: "unbounded" }
-      )
-      assert.strictEqual(told.filter(Result.isFailure).length, 1)
-    })
-  )
-
-  it.effect("count nothing for a write that was undone by no fault of the agent", () =>
-    Effect.gen(function* () {
-      for (let again = 0; again < 20; again++) yield* Effect.flatMap(write("unlucky"), ({ undone }) => undone)
-      for (let used = 0; used < 5; used++) yield* write("unlucky")
-      yield* Effect.flip(write("unlucky"))
-    })
-  )
-
-  it.effect("are not changed by a use that is given back after it has left its window", () =>
-    Effect.gen(function* () {
-      const { undone } = yield* write("late")
-      yield* TestClock.adjust("61 seconds")
-      for (let used = 0; used < 5; used++) yield* write("late")
-      yield* undone
-      yield* Effect.flip(write("late"))
-      yield* TestClock.adjust("1 minute")
-      for (let used = 0; used < 5; used++) yield* write("late")
-      yield* Effect.flip(write("late"))
+      yield* write("clumsy")
     })
   )
 

@@ -61,6 +61,38 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
+  it.effect(
+    "counts only then: as many as there is room for are accepted beside any number that are refused",
+    () =>
+      Effect.gen(function* () {
+        const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
+        const event = yield* newEvent()
+        const liked = yield* commentOn(event.news_id, bob.token)
+        const { token } = ada
+        const like = (comment: unknown) => post(`/api/v1/agent/comments/${String(comment)}/like`, { token })
+        const kinds = [
+          [5, 201, commentOn(event.news_id, token), commentOn("no-such-event", token)],
+          [30, 204, like(liked.json["comment_id"]), like(unknown)],
+          [
+            20,
+            204,
+            post("/api/v1/agent/follows", { token, json: { target_agent_id: bob.agentId } }),
+            post("/api/v1/agent/follows", { token, json: { target_agent_id: ada.agentId } })
+          ]
+        ] as const
+        for (const [most, status, right, wrong] of kinds) {
+          const sent = times(most + 1, () => [
+            Effect.as(wrong, undefined),
+            right,
+            Effect.as(wrong, undefined)
+          ])
+          const answers = yield* Effect.all(sent.flat(), { concurrency: "unbounded" })
+          const rightOnes = answers.filter((answer) => answer !== undefined)
+          assert.deepStrictEqual([having(rightOnes, status), having(rightOnes, 429)], [most, 1])
+        }
+      })
+  )
+
   it.effect("a stake that is refused uses neither of its windows", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed({ requested_scopes: ["prediction:submit", "credits:stake"] })
@@ -104,21 +136,30 @@ layer(testServer({ environment }))("What an agent writes", (it) => {
     })
   )
 
-  it.effect("a request that is answered as it was before uses none", () =>
-    Effect.gen(function* () {
-      const { token } = yield* onboardClaimed()
-      const event = yield* newEvent()
-      const first = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
-      for (let again = 0; again < 10; again++) {
-        const replayed = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
-        assert.strictEqual(replayed.text, first.text)
-      }
-      const more = yield* Effect.forEach(
-        times(5, () => token),
-        (each) => commentOn(event.news_id, each)
-      )
-      assert.deepStrictEqual(statuses(more), [201, 201, 201, 201, 429])
-    })
+  it.effect(
+    "a request that is answered as it was before uses none, and is answered so when no room is left",
+    () =>
+      Effect.gen(function* () {
+        const { token } = yield* onboardClaimed()
+        const event = yield* newEvent()
+        const first = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
+        const sendAgain = Effect.gen(function* () {
+          for (let again = 0; again < 10; again++) {
+            const replayed = yield* commentOn(event.news_id, token, { "idempotency-key": "one" })
+            assert.deepStrictEqual([replayed.status, replayed.text], [201, first.text])
+          }
+        })
+        yield* sendAgain
+        const more = yield* Effect.forEach(
+          times(5, () => token),
+          (each) => commentOn(event.news_id, each)
+        )
+        assert.deepStrictEqual(statuses(more), [201, 201, 201, 201, 429])
+        yield* sendAgain
+        const another = yield* commentOn(event.news_id, token, { "idempotency-key": "two" })
+        const mistaken = yield* commentOn("no-such-event", token, { "idempotency-key": "one" })
+        assert.deepStrictEqual(statuses([another, mistaken]), [429, 422])
+      })
   )
 
   it.effect("of 80 predictions 60 get through, and the next has room when the first has left", () =>

@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto"
-import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Schema, identity } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { Idempotency, IdempotencyKey, keyFormat } from "../../services/Idempotency.ts"
@@ -28,6 +28,26 @@ const unquoted = (key: string): string => (key.startsWith('"') ? key.slice(1, -1
 const bodyOf = (response: HttpServerResponse.HttpServerResponse): string =>
   response.body._tag === "Uint8Array" ? Buffer.from(response.body.body).toString("utf8") : ""
 
+/** As it is stored: soon forgotten, and none of an administrator, for keys as they are sent hold no space. */
+const registrationKey = (address: string) => (key: string) =>
+  `register ${hash("sha256", `${address}\n${key}`)}`
+
+const kept = (idempotency: Idempotency["Service"], agentId: string | null, stored: (key: string) => string) =>
+  Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+    Option.match(asKey(headers[header]), {
+      onNone: () => Effect.succeed(false),
+      onSome: (key) => idempotency.isKept(agentId, stored(unquoted(key)))
+    })
+  )
+
+/** Whether the answer to this agent's request is kept. */
+export const keptForAgent = (idempotency: Idempotency["Service"], agentId: string) =>
+  kept(idempotency, agentId, identity)
+
+/** Whether the answer to this registration is kept. */
+export const keptForAddress = (idempotency: Idempotency["Service"], address: string) =>
+  kept(idempotency, null, registrationKey(address))
+
 /** The answer of a request that is not carried out again. */
 const replay = ({ body, status }: StoredAnswer) =>
   HttpServerResponse.text(body, { status, contentType: "application/json" }).pipe(
@@ -42,7 +62,7 @@ const aDay = Duration.hours(24)
 const idempotent = Effect.fnUntraced(function* <E, R>(
   caller: Caller,
   httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-  keyOf = (sent: string) => sent
+  stored: (key: string) => string = identity
 ) {
   const idempotency = yield* Idempotency
   const request = yield* HttpServerRequest.HttpServerRequest
@@ -56,7 +76,7 @@ const idempotent = Effect.fnUntraced(function* <E, R>(
   const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${body}`).digest()
   let given: HttpServerResponse.HttpServerResponse | undefined
   const answer = yield* idempotency.once(
-    { ...caller, key: keyOf(unquoted(key.value)), fingerprint },
+    { ...caller, key: stored(unquoted(key.value)), fingerprint },
     Effect.map(httpEffect, (response) => {
       given = response
       return { status: response.status, body: bodyOf(response) }
@@ -90,10 +110,7 @@ const administrators = Layer.effect(
   )
 )
 
-/**
- * Nobody is known yet, and the answer holds a secret: so a key is that of one address, soon forgotten, and too long to be
- * another one's by chance. Keys as they are sent hold no space, so it is none of an administrator.
- */
+/** Nobody is known yet, and the answer holds a secret: so a key is that of one address, and too long to be another one's by chance. */
 const registrations = Layer.effect(
   IdempotentRegistration,
   Effect.map(Idempotency, (idempotency) =>
@@ -108,7 +125,7 @@ const registrations = Layer.effect(
         return yield* idempotent(
           { agentId: null, retention: registrationRetention },
           httpEffect,
-          (key) => `register ${hash("sha256", `${address}\n${key}`)}`
+          registrationKey(address)
         ).pipe(Effect.provideService(Idempotency, idempotency))
       })
     )

@@ -5,13 +5,15 @@ import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
 import type { HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimiter as LocalRateLimiter } from "effect/persistence"
-import { RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
-import type { AdmittedWrite, Quota, Use } from "../../services/RateLimiter.ts"
+import { Idempotency } from "../../services/Idempotency.ts"
+import { LimitReached, OwedUses, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
+import type { Quota, Use } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
+import type { AgentId } from "../../services/domain/ids.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
-import { replayedHeader } from "./idempotency.ts"
+import { keptForAddress, keptForAgent, replayedHeader } from "./idempotency.ts"
 import {
   BadBodiesCountTowards,
   CountsTowards,
@@ -30,11 +32,16 @@ export const byAddress = Layer.effect(
   AddressLimit,
   Effect.gen(function* () {
     const limits = yield* RateLimiter
+    const idempotency = yield* Idempotency
     return AddressLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const counts = Context.get(endpoint.annotations, CountsTowards)
         const { address } = yield* countedRequest
-        if (counts !== null) yield* limits.consume(counts.limit, address)
+        if (counts !== null) {
+          // What was done before is only read.
+          const isKept = isWrite(endpoint.method) && (yield* keptForAddress(idempotency, address))
+          yield* limits.consume(isKept ? "reads" : counts.limit, address)
+        }
         const bad = Context.get(endpoint.annotations, BadBodiesCountTowards)
         if (bad === null) return yield* httpEffect
         return yield* Effect.tapError(httpEffect, (error) =>
@@ -66,37 +73,64 @@ const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   return [always, ...decided]
 })
 
-/** What became of a write. Of one that was broken off nobody knows, so it stays counted. */
-const concluded =
-  ({ refused, undone }: AdmittedWrite, read: Effect.Effect<void, TooManyRequests>) =>
-  <E, R>(work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-    Effect.flatMap(Effect.exit(work), (exit) => {
-      if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause)) return exit
-      const status = Exit.match(exit, {
-        onSuccess: (answer) => answer.status,
-        onFailure: (cause) =>
-          Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
-      })
-      if (status >= 500) return Effect.andThen(undone, exit)
-      if (status >= 400) return Effect.andThen(refused, exit)
-      const isReplay = Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
-      // What was done before is only read.
-      return isReplay ? Effect.andThen(undone, Effect.andThen(read, exit)) : exit
-    })
+const limitReached = (exit: Exit.Exit<unknown, unknown>): boolean =>
+  Exit.isFailure(exit) &&
+  exit.cause.reasons.some((reason) => Cause.isDieReason(reason) && reason.defect instanceof LimitReached)
+
+const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): number =>
+  Exit.match(exit, {
+    onSuccess: ({ status }) => status,
+    onFailure: (cause) =>
+      Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
+  })
+
+const isReplay = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
+  Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
 
 export const byAgent = Layer.effect(
   AgentLimit,
   Effect.gen(function* () {
     const limits = yield* RateLimiter
+    const idempotency = yield* Idempotency
+
+    /** A request whose answer is kept does nothing again, so it is let in whatever is full. */
+    const admitted = (agentId: AgentId, uses: ReadonlyArray<Use>) =>
+      limits
+        .admitWrite(agentId, uses)
+        .pipe(
+          Effect.catch((full) =>
+            Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) =>
+              isKept ? Effect.succeed({ accepted: Effect.void }) : full
+            )
+          )
+        )
+
+    const write = <E, R>(
+      httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+      uses: ReadonlyArray<Use>
+    ): Effect.Effect<
+      HttpServerResponse.HttpServerResponse,
+      E | TooManyRequests,
+      R | CurrentAgent | HttpServerRequest.HttpServerRequest
+    > =>
+      Effect.gen(function* () {
+        const { agentId } = yield* CurrentAgent
+        const { address } = yield* countedRequest
+        const { accepted } = yield* admitted(agentId, uses)
+        const exit = yield* Effect.exit(Effect.provideService(httpEffect, OwedUses, uses))
+        // There was room when it came, and none any more when it would have been recorded.
+        if (limitReached(exit)) return yield* write(httpEffect, uses)
+        const status = statusOf(exit)
+        if (isReplay(exit)) yield* limits.consume("reads", address)
+        else if (status < 400) yield* accepted
+        else if (status < 500) yield* limits.consume("refused_writes", agentId)
+        return yield* exit
+      })
+
     return AgentLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const uses = yield* usesOf(endpoint)
-        if (isWrite(endpoint.method)) {
-          const { agentId } = yield* CurrentAgent
-          const write = yield* limits.admitWrite(agentId, uses)
-          const { address } = yield* countedRequest
-          return yield* concluded(write, limits.consume("reads", address))(httpEffect)
-        }
+        if (isWrite(endpoint.method)) return yield* write(httpEffect, uses)
         yield* limits.consumeAll(uses)
         return yield* httpEffect
       })

@@ -20,6 +20,16 @@ const make = Effect.gen(function* () {
   const storedRow = findOption(StoredRow)
   const lock = findOne(Lock)
 
+  const keptAnswer = (agentId: string | null, key: string, now: DateTime.Utc) =>
+    storedRow(sql`
+      select fingerprint, status::int, answer from idempotency_keys
+       where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
+         and expires_at > ${timestamp(now)}`)
+
+  const isKept: Idempotency["Service"]["isKept"] = Effect.fn("Idempotency.isKept")(function* (agentId, key) {
+    return Option.isSome(yield* keptAnswer(agentId, key, yield* DateTime.now))
+  })
+
   /** Runs within a transaction, which holds the key until the request's work is committed. */
   const answered = Effect.fnUntraced(function* <E, R>(
     { agentId, fingerprint, key, retention }: IdempotentRequest,
@@ -34,10 +44,7 @@ const make = Effect.gen(function* () {
         detail: "A request with this Idempotency-Key is under way: send it again when that has ended."
       })
     }
-    const stored = yield* storedRow(sql`
-      select fingerprint, status::int, answer from idempotency_keys
-       where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
-         and expires_at > ${timestamp(now)}`)
+    const stored = yield* keptAnswer(agentId, key, now)
     if (Option.isSome(stored)) {
       if (Buffer.compare(stored.value.fingerprint, fingerprint) !== 0) {
         return yield* new IdempotencyKeyMismatch({
@@ -72,7 +79,7 @@ const make = Effect.gen(function* () {
     Effect.withSpan("Idempotency.trim")
   )
 
-  return Idempotency.of({ once, trim })
+  return Idempotency.of({ once, isKept, trim })
 })
 
 export const layer = Layer.effect(Idempotency, make)

@@ -1,20 +1,23 @@
 /**
  * Exact sliding windows. A row keeps when the uses of a window were counted, so one function of the database decides under
- * the row's lock, for all replicas; uses that arrive together are counted by one statement. A write's use is counted before
- * the work and returned if that is refused; what a crash leaves counted ages out.
+ * the row's lock, for all replicas; uses that arrive together are counted by one statement. What counts accepted writes is
+ * counted by the statement that records one (`makeAcceptance`), and only looked at before: so a write is told 429 only for
+ * others that were accepted.
  *
  * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth of
  * the window on, so that a row stays small: there are still never too many, but room comes up to a hundredth later.
  */
 import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { MetQuotas, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import type { Quota, Use } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
-import type { LimitName, RateLimit } from "../../services/Settings.ts"
+import type { LimitName, RateLimit, RateLimits } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { arrayParam, execute, findAll, timestamp } from "./sql.ts"
+import { arraysOf, execute, findAll, rowsOf, timestamp } from "./sql.ts"
+import type { ColumnsOf } from "./sql.ts"
 
 const what: Record<LimitName, string> = {
   predictions: "predictions",
@@ -65,23 +68,15 @@ interface Window {
   readonly isCounted: boolean
 }
 
-/** A use that was counted in a window. */
-interface Counted {
-  readonly key: string
-  readonly stamp: number
-}
-
 interface Caller {
   readonly now: number
   readonly windows: ReadonlyArray<Window>
-  readonly returned: ReadonlyArray<Counted>
 }
 
 /** A window as a statement left it. */
 interface Found {
   readonly window: Window
   readonly used: number
-  readonly stamp: number
   /** Milliseconds until another use has room. */
   readonly wait: number
 }
@@ -91,7 +86,7 @@ interface Outcome {
   readonly found: ReadonlyArray<Found>
 }
 
-const Row = Schema.Struct({ granted: Schema.Int, used: Schema.Int, stamp: Schema.Int, wait: Schema.Int })
+const Row = Schema.Struct({ granted: Schema.Int, used: Schema.Int, wait: Schema.Int })
 
 const units = new Map([
   [1000, "second"],
@@ -148,85 +143,85 @@ const turnsOf = (groups: Iterable<Group>): ReadonlyArray<ReadonlyArray<Group>> =
   return turns.map(({ groups }) => groups)
 }
 
+/** The windows of a use, of which it needs all. */
+const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): ReadonlyArray<Window> =>
+  limits[name].map((limit) => {
+    const millis = Duration.toMillis(limit.window)
+    const policy = limits[name].length === 1 ? name : `${name}_${units.get(millis) ?? millis}`
+    return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
+  })
+
+/** Windows as the functions of the database take them. */
+const columns: ColumnsOf<Window> = {
+  key: ["text", ({ key }) => key],
+  max_uses: ["int8", ({ limit }) => BigInt(limit.count)],
+  window_ms: ["int8", ({ millis }) => BigInt(millis)],
+  tick: ["int8", ({ limit, millis }) => BigInt(limit.count > maxExact ? Math.ceil(millis / 100) : 1)]
+}
+
+/** What the writes of a statement owe, and those that it records. */
+interface Acceptance {
+  readonly now: DateTime.Utc
+  /** By the places of the writes. */
+  readonly owed: ReadonlyArray<ReadonlyArray<Use>>
+  /** A query of the places, from 1, of the writes that the statement records. */
+  readonly recorded: Statement.Fragment
+}
+
+/**
+ * A query that counts what accepted writes owe (`OwedUses`), for the statement that records them, which must read its row. If
+ * a window has no room, the statement fails with the defect `LimitReached`. No two of its writes may owe to one window.
+ */
+export const makeAcceptance = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { limits } = yield* Settings
+  return ({ now, owed, recorded }: Acceptance) => {
+    const windows = owed.flatMap((uses, index) =>
+      uses.flatMap((use) => windowsOf(limits, use).map((window) => ({ ...window, place: index + 1 })))
+    )
+    return sql`
+      select accept_uses(
+               ${BigInt(DateTime.toEpochMillis(now))}::int8, array_agg(u.place), array_agg(u.key), array_agg(u.max_uses),
+               array_agg(u.window_ms), array_agg(u.tick))
+        from ${rowsOf(sql, "u", windows, { place: ["int4", ({ place }) => place], ...columns })}
+       where u.place in (${recorded})`
+  }
+})
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const settings = yield* Settings
+  const { limits, maxBatch } = yield* Settings
   const rows = findAll(Row)
-
-  const windowsOf = ([name, subject]: Use, isCounted = true): ReadonlyArray<Window> => {
-    const limits = settings.limits[name]
-    return limits.map((limit) => {
-      const millis = Duration.toMillis(limit.window)
-      const policy = limits.length === 1 ? name : `${name}_${units.get(millis) ?? millis}`
-      return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
-    })
-  }
 
   const use = (client: SqlClient.SqlClient, now: number, groups: ReadonlyArray<Group>) => {
     const asked = groups.flatMap(({ members, windows }, caller) =>
       windows.map((window) => ({ ...window, caller, uses: members.length }))
     )
-    const ticks = asked.map(({ limit, millis }) => (limit.count > maxExact ? Math.ceil(millis / 100) : 1))
     return client`
-      use_limits(
-        ${BigInt(now)}::int8,
-        ${arrayParam(
-          "int4",
-          asked.map(({ caller }) => caller)
-        )},
-        ${arrayParam(
-          "text",
-          asked.map(({ key }) => key)
-        )},
-        ${arrayParam(
-          "int8",
-          asked.map(({ limit }) => BigInt(limit.count))
-        )},
-        ${arrayParam(
-          "int8",
-          asked.map(({ millis }) => BigInt(millis))
-        )},
-        ${arrayParam("int8", ticks.map(BigInt))},
-        ${arrayParam(
-          "int8",
-          asked.map(({ uses }) => BigInt(uses))
-        )},
-        ${arrayParam(
-          "bool",
-          asked.map(({ isCounted }) => isCounted)
-        )})`
+      use_limits(${BigInt(now)}::int8, ${arraysOf(client, asked, {
+        caller: ["int4", ({ caller }) => caller],
+        ...columns,
+        uses: ["int8", ({ uses }) => BigInt(uses)],
+        is_counted: ["bool", ({ isCounted }) => isCounted]
+      })})`
   }
-
-  const release = (client: SqlClient.SqlClient, returned: ReadonlyArray<Counted>) => client`
-    return_uses(${arrayParam(
-      "text",
-      returned.map(({ key }) => key)
-    )}, ${arrayParam(
-      "int8",
-      returned.map(({ stamp }) => BigInt(stamp))
-    )})`
 
   const answerAll = Effect.fnUntraced(function* (
     callers: Arr.NonEmptyReadonlyArray<Caller>,
     client: SqlClient.SqlClient
   ) {
     const now = Math.max(...callers.map((caller) => caller.now))
-    const returned = callers.flatMap((caller) => caller.returned)
     const outcomes = callers.map((): Outcome => ({ isGranted: true, found: [] }))
     const groups = new Map<string, Group>()
     for (const [index, { windows }] of callers.entries()) {
-      if (windows.length === 0) continue
       const name = windows.map(({ isCounted, key }) => `${key} ${isCounted}`).join(" ")
       const group = groups.get(name)
       if (group === undefined) groups.set(name, { windows, members: [index] })
       else group.members.push(index)
     }
-    const turns = turnsOf(groups.values())
-    // A statement of its own: each locks its rows in the order of their keys, and two in one could meet crosswise.
-    if (returned.length > 0) yield* execute(client`select ${release(client, returned)}`)
-    for (const asked of turns) {
+    for (const asked of turnsOf(groups.values())) {
       const found = yield* rows(client`
-        select u.granted::float8 as granted, u.used::float8 as used, u.stamp::float8 as stamp, u.wait_ms::float8 as wait
+        select u.granted::float8 as granted, u.used::float8 as used, u.wait_ms::float8 as wait
           from ${use(client, now, asked)} u order by u.place`)
       let place = 0
       for (const { members, windows } of asked) {
@@ -240,55 +235,42 @@ const make = Effect.gen(function* () {
     return outcomes
   })
 
-  const answer = yield* RequestBatcher.make({ run: answerAll, maxSize: settings.maxBatch })
-  const answerRefused = yield* RequestBatcher.make({ run: answerAll, maxSize: settings.maxBatch })
+  const answer = yield* RequestBatcher.make({ run: answerAll, maxSize: maxBatch })
 
-  /** Tells of the windows that were counted, and of others once they are full. */
+  /** Tells of the windows that count this request, now or once it is accepted, and of others once they are full. */
   const note = (found: ReadonlyArray<Found>) =>
     Effect.map(MetQuotas, (quotas) => {
       if (quotas === undefined) return
       for (const each of found) {
         const { isCounted, name, policy } = each.window
-        if ((isCounted || isFull(each)) && !untold.has(name)) quotas.set(policy, quotaOf(each))
+        const isTold = isCounted || acceptedOnly.has(name) || isFull(each)
+        if (isTold && !untold.has(name)) quotas.set(policy, quotaOf(each))
       }
     })
 
-  const ask = Effect.fnUntraced(function* (
-    by: typeof answer,
-    windows: ReadonlyArray<Window>,
-    returned: ReadonlyArray<Counted> = []
-  ) {
-    if (windows.length === 0 && returned.length === 0) return []
+  const ask = Effect.fnUntraced(function* (windows: ReadonlyArray<Window>) {
+    if (windows.length === 0) return []
     const now = yield* Clock.currentTimeMillis
-    const { found, isGranted } = yield* by({ now, windows, returned })
+    const { found, isGranted } = yield* answer({ now, windows })
     yield* note(found)
     if (!isGranted) return yield* tooMany(found)
     return found
   })
 
   const consumeAll: RateLimiter["Service"]["consumeAll"] = (uses) =>
-    ask(
-      answer,
-      uses.flatMap((each) => windowsOf(each))
-    ).pipe(Effect.asVoid, cheapSpan("RateLimiter.consume"))
+    ask(uses.flatMap((each) => windowsOf(limits, each))).pipe(Effect.asVoid, cheapSpan("RateLimiter.consume"))
 
   const admitWrite = Effect.fnUntraced(function* (agentId: string, uses: ReadonlyArray<Use>) {
-    const refusals: Use = ["refused_writes", agentId]
-    const found = yield* ask(answer, [
-      ...uses.flatMap((each) => windowsOf(each)),
-      ...windowsOf(refusals, false)
+    const found = yield* ask([
+      ...uses.flatMap((each) => windowsOf(limits, each, !acceptedOnly.has(each[0]))),
+      ...windowsOf(limits, ["refused_writes", agentId], false)
     ])
-    const counted = found.filter(({ window }) => window.isCounted && acceptedOnly.has(window.name))
-    const returned = counted.map(({ stamp, window: { key } }) => ({ key, stamp }))
-    const back = note(counted.map((each) => ({ ...each, used: each.used - 1 })))
-    return {
-      refused: Effect.andThen(back, Effect.asVoid(ask(answerRefused, windowsOf(refusals), returned))),
-      undone: Effect.andThen(back, Effect.asVoid(Effect.orDie(ask(answerRefused, [], returned))))
-    }
+    const owed = found.filter(({ window }) => acceptedOnly.has(window.name))
+    return { accepted: note(owed.map((each) => ({ ...each, used: each.used + 1 }))) }
   }, cheapSpan("RateLimiter.admitWrite"))
 
   const check = (name: LimitName, subject: string) =>
-    ask(answer, windowsOf([name, subject], false)).pipe(Effect.asVoid, Effect.withSpan("RateLimiter.check"))
+    ask(windowsOf(limits, [name, subject], false)).pipe(Effect.asVoid, Effect.withSpan("RateLimiter.check"))
 
   const trim = Effect.gen(function* () {
     const now = timestamp(yield* DateTime.now)

@@ -19,6 +19,7 @@ import {
 import { SqlError } from "effect/sql"
 import type { SqlClient, Statement } from "effect/sql"
 import { StoreUnavailable } from "../../services/domain/errors.ts"
+import { LimitReached } from "../../services/RateLimiter.ts"
 import { StatementTimeout } from "./PooledClient.ts"
 
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
@@ -43,9 +44,21 @@ const passesByItself = ({ reason }: SqlError.SqlError): boolean =>
   reason.operation === "connect" ||
   (Predicate.hasProperty(reason.cause, "code") && transientStates.test(String(reason.cause.code)))
 
-/** An SQL failure as a defect. Transient ones are marked, so that callers are asked to try again. */
-export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> =>
-  Effect.die(passesByItself(error) ? new StoreUnavailable({ cause: error }) : error)
+const Places = Schema.fromJsonString(Schema.Array(Schema.Int))
+const RefusedByLimit = Schema.Struct({ constraint: Schema.Literal("limit_windows_room"), detail: Places })
+const asRefusedByLimit = Schema.decodeUnknownOption(RefusedByLimit)
+
+/** An SQL failure as a defect. Transient ones are marked, so that callers are asked to try again; so are full limits. */
+export const sqlDefect = (error: SqlError.SqlError): Effect.Effect<never> => {
+  if (passesByItself(error)) return Effect.die(new StoreUnavailable({ cause: error }))
+  const refused = asRefusedByLimit(error.reason.cause)
+  return Effect.die(
+    Option.match(refused, {
+      onNone: () => error,
+      onSome: ({ detail }) => new LimitReached({ places: detail })
+    })
+  )
+}
 
 const diedOfSql = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined =>
   cause.reasons
@@ -184,6 +197,13 @@ type ColumnValue = string | number | bigint | boolean | Date | Uint8Array | null
 /** Columns by name: the type, and the value of an item. */
 export type ColumnsOf<Item> = Readonly<Record<string, readonly [ColumnType, (item: Item) => ColumnValue]>>
 
+/** The columns of items as array parameters, with commas between. */
+export const arraysOf = <Item>(
+  sql: SqlClient.SqlClient,
+  items: ReadonlyArray<Item>,
+  columns: ColumnsOf<Item>
+) => sql.csv(Object.values(columns).map(([type, valueOf]) => sql`${arrayParam(type, items.map(valueOf))}`))
+
 /**
  * Items as rows of a statement, `from ${rowsOf(sql, "i", items, { id: ["uuid", (item) => item.id] })}`: a column by its
  * name, type and value, and `position`, from 1, last.
@@ -194,9 +214,8 @@ export const rowsOf = <Item>(
   items: ReadonlyArray<Item>,
   columns: ColumnsOf<Item>
 ) => {
-  const arrays = Object.values(columns).map(([type, valueOf]) => sql`${arrayParam(type, items.map(valueOf))}`)
   const names = [...Object.keys(columns), "position"].join(", ")
-  return sql`unnest(${sql.csv(arrays)}) with ordinality as ${sql.literal(`${alias} (${names})`)}`
+  return sql`unnest(${arraysOf(sql, items, columns)}) with ordinality as ${sql.literal(`${alias} (${names})`)}`
 }
 
 /** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */

@@ -11,11 +11,12 @@ import { PaperPosition, PaperSignal, reasonOf } from "../../../services/domain/P
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { PredictionId } from "../../../services/domain/ids.ts"
-import { TooManyRequests } from "../../../services/RateLimiter.ts"
+import { OwedUses, TooManyRequests } from "../../../services/RateLimiter.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { makeAcceptance } from "../RateLimiter.ts"
 import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
 import { cancelledChallenge } from "./predictions.ts"
 
@@ -68,6 +69,7 @@ export const makePaperSignals = Effect.gen(function* () {
   const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
   const written = findOption(Schema.Struct({ entered: Schema.Boolean }))
   const signals = findAll(SignalRow)
+  const accept = yield* makeAcceptance
 
   /** The entry price. None where the target takes no positions, or once the closing price may be known. */
   const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: Submission) {
@@ -83,9 +85,14 @@ export const makePaperSignals = Effect.gen(function* () {
     )
   })
 
-  const write = (id: PredictionId, submission: Submission, entry: ObservedPrice | undefined) => {
+  const write = Effect.fnUntraced(function* (
+    id: PredictionId,
+    submission: Submission,
+    entry: ObservedPrice | undefined
+  ) {
     const { agentId, challengeId, prediction, receivedAt } = submission
-    return written(sql`
+    const owed = yield* OwedUses
+    return yield* written(sql`
       with gate as (
         insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
         select c.id, ${agentId}::uuid, ${timestamp(receivedAt)}
@@ -94,7 +101,8 @@ export const makePaperSignals = Effect.gen(function* () {
         on conflict (challenge_id, agent_id) do update set last_at = excluded.last_at
           where s.last_at <= ${timestamp(DateTime.subtractDuration(receivedAt, spacing))}
         returning challenge_id, agent_id
-      )
+      ),
+      accepted as (${accept({ now: receivedAt, owed: [owed], recorded: sql`select 1 from gate` })})
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
@@ -103,9 +111,9 @@ export const makePaperSignals = Effect.gen(function* () {
              ${entry === undefined ? null : BigDecimal.format(entry.price)}::numeric, ${entry?.source ?? null},
              ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
-        from gate
+        from gate cross join accepted
       returning entry_price is not null as entered`)
-  }
+  })
 
   /** Records a signal, and returns the entry price of its position, if it takes one. */
   const record = Effect.fnUntraced(function* (id: PredictionId, submission: Submission) {

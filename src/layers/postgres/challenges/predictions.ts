@@ -12,8 +12,8 @@
  * grown since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
-import { DateTime, Effect, Option, Predicate, Schema } from "effect"
-import type { Array as Arr } from "effect"
+import { Array as Arr, DateTime, Effect, Option, Predicate, Schema } from "effect"
+import { SqlError } from "effect/sql"
 import type { SqlClient } from "effect/sql"
 import {
   ChallengeCancelled,
@@ -33,8 +33,11 @@ import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
+import { LimitReached, OwedUses } from "../../../services/RateLimiter.ts"
+import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
+import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, orDie, rowsOf, timestamp } from "../sql.ts"
 import { scoringScale } from "./challengeRows.ts"
@@ -57,6 +60,10 @@ interface NewRecord {
   /** Of the prediction that it replaces. */
   readonly expectedRevision: number | null
   readonly receivedAt: DateTime.Utc
+}
+
+interface OwingRecord extends NewRecord {
+  readonly owed: ReadonlyArray<Use>
 }
 
 interface RecordedPrediction {
@@ -94,7 +101,8 @@ const Rejected = Schema.Struct({
 const Conflict = Schema.Struct({ outcome: Schema.Literal("conflict") })
 
 const Outcome = Schema.Union([Recorded, Rejected, Conflict])
-type Outcome = typeof Outcome.Type
+/** `limited`: it would have been recorded, but for a limit that is full. */
+type Outcome = typeof Outcome.Type | { readonly outcome: "limited" }
 
 /** A standard deviation is at most so many reference scales. */
 export const maxReferenceScales = 1e12
@@ -135,7 +143,11 @@ const columnsOf = (form: PredictionForm) =>
       }
 
 /** An agent appears at most once among the items; a row of the answer is an `Outcome`, in the order of the items. */
-const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRecord>) => {
+const recordPredictions = (
+  sql: SqlClient.SqlClient,
+  accept: Effect.Success<typeof makeAcceptance>,
+  items: Arr.NonEmptyReadonlyArray<OwingRecord>
+) => {
   const drawn = salts(items.length)
   const rows = items.map((item, index) => ({
     ...item,
@@ -221,6 +233,11 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
+    accepted as (${accept({
+      now: items.map(({ receivedAt }) => receivedAt).reduce(DateTime.max),
+      owed: items.map(({ owed }) => owed),
+      recorded: sql`select d.position from decided d join written w using (challenge_id, agent_id)`
+    })}),
     -- The challenge is locked, so ids of its commits are smaller than that of its close.
     logged as (
       insert into log_pending (type, challenge_id, commit, entry)
@@ -258,13 +275,16 @@ const recordPredictions = (sql: SqlClient.SqlClient, items: ReadonlyArray<NewRec
            w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
            encode(w.commit, 'hex') as commit
       from decided d
+     cross join accepted
       left join written w on w.challenge_id = d.challenge_id and w.agent_id = d.agent_id
      order by d.position`
 }
 
 /** A concurrent prediction used the last one that the provisional agent had left. */
-const isProvisionalLimit = (cause: unknown): boolean =>
-  Predicate.hasProperty(cause, "constraint") && cause.constraint === "agents_provisional_limit"
+const isProvisionalLimit = (error: unknown): boolean =>
+  SqlError.isSqlError(error) &&
+  Predicate.hasProperty(error.reason.cause, "constraint") &&
+  error.reason.cause.constraint === "agents_provisional_limit"
 
 /** Each conflict means that another prediction of the same agent has won. */
 const maxAttempts = 20
@@ -343,33 +363,51 @@ export type RecordPrediction = (item: NewRecord) => Effect.Effect<RecordedPredic
 export const makeRecordPrediction = Effect.gen(function* () {
   const settings = yield* Settings
   const outcomesOf = Schema.decodeUnknownEffect(Schema.Array(Outcome))
+  const accept = yield* makeAcceptance
 
   /** Within a transaction, which would end with a statement that fails, it is a savepoint. */
-  const attempt = (items: ReadonlyArray<NewRecord>, client: SqlClient.SqlClient) =>
+  const attempt = (items: Arr.NonEmptyReadonlyArray<OwingRecord>, client: SqlClient.SqlClient) =>
     Effect.flatMap(Effect.serviceOption(client.transactionService), (transaction) =>
       Option.isSome(transaction)
-        ? client.withTransaction(recordPredictions(client, items))
-        : recordPredictions(client, items)
+        ? client.withTransaction(recordPredictions(client, accept, items))
+        : recordPredictions(client, accept, items)
     )
 
+  /** What becomes of the items where a limit refuses those at these places. */
+  const recordOthers = Effect.fnUntraced(function* (
+    items: ReadonlyArray<OwingRecord>,
+    refused: ReadonlyArray<number>,
+    client: SqlClient.SqlClient
+  ) {
+    const outcomes = new Map<OwingRecord, Outcome>()
+    const others = items.filter((_, index) => !refused.includes(index + 1))
+    if (Arr.isReadonlyArrayNonEmpty(others)) {
+      const recorded = yield* recordAll(others, client)
+      for (const [item, outcome] of Arr.zip(others, recorded)) outcomes.set(item, outcome)
+    }
+    return items.map((item) => outcomes.get(item) ?? { outcome: "limited" as const })
+  })
+
   const recordAll = (
-    items: Arr.NonEmptyReadonlyArray<NewRecord>,
+    items: Arr.NonEmptyReadonlyArray<OwingRecord>,
     client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
     attempt(items, client).pipe(
       Effect.flatMap(outcomesOf),
       // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
-      Effect.catchReason("SqlError", "ConstraintError", (reason) =>
-        items.length === 1 && isProvisionalLimit(reason.cause)
-          ? Effect.succeed([{ outcome: "conflict" } as const])
-          : Effect.die(reason)
+      Effect.catchIf(
+        (error) => items.length === 1 && isProvisionalLimit(error),
+        () => Effect.succeed([{ outcome: "conflict" } as const])
       ),
-      orDie
+      orDie,
+      Effect.catchDefect((defect) =>
+        defect instanceof LimitReached ? recordOthers(items, defect.places, client) : Effect.die(defect)
+      )
     )
 
   const submit = yield* RequestBatcher.make({
     run: recordAll,
-    exclusive: (item: NewRecord) => item.agentId,
+    exclusive: (item: OwingRecord) => item.agentId,
     maxSize: settings.maxBatch
   })
 
@@ -381,10 +419,12 @@ export const makeRecordPrediction = Effect.gen(function* () {
       "agent.id": item.agentId
     })
     if (!isUuid(item.challengeId)) return yield* unknownChallenge(item.challengeId)
+    const owed = yield* OwedUses
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const result = yield* submit(item)
+      const result = yield* submit({ ...item, owed })
       if (result.outcome === "conflict") continue
       yield* Effect.annotateCurrentSpan({ "prediction.outcome": result.outcome })
+      if (result.outcome === "limited") return yield* Effect.die(new LimitReached({ places: [1] }))
       if (!("commit" in result)) return yield* rejection(item, result)
       const { body, commit, revision, salt } = result
       return { revision, receipt: { commit, salt, body, leaf_index: null } }

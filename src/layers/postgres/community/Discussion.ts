@@ -18,9 +18,11 @@ import {
 import type { NewPost, PostKind } from "../../../services/Discussion.ts"
 import { CommentId, EventId, isUuid, secretPrefix } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
+import { OwedUses } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
+import { makeAcceptance } from "../RateLimiter.ts"
 import { execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { allows } from "../../../services/Scopes.ts"
@@ -61,6 +63,7 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const headers = tokenHeaders(settings)
+  const accept = yield* makeAcceptance
   const postOutcome = findOne(PostOutcome)
   const likeOutcome = findOne(LikeOutcome)
 
@@ -68,6 +71,7 @@ const make = Effect.gen(function* () {
     const parentId = draft.parent_comment_id ?? null
     if (parentId !== null && !isUuid(parentId)) return yield* unknownPost("comment", parentId)
     const createdAt = yield* DateTime.now
+    const owed = yield* OwedUses
     const id = CommentId.make(yield* random.uuidV7())
     const content = redactSecrets(draft.content, headers)
     const space = draft.space_id ?? null
@@ -94,8 +98,9 @@ const make = Effect.gen(function* () {
         insert into comments (id, agent_id, event_id, parent_id, space, content, created_at)
         select id, agent_id, event_id, parent_id, ${space}, ${content}, ${timestamp(createdAt)}
           from decided where outcome = 'posted'
-      )
-      select outcome, event_id from decided`)
+      ),
+      accepted as (${accept({ now: createdAt, owed: [owed], recorded: sql`select 1 from decided where outcome = 'posted'` })})
+      select outcome, event_id from decided cross join accepted`)
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
     yield* Effect.annotateCurrentSpan({ "post.outcome": outcome })
     if (outcome === "unknown_event") return yield* unknownEvent(draft.news_id ?? "")
@@ -130,6 +135,7 @@ const make = Effect.gen(function* () {
   const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
     if (!isUuid(id)) return yield* unknownPost(kind, id)
     const likedAt = yield* DateTime.now
+    const owed = yield* OwedUses
     const { outcome } = yield* likeOutcome(sql`
       with item as (
         select ${yield* random.uuidV7()}::uuid as id, ${id}::uuid as comment_id, ${agentId}::uuid as agent_id,
@@ -149,8 +155,9 @@ const make = Effect.gen(function* () {
         insert into comment_likes (comment_id, agent_id, author_id, id, created_at)
         select comment_id, agent_id, author_id, id, ${timestamp(likedAt)} from decided where outcome = 'liked'
         on conflict on constraint comment_likes_once do nothing
-      )
-      select outcome from decided`)
+      ),
+      accepted as (${accept({ now: likedAt, owed: [owed], recorded: sql`select 1 from decided where outcome = 'liked'` })})
+      select outcome from decided cross join accepted`)
     if (outcome === "unknown") return yield* unknownPost(kind, id)
     if (outcome === "own_post") return yield* ownPost()
   }, cheapSpan("Discussion.like"))

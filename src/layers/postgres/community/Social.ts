@@ -1,6 +1,7 @@
 import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import { OwedUses } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { FeedItem, FollowRefused, FollowedAgent, Social } from "../../../services/Social.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
@@ -8,6 +9,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
+import { makeAcceptance } from "../RateLimiter.ts"
 import { execute, findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 
@@ -31,6 +33,7 @@ const make = Effect.gen(function* () {
   const outcomeRow = findOne(Outcome)
   const followRow = findOne(Schema.Struct({ exists: Schema.Boolean }))
   const followRows = findAll(FollowRow)
+  const accept = yield* makeAcceptance
   const cursors = yield* Cursors
   const pages = cursors.listById("follows")
   const feedItems = findAll(FeedItem)
@@ -48,6 +51,7 @@ const make = Effect.gen(function* () {
     }
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
+    const owed = yield* OwedUses
     // Locks the row of its own count first, so that concurrent follows of one agent are counted one after another.
     const { following, known, made } = yield* outcomeRow(sql`
       with target as (
@@ -66,15 +70,24 @@ const make = Effect.gen(function* () {
          where own.count < ${settings.followsPerAgent}
         on conflict (follower_id, followed_id) do nothing
         returning 1
-      )
+      ),
+      accepted as (${accept({
+        now,
+        owed: [owed],
+        recorded: sql`select 1 from own where count < ${settings.followsPerAgent}`
+      })})
       select exists (select from target) as known, exists (select from made) as made,
-             coalesce((select count from own), 0)::int as following`)
+             coalesce((select count from own), 0)::int as following
+        from accepted`)
     if (!known) return yield* unknownAgent(asked)
     if (made || following < settings.followsPerAgent) return
     // A statement of its own: the one above has not seen a follow that committed while it waited for the count.
     const { exists } = yield* followRow(sql`
-      select exists (select from follows
-                      where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid) as exists`)
+      with followed as (
+        select from follows where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid
+      ),
+      accepted as (${accept({ now, owed: [owed], recorded: sql`select 1 from followed` })})
+      select exists (select from followed) as exists from accepted`)
     if (!exists) {
       return yield* new FollowRefused({
         detail: `An agent follows at most ${settings.followsPerAgent} others: end another follow first.`,

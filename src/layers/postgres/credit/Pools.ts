@@ -20,9 +20,12 @@ import { NotFound, StoreUnavailable } from "../../../services/domain/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
 import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
 import type { StakeSubmission } from "../../../services/Pools.ts"
+import { OwedUses } from "../../../services/RateLimiter.ts"
+import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps.ts"
+import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { execute, findOption, decimal, rowsOf, timestamp, findAll, transaction } from "../sql.ts"
 import { accountOf, freeze, funding, makeTransfers } from "./transfers.ts"
@@ -53,7 +56,12 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const random = yield* SecureRandom.SecureRandom
   const oddsRow = findOption(OddsRow)
-  const take = yield* RequestBatcher.make({ run: yield* makeTakeStakes, maxSize: settings.maxBatch })
+  const take = yield* RequestBatcher.make({
+    run: yield* makeTakeStakes,
+    // What two stakes of an agent owe cannot be counted by one statement.
+    exclusive: (item: StakeItem) => item.agentId,
+    maxSize: settings.maxBatch
+  })
   const transfers = yield* makeTransfers
   const waiting = yield* Semaphore.make(maxWaiting)
 
@@ -88,12 +96,13 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const itemOf = Effect.fnUntraced(function* (submission: StakeSubmission) {
+  const itemOf = Effect.fnUntraced(function* (submission: StakeSubmission, owed: ReadonlyArray<Use>) {
     const { agentId, challengeId } = submission
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId.slice(0, 64), "agent.id": agentId })
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
     const item: StakeItem = {
       ...submission,
+      owed,
       id: yield* random.uuidV7(),
       challengeId: challengeId.toLowerCase()
     }
@@ -101,7 +110,7 @@ const make = Effect.gen(function* () {
   })
 
   const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
-    const item = yield* itemOf(submission)
+    const item = yield* itemOf(submission, yield* OwedUses)
     return yield* whenFree(item.agentId, stakeOnce(item))
   }, cheapSpan("Pools.stake"))
 
@@ -109,7 +118,8 @@ const make = Effect.gen(function* () {
     submission: StakeSubmission,
     before: Effect.Effect<A, E>
   ) =>
-    Effect.flatMap(itemOf(submission), (item) =>
+    // What comes before counts all that the request owes.
+    Effect.flatMap(itemOf(submission, []), (item) =>
       whenFree(
         item.agentId,
         transaction(sql)(
@@ -177,6 +187,7 @@ interface StakeItem extends Omit<StakeSubmission, "challengeId"> {
   readonly id: string
   /** In lower case, as PostgreSQL writes it. */
   readonly challengeId: string
+  readonly owed: ReadonlyArray<Use>
 }
 
 /** A stake in an open pool, with the bin of its value. */
@@ -223,6 +234,7 @@ const makeTakeStakes = Effect.gen(function* () {
   const transfers = yield* makeTransfers
   const poolRows = findAll(PoolRow)
   const contextRows = findAll(StakeContext)
+  const accept = yield* makeAcceptance
   const minimum = wholeCredits(settings.minStake)
 
   /** Decides stakes in open pools by the rules, and writes those that are taken. Stakes whose account is locked get no outcome. */
@@ -265,8 +277,8 @@ const makeTakeStakes = Effect.gen(function* () {
       const frozen = row.frozen + row.available - available
       outcomes.set(item, { outcome: "taken", bin, available, frozen })
     }
-    if (taken.length > 0) {
-      yield* execute(insertStakes(sql, taken))
+    if (Arr.isArrayNonEmpty(taken)) {
+      yield* execute(insertStakes(sql, accept, taken))
       yield* transfers
         .record(
           taken.map(({ bin, item: { agentId, challengeId, stake }, pool }) =>
@@ -380,7 +392,11 @@ const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
   sql`select 1 from accounts where id = ${accountOf({ kind: "agent", id: agentId })} for no key update`
 
 /** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
-const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake>) => sql`
+const insertStakes = (
+  sql: SqlClient.SqlClient,
+  accept: Effect.Success<typeof makeAcceptance>,
+  stakes: Arr.NonEmptyReadonlyArray<TakenStake>
+) => sql`
   with item as (
     select * from ${rowsOf(sql, "i", stakes, {
       id: ["uuid", ({ item }) => item.id],
@@ -409,9 +425,14 @@ const insertStakes = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<TakenStake
       from item i
       join pool p on p.challenge_id = i.challenge_id
      order by i.position
-  )
+  ),
+  accepted as (${accept({
+    now: stakes.map(({ item }) => item.receivedAt).reduce(DateTime.max),
+    owed: stakes.map(({ item }) => item.owed),
+    recorded: sql`select position from item`
+  })})
   insert into pool_bins as b (challenge_id, bin, staked, stakers)
-  select challenge_id, bin, sum(amount)::bigint, count(*)::int from item
+  select challenge_id, bin, sum(amount)::bigint, count(*)::int from item cross join accepted
    group by challenge_id, bin order by challenge_id, bin
   on conflict (challenge_id, bin) do update set staked = b.staked + excluded.staked, stakers = b.stakers + excluded.stakers`
 

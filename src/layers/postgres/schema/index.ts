@@ -18,6 +18,7 @@ import { frozenRules } from "./migrations/0004_frozen_rules.ts"
 import { heldNames } from "./migrations/0005_held_names.ts"
 import { gatewayTokens } from "./migrations/0006_gateway_tokens.ts"
 import { continuations } from "./migrations/0007_continuations.ts"
+import { acceptedUses } from "./migrations/0008_accepted_uses.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -63,7 +64,8 @@ export const migrations = {
   "0004_frozen_rules": { run: frozenRules, minProgram: 4 },
   "0005_held_names": expand(heldNames),
   "0006_gateway_tokens": expand(gatewayTokens),
-  "0007_continuations": expand(continuations)
+  "0007_continuations": expand(continuations),
+  "0008_accepted_uses": expand(acceptedUses)
 }
 
 /** The migration that stores in `instance` which programs may run. */
