@@ -9,7 +9,7 @@ import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
 import { SharedCache, HttpCaching } from "./middleware/definitions.ts"
-import { namesInQuery, parametersOf } from "./middleware/unknownFields.ts"
+import { namesInQuery, namesOf } from "./middleware/unknownFields.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -212,7 +212,7 @@ export const publicReads = Layer.effect(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const made = Effect.map(httpEffect, (response) => withEtag(response, headers))
-        const parameters = parametersOf(endpoint.query)
+        const parameters = namesOf(endpoint.query)
         const isShared =
           Context.get(endpoint.annotations, SharedCache) &&
           // Others are refused.

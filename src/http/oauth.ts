@@ -4,6 +4,7 @@
  */
 import { Effect, Option, Predicate, Result, Schema } from "effect"
 import { HttpServerRequest, HttpBody, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import type { PresentedCredentials } from "../services/Tokens.ts"
 import { InvalidRequest } from "../services/domain/errors.ts"
 import type { FieldProblem } from "../services/domain/errors.ts"
@@ -11,7 +12,7 @@ import { UnsupportedGrantType } from "./api/errors.ts"
 import { assertion, assertionType, id, secret } from "./api/agents.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import { detailOf, problemsOf } from "./fieldProblems.ts"
-import { mediaType } from "./middleware/requestBody.ts"
+import { formType, mediaType, sentBody } from "./middleware/requestBody.ts"
 
 type Sent = Readonly<Record<string, unknown>>
 
@@ -42,12 +43,10 @@ const ofForm = (text: string): Read => {
   return { sent: Object.fromEntries([...sent].filter(([, value]) => value !== "")), problems }
 }
 
-const ofJson = (text: string): Read => {
-  const body: unknown = JSON.parse(text)
-  return Predicate.isReadonlyObject(body) && !Array.isArray(body)
+const ofJson = (body: unknown): Read =>
+  Predicate.isReadonlyObject(body) && !Array.isArray(body)
     ? { sent: { ...body }, problems: [] }
     : { sent: {}, problems: [{ path: "", message: "Expected an object" }] }
-}
 
 interface Basic {
   readonly user: string
@@ -92,13 +91,14 @@ const contradictions = (sent: Sent, basic: Basic | undefined): ReadonlyArray<Fie
 }
 
 /** The credentials, or all faults, one a field. */
-const read = Effect.gen(function* () {
+const read = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { address } = yield* CurrentRequest
   // The middleware has read and checked the body.
-  const text = yield* Effect.orDie(request.text)
-  const isForm = mediaType(request.headers["content-type"]) === "application/x-www-form-urlencoded"
-  const { problems, sent } = isForm ? ofForm(text) : ofJson(text)
+  const { problems, sent } =
+    mediaType(request.headers["content-type"]) === formType
+      ? ofForm(yield* Effect.orDie(request.text))
+      : ofJson(yield* Effect.orDie(sentBody(endpoint)))
   const { authorization } = request.headers
   const basic = usesBasic(authorization) ? basicOf(authorization) : Option.none()
   const broken = { path: "authorization", message: "Expected HTTP Basic with agent_id and client_secret" }
@@ -135,14 +135,14 @@ const invalid = (errors: ReadonlyArray<FieldProblem>) =>
   new InvalidRequest({ detail: detailOf(errors), errors })
 
 /** The client of the current request. */
-export const presented = Effect.gen(function* () {
-  const { credentials, errors } = yield* read
+export const presented = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+  const { credentials, errors } = yield* read(endpoint)
   return Result.isFailure(credentials) || errors.length > 0 ? yield* invalid(errors) : credentials.success
 })
 
 /** The client of a token request, which also names its grant. */
-export const presentedForToken = Effect.gen(function* () {
-  const { credentials, errors, sent } = yield* read
+export const presentedForToken = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+  const { credentials, errors, sent } = yield* read(endpoint)
   if (sent["grant_type"] !== "client_credentials") {
     const all = [{ path: "grant_type", message: 'Expected "client_credentials"' }, ...errors]
     return typeof sent["grant_type"] === "string" && errors.length === 0

@@ -140,20 +140,23 @@ const perSecond = 4
 
 /** Right and wrong replies at random times, each to one of the processes. */
 const arrivals = Effect.fnUntraced(function* ({ replicas, token }: Place, comment: string) {
-  const one = Effect.gen(function* () {
-    const isRight = yield* Random.nextBoolean
-    const after = yield* Random.nextIntBetween(0, breadth(3000, 20_000))
-    const replica = replicas[(yield* Random.nextBoolean) ? 0 : 1]
-    return Effect.gen(function* () {
+  const arrival = Effect.all({
+    isRight: Random.nextBoolean,
+    after: Random.nextIntBetween(0, breadth(3000, 20_000)),
+    isFirst: Random.nextBoolean
+  })
+  const all = yield* Effect.replicateEffect(arrival, breadth(150, 1000)).pipe(Random.withSeed("arrivals"))
+  return yield* Effect.forEach(
+    all,
+    Effect.fnUntraced(function* ({ after, isFirst, isRight }) {
       yield* Effect.sleep(after)
       const sentAt = yield* Clock.currentTimeMillis
       const path = `agent/comments/${isRight ? comment : unknown}/replies`
-      const { status } = yield* sent(replica, token, path, { content: "I disagree." })
+      const { status } = yield* sent(replicas[isFirst ? 0 : 1], token, path, { content: "I disagree." })
       return { isRight, status, sentAt, answeredAt: yield* Clock.currentTimeMillis }
-    })
-  })
-  const all = yield* Effect.replicateEffect(one, breadth(150, 1000)).pipe(Random.withSeed("arrivals"))
-  return yield* Effect.all(all, { concurrency: "unbounded" })
+    }),
+    { concurrency: "unbounded" }
+  )
 })
 
 /**

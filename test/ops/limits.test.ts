@@ -180,8 +180,9 @@ layer(limits)("Limits", (it) => {
       const [full, ...others] = agents
       assert(full !== undefined)
       yield* Effect.all(times(5, (used) => predicting(full, used)))
-      const answers = yield* Effect.all(
-        [...others, full].map((agent) => Effect.exit(predicting(agent, agent === full ? 5 : 0))),
+      const answers = yield* Effect.forEach(
+        [...others, full],
+        (agent) => Effect.exit(predicting(agent, agent === full ? 5 : 0)),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(answers.map(isAccepted), [true, true, true, false])

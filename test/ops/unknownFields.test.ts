@@ -1,11 +1,17 @@
 /** What a request holds that its endpoint does not take: fields of the body, and query parameters. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
+import type { Duration } from "effect"
+import { TestClock } from "effect/testing"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
-import { newChallenge } from "../support/challenges.ts"
+import { newChallenge, openChallenge } from "../support/challenges.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+
+/** So long from now. */
+const after = (duration: Duration.Input) =>
+  Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, duration)))
 
 layer(testServer())("A field that is not known", (it) => {
   it.effect("is ignored, and told in ignored_fields by its path", () =>
@@ -82,6 +88,94 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
+  it.effect("is told of a body where none is taken, which is checked as any other", () =>
+    Effect.gen(function* () {
+      const [one, other] = [yield* onboardClaimed(), yield* onboard()]
+      const event = yield* newEvent()
+      const { json } = yield* post("/api/v1/agent/comments", {
+        token: other.token,
+        json: { news_id: event.event_id, content: "True." }
+      })
+      const path = `/api/v1/agent/comments/${String(json["comment_id"])}/like`
+      const typed = (type: string) => ({ "content-type": type })
+      const told = yield* post(path, { token: one.token, json: { reaction: "fire", weight: 2 } })
+      assert.deepStrictEqual(
+        [told.status, told.headers.get("ignored-fields")],
+        [204, '["reaction","weight"]']
+      )
+      for (const empty of [
+        {},
+        { json: {} },
+        { headers: typed("application/x-www-form-urlencoded"), body: "" }
+      ]) {
+        const silent = yield* post(path, { token: one.token, ...empty })
+        assert.deepStrictEqual([silent.status, silent.headers.get("ignored-fields")], [204, null])
+      }
+      const undone = yield* send("DELETE", path, { token: one.token, json: { reaction: "fire" } })
+      assert.strictEqual(undone.headers.get("ignored-fields"), '["reaction"]')
+      const malformed = yield* post(path, { token: one.token, headers: typed("application/json"), body: "{" })
+      assert.strictEqual(malformed.status, 400)
+      const form = yield* post(path, {
+        token: one.token,
+        headers: typed("application/x-www-form-urlencoded"),
+        body: "a=b"
+      })
+      assert.strictEqual(form.status, 415)
+    })
+  )
+
+  it.effect("is told of a form, where the token endpoint takes one, and of its JSON", () =>
+    Effect.gen(function* () {
+      const { agentId, secret } = yield* onboard()
+      const fields = {
+        grant_type: "client_credentials",
+        client_id: agentId,
+        client_secret: secret,
+        scope: "comment:create",
+        audience: "x"
+      }
+      const form = yield* post("/api/v1/agent/auth/token", {
+        headers: { "content-type": "application/x-www-form-urlencoded" },
+        body: new URLSearchParams(fields).toString()
+      })
+      const json = yield* post("/api/v1/agent/auth/token", { json: fields })
+      for (const answer of [form, json]) {
+        assert.deepStrictEqual([answer.status, answer.json["ignored_fields"]], [200, ["scope", "audience"]])
+      }
+    })
+  )
+
+  it.effect("is told of a revision that is recorded as a paper-trade signal, which revises nothing", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      const challenge = yield* openChallenge({
+        deadline: yield* after("10 minutes"),
+        resolve_at: yield* after("4 hours")
+      })
+      const path = `/api/v1/eval/challenges/${challenge.id}/predict`
+      yield* TestClock.adjust("20 minutes")
+      const json = { direction: "bullish", confidence: 0.7, is_revision: true, expected_revision: 0 }
+      const answer = yield* post(path, { token, json })
+      assert.deepStrictEqual([answer.status, answer.json["counts_for_score"]], [201, false])
+      assert.deepStrictEqual(answer.json["ignored_fields"], ["is_revision", "expected_revision"])
+    })
+  )
+
+  it.effect("is told of an Idempotency-Key where none is taken", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboard()
+      const headers = { "idempotency-key": "once" }
+      const added = yield* post("/api/v1/agent/scopes", {
+        token,
+        headers,
+        json: { add: ["credits:stake"], more: 1 }
+      })
+      assert.deepStrictEqual(added.json["ignored_fields"], ["more", "Idempotency-Key"])
+      const subscribed = yield* post("/api/v1/agent/prediction-scope/GC", { token, headers })
+      assert.strictEqual(subscribed.headers.get("ignored-fields"), '["Idempotency-Key"]')
+    })
+  )
+
   it.effect("is told at most a hundred times, and each by at most 200 characters", () =>
     Effect.gen(function* () {
       const many = Object.fromEntries(
@@ -149,6 +243,29 @@ layer(testServer())("A query parameter that is not known", (it) => {
         assert.strictEqual(written.status, 400)
         assert.strictEqual((yield* send("HEAD", "/api/v1/eval/leaderboard?from=2026")).status, 400)
       })
+  )
+
+  it.effect("is refused by the documents for agents, and the list of time stamps", () =>
+    Effect.gen(function* () {
+      for (const path of [
+        "/openapi.json?x=1",
+        "/openapi.json?for=agents&x",
+        "/skill.md?x",
+        "/llms.txt?x",
+        "/log/timestamps?x"
+      ]) {
+        const refused = yield* get(path)
+        assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, ["x"]], path)
+      }
+      for (const path of [
+        "/openapi.json?for=people",
+        "/openapi.json?for=agents&for=people",
+        "/openapi.json?for="
+      ]) {
+        assert.deepStrictEqual(wrongFields(yield* get(path)), ["for"], path)
+      }
+      assert.strictEqual((yield* get("/openapi.json?for=agents")).status, 200)
+    })
   )
 
   it.effect("is ignored by pages and by documents that others define", () =>

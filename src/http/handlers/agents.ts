@@ -49,15 +49,15 @@ const registrationHandlers = HttpApiBuilder.group(
             registry.resendSecret({ agentId: payload.agent_id, challengeId: payload.challenge_id, address })
           ).pipe(Effect.map(unstored))
       })
-      .handleRaw("refreshClaimLink", () =>
-        presented.pipe(
+      .handleRaw("refreshClaimLink", ({ endpoint }) =>
+        presented(endpoint).pipe(
           Effect.flatMap(tokens.verifyCredentials),
           Effect.flatMap(claims.refresh),
           Effect.map(unstored)
         )
       )
-      .handleRaw("issueToken", () =>
-        presentedForToken.pipe(Effect.flatMap(tokens.issue), Effect.map(unstored))
+      .handleRaw("issueToken", ({ endpoint }) =>
+        presentedForToken(endpoint).pipe(Effect.flatMap(tokens.issue), Effect.map(unstored))
       )
   })
 )

@@ -1,5 +1,5 @@
 /** Predictions of each type, and stakes. */
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Predicate, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
@@ -11,6 +11,17 @@ import { Api } from "../api/Api.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
 import { CurrentAgent, ReceivedAt } from "../middleware/definitions.ts"
+
+/** What an answer tells of known fields that said something, and have no meaning here. */
+const ignoring = (names: ReadonlyArray<string>, payload: object) => {
+  const sent = names.filter(
+    (name) => Predicate.hasProperty(payload, name) && payload[name] !== undefined && payload[name] !== false
+  )
+  return sent.length === 0 ? {} : { ignored_fields: sent }
+}
+
+/** A paper-trade signal revises nothing. */
+const revisionNames = ["is_revision", "expected_revision"]
 
 const directionalHandlers = HttpApiBuilder.group(
   Api,
@@ -31,7 +42,10 @@ const directionalHandlers = HttpApiBuilder.group(
           prediction: payload,
           receivedAt
         })
-        return HttpServerResponse.jsonUnsafe(answer, { status: replaced ? 200 : 201 })
+        return HttpServerResponse.jsonUnsafe(
+          { ...answer, ...ignoring(answer.counts_for_score ? [] : revisionNames, payload) },
+          { status: replaced ? 200 : 201 }
+        )
       }),
       paperSignals: ({ params, query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) =>
@@ -94,9 +108,9 @@ const priceEventsHandlers = HttpApiBuilder.group(
           prediction: payload,
           receivedAt
         })
-        const ignored = valueNames.filter((name) => payload[name] !== undefined && answer[name] === null)
+        const ignored = valueNames.filter((name) => answer[name] === null)
         return HttpServerResponse.jsonUnsafe(
-          { ...answer, ...(ignored.length > 0 && { ignored_fields: ignored }) },
+          { ...answer, ...ignoring(ignored, payload) },
           { status: replaced ? 200 : 201 }
         )
       })

@@ -8,6 +8,9 @@ import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
 import { readCalls } from "../agentGuide/calls.ts"
 import { llms, skill } from "../agentGuide/skill.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import { errorResponse } from "../errors.ts"
+import { unknownParameters } from "../middleware/unknownFields.ts"
 import { forAgents, published } from "../api/document.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../httpCaching.ts"
@@ -23,14 +26,30 @@ const json = (write: () => object) =>
     }))
   )
 
+type Respond = Effect.Success<ReturnType<typeof staticDocument>>
+
+/** A document that takes these query parameters and no others. */
+const taking =
+  (names: ReadonlyArray<string>, respond: Respond): Respond =>
+  (request) => {
+    const unknown = unknownParameters(request.url, names)
+    return unknown === undefined ? respond(request) : Effect.succeed(errorResponse(unknown))
+  }
+
 /** `?for=agents` leaves administration out. */
 const openapi = Effect.fnUntraced(function* (api: Published) {
   const whole = yield* json(() => OpenApi.fromApi(api))
   const agents = yield* json(() => forAgents({ ...OpenApi.fromApi(api) }))
-  return (request: HttpServerRequest.HttpServerRequest) => {
+  return taking(["for"], (request) => {
     const [, ...query] = request.url.split("?")
-    return new URLSearchParams(query.join("?")).get("for") === "agents" ? agents(request) : whole(request)
-  }
+    const readers = new URLSearchParams(query.join("?")).getAll("for")
+    if (readers.length === 0) return whole(request)
+    return readers.every((reader) => reader === "agents")
+      ? agents(request)
+      : Effect.succeed(
+          errorResponse(InvalidRequest.of("for", 'Expected "agents", or nothing for the whole document'))
+        )
+  })
 })
 
 /**
@@ -132,7 +151,7 @@ export const layer = HttpRouter.use(
       "text/plain; charset=utf-8",
       Effect.sync(() => llms(settings))
     )
-    yield* router.add("GET", documents.skill, skillPage)
-    yield* router.add("GET", documents.llms, llmsPage)
+    yield* router.add("GET", documents.skill, taking([], skillPage))
+    yield* router.add("GET", documents.llms, taking([], llmsPage))
   })
 )

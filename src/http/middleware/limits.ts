@@ -1,8 +1,6 @@
 /** Rate limits of requests: by address, by agent, and of what names nobody. */
 import { Cause, Context, Duration, Effect, Exit, Layer, Option } from "effect"
-import type { ByteSize } from "effect"
-import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
-import type { HttpServerResponse } from "effect/http"
+import type { HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimiter as LocalRateLimiter } from "effect/persistence"
 import { Idempotency } from "../../services/Idempotency.ts"
@@ -13,12 +11,12 @@ import type { AgentId } from "../../services/domain/ids.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
+import { sentBody } from "./requestBody.ts"
 import { keptForAddress, keptForAgent, replayedHeader } from "./idempotency.ts"
 import {
   BadBodiesCountTowards,
   CountsTowards,
   DecidedByBody,
-  MaxBody,
   AddressLimit,
   AgentLimit,
   CurrentAgent,
@@ -52,21 +50,15 @@ export const byAddress = Layer.effect(
   })
 )
 
-/** The body as far as it can be read; what is wrong with it is told later. */
-const sentBody = (maxBytes: ByteSize.ByteSize) =>
-  Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => request.json).pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBytes),
-    Effect.orElseSucceed((): unknown => undefined)
-  )
-
 /** What a request uses; of what its body decides only where the scope for it is held. */
 const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const counts = Context.get(endpoint.annotations, CountsTowards)
   const decide = Context.get(endpoint.annotations, DecidedByBody)
   const { agentId, scopes } = yield* CurrentAgent
   const { address } = yield* countedRequest
+  // What is wrong with a body is told later.
   const needs =
-    decide === undefined ? [] : decide(yield* sentBody(Context.get(endpoint.annotations, MaxBody)))
+    decide === undefined ? [] : decide(yield* Effect.orElseSucceed(sentBody(endpoint), () => undefined))
   const decided = needs.filter(({ scope }) => allows(scopes, scope)).map(({ limit }): Use => [limit, agentId])
   if (counts === null) return decided
   const always: Use = [counts.limit, counts.of === "agent" ? agentId : address]

@@ -1,16 +1,17 @@
-import { ByteSize, Context, Effect, Layer } from "effect"
+import { ByteSize, Context, Effect, Layer, Result } from "effect"
 import type { SchemaIssue } from "effect"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
-import { BodyTypes, MaxBody, RequestBody } from "./definitions.ts"
-import { jsonFault } from "../../services/domain/strictJson.ts"
+import { BodyTypes, MaxBody, RequestBody, isWrite } from "./definitions.ts"
+import { readStrictJson } from "../../services/domain/strictJson.ts"
 import { detailOf, problemsOf, unknownNames } from "../fieldProblems.ts"
 import {
+  ignoredFields,
+  namesOf,
   refusedFields,
-  unknownFields,
   unknownMembers,
   unknownParameters,
   withIgnoredFields
@@ -18,6 +19,8 @@ import {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 const maxPath = 200
+
+export const formType = "application/x-www-form-urlencoded"
 
 const invalidBody = (message: string) =>
   new InvalidRequest({ detail: message, errors: [{ path: "", message }] })
@@ -42,15 +45,9 @@ export const unsupportedBody = (
   return isCompressed(headers["content-encoding"]) ? "Expected a body without a Content-Encoding." : undefined
 }
 
-/** The body as text, read once: what decodes it later finds it read. */
-export const bodyText = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
-  types: ReadonlyArray<string>,
-  maxBytes: ByteSize.ByteSize
-) {
-  const unsupported = unsupportedBody(request.headers, types)
-  if (unsupported !== undefined) return yield* new UnsupportedMediaType({ detail: unsupported })
-  const bytes = yield* request.arrayBuffer.pipe(
+/** Read once: what reads it later finds it read. */
+const bytesOf = (request: HttpServerRequest.HttpServerRequest, maxBytes: ByteSize.ByteSize) =>
+  request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBytes),
     Effect.mapError((error) =>
       isTooLarge(error)
@@ -58,29 +55,56 @@ export const bodyText = Effect.fnUntraced(function* (
         : invalidBody("The body could not be read to its end.")
     )
   )
+
+/** The body as text. */
+export const bodyText = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  types: ReadonlyArray<string>,
+  maxBytes: ByteSize.ByteSize
+) {
+  const unsupported = unsupportedBody(request.headers, types)
+  if (unsupported !== undefined) return yield* new UnsupportedMediaType({ detail: unsupported })
+  const bytes = yield* bytesOf(request, maxBytes)
   return yield* Effect.try({
     try: () => strictUtf8.decode(bytes),
     catch: () => invalidBody("Expected a body in UTF-8.")
   })
 })
 
-/** The text of a body that is sound JSON; undefined where it is a form. */
-const checkBody = Effect.fnUntraced(function* (
+const readBody = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
-  types: ReadonlyArray<string>,
-  maxBytes: ByteSize.ByteSize
+  { annotations, payload }: HttpApiEndpoint.Top
 ) {
-  const text = yield* bodyText(request, types, maxBytes)
-  if (mediaType(request.headers["content-type"]) !== "application/json") return undefined
-  if (text.trim() === "") return yield* invalidBody("Expected a JSON body, got none.")
-  const fault = jsonFault(text)
-  if (fault !== undefined) {
-    return yield* fault.path === ""
-      ? invalidBody(fault.message)
-      : InvalidRequest.of(fault.path.slice(0, maxPath), fault.message)
+  const maxBytes = Context.get(annotations, MaxBody)
+  if (payload.size === 0 && (yield* bytesOf(request, maxBytes)).byteLength === 0) return undefined
+  const text = yield* bodyText(request, Context.get(annotations, BodyTypes), maxBytes)
+  if (mediaType(request.headers["content-type"]) === formType) {
+    return Object.fromEntries(new URLSearchParams(text))
   }
-  return text
+  if (text.trim() === "") return yield* invalidBody("Expected a JSON body, got none.")
+  const read = readStrictJson(text)
+  if (Result.isSuccess(read)) return read.success
+  const { message, path } = read.failure
+  return yield* path === "" ? invalidBody(message) : InvalidRequest.of(path.slice(0, maxPath), message)
 })
+
+type ReadBody = Effect.Effect<unknown, InvalidRequest | PayloadTooLarge | UnsupportedMediaType>
+
+const bodies = new WeakMap<object, ReadBody>()
+
+/**
+ * The value that was sent as JSON, or the object that the fields of a form are; undefined where no body is taken and none was
+ * sent. Read and checked once, whoever asks.
+ */
+export const sentBody = (endpoint: HttpApiEndpoint.Top) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const known = bodies.get(request.source)
+    if (known !== undefined) return yield* known
+    const read = yield* Effect.cached(readBody(request, endpoint))
+    bodies.set(request.source, read)
+    return yield* read
+  })
 
 /** The values that an issue is about, of a body or a query. */
 const sentTo = (kind: string, body: unknown, url: string): unknown => {
@@ -111,17 +135,11 @@ const isOfApi = (path: string): boolean => path.startsWith("/api/")
 export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const unknown = isOfApi(endpoint.path) ? unknownParameters(endpoint, request.url) : undefined
+    const unknown = isOfApi(endpoint.path)
+      ? unknownParameters(request.url, namesOf(endpoint.query))
+      : undefined
     if (unknown !== undefined) return yield* unknown
-    const text =
-      endpoint.payload.size > 0 && request.method !== "GET" && request.method !== "HEAD"
-        ? yield* checkBody(
-            request,
-            Context.get(endpoint.annotations, BodyTypes),
-            Context.get(endpoint.annotations, MaxBody)
-          )
-        : undefined
-    const body: unknown = text === undefined ? undefined : JSON.parse(text)
+    const body = isWrite(request.method) ? yield* sentBody(endpoint) : undefined
     const refused = refusedFields(endpoint, body)
     if (refused !== undefined) return yield* refused
     const response = yield* httpEffect.pipe(
@@ -133,6 +151,8 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
         return refusal instanceof InvalidRequest ? withUnknownNames(refusal, endpoint, body) : refusal
       })
     )
-    return withIgnoredFields(response, unknownFields(endpoint, body))
+    return isWrite(request.method)
+      ? withIgnoredFields(response, ignoredFields(endpoint, body, request.headers))
+      : response
   })
 )

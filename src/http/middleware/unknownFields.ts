@@ -5,6 +5,7 @@
 import { Context, Predicate, SchemaAST } from "effect"
 import type { Schema } from "effect"
 import { HttpBody, HttpServerResponse } from "effect/http"
+import type { Headers } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { FieldProblem } from "../../services/domain/errors.ts"
@@ -46,9 +47,10 @@ const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
   const known = shapes.get(endpoint)
   if (known !== undefined) return known
   const also = Context.get(endpoint.annotations, AlsoTaken).map((name): [string, Shape] => [name, {}])
+  const isEmpty = endpoint.payload.size === 0
   const shape = [...endpoint.payload.values()]
     .flatMap(({ schemas }) => schemas.map(({ ast }) => shapeOf(ast)))
-    .reduce(either, also.length > 0 ? { members: new Map(also) } : {})
+    .reduce(either, also.length > 0 || isEmpty ? { members: new Map(also) } : {})
   shapes.set(endpoint, shape)
   return shape
 }
@@ -91,9 +93,19 @@ export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): Re
   return told
 }
 
-/** Their paths. */
-export const unknownFields = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<string> =>
-  unknownMembers(endpoint, body).map(({ path }) => path)
+const keyHeader = "Idempotency-Key"
+
+/** What a write ignores: their paths, and a key that was sent where none is taken. */
+export const ignoredFields = (
+  endpoint: HttpApiEndpoint.Top,
+  body: unknown,
+  headers: Headers.Headers
+): ReadonlyArray<string> => {
+  const name = keyHeader.toLowerCase()
+  const isKeyIgnored = headers[name] !== undefined && !namesOf(endpoint.headers).includes(name)
+  const paths = unknownMembers(endpoint, body).map(({ path }) => path)
+  return isKeyIgnored ? [...paths, keyHeader] : paths
+}
 
 const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined =>
   errors.length === 0 ? undefined : new InvalidRequest({ detail: detailOf(errors), errors })
@@ -140,10 +152,10 @@ export const withIgnoredFields = (
     : HttpServerResponse.setHeader(response, "ignored-fields", inHeader(ignored))
 }
 
-/** The query parameters that an endpoint takes. */
-export const parametersOf = (query: Schema.Top | undefined): ReadonlyArray<string> =>
-  query !== undefined && SchemaAST.isObjects(query.ast)
-    ? query.ast.propertySignatures.map(({ name }) => String(name))
+/** The names that a schema of query parameters or headers takes. */
+export const namesOf = (schema: Schema.Top | undefined): ReadonlyArray<string> =>
+  schema !== undefined && SchemaAST.isObjects(schema.ast)
+    ? schema.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
 /** The names of the query parameters of a URL. */
@@ -152,11 +164,10 @@ export const namesInQuery = (url: string): ReadonlyArray<string> => {
   return start === -1 ? [] : [...new Set(new URLSearchParams(url.slice(start)).keys())]
 }
 
-/** Why a request with this URL is refused for parameters that its endpoint does not take; undefined where it is not. */
-export const unknownParameters = (endpoint: HttpApiEndpoint.Top, url: string): InvalidRequest | undefined => {
+/** Why a request with this URL is refused for parameters that are not known; undefined where it is not. */
+export const unknownParameters = (url: string, known: ReadonlyArray<string>): InvalidRequest | undefined => {
   const names = namesInQuery(url)
   if (names.length === 0) return undefined
-  const known = parametersOf(endpoint.query)
   const expected =
     known.length === 0 ? "this endpoint takes no query parameters" : `this endpoint takes ${known.join(", ")}`
   return refusing(

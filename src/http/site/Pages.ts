@@ -14,7 +14,7 @@ import { CurrentRequest, countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
 import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.ts"
 import { smallBody } from "../middleware/definitions.ts"
-import { bodyText } from "../middleware/requestBody.ts"
+import { bodyText, formType } from "../middleware/requestBody.ts"
 import { pagePaths } from "./paths.ts"
 import { goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
@@ -264,8 +264,6 @@ const cookiesOf = (baseUrl: string): Cookies => {
       HttpServerResponse.setCookieUnsafe(nameOf(name), "", { ...options, maxAge: Duration.zero })
   }
 }
-
-const formType = "application/x-www-form-urlencoded"
 
 /** The fields of a posted form; each may occur once. */
 const readForm = Effect.gen(function* () {

@@ -4,7 +4,7 @@
  */
 import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
-import { Option } from "effect"
+import { Option, Result } from "effect"
 
 const maxDepth = 64
 
@@ -23,36 +23,50 @@ const described = (code: ParseErrorCode): string =>
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
 
-/** The first fault of a JSON text, by the path of the member it is in; `undefined` when there is none. */
-export const jsonFault = (text: string): { readonly path: string; readonly message: string } | undefined => {
-  const members: Array<Set<string>> = []
-  let depth = 0
-  const enter = () => {
-    depth += 1
-    if (depth > maxDepth) throw new JsonFault("", `Expected JSON nested at most ${maxDepth} levels deep`)
+/** The value of a JSON text, or its first fault, by the path of the member it is in. */
+export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> => {
+  const root: Array<unknown> = []
+  /** The arrays and objects that are being read, and of each object the name of the member that is. */
+  const open: Array<Array<unknown> | Map<string, unknown>> = [root]
+  const names: Array<string> = []
+  const add = (value: unknown) => {
+    const around = open.at(-1)
+    if (Array.isArray(around)) around.push(value)
+    else around?.set(names.at(-1) ?? "", value)
+  }
+  const enter = (container: Array<unknown> | Map<string, unknown>) => {
+    open.push(container)
+    if (open.length - 1 > maxDepth) {
+      throw new JsonFault("", `Expected JSON nested at most ${maxDepth} levels deep`)
+    }
   }
   const leave = () => {
-    depth -= 1
+    const container = open.pop()
+    // Makes a member of any name, `__proto__` included.
+    add(container instanceof Map ? Object.fromEntries(container) : container)
   }
   try {
     visit(
       text,
       {
         onObjectBegin: () => {
-          enter()
-          members.push(new Set())
+          enter(new Map())
+          names.push("")
         },
         onObjectEnd: () => {
+          names.pop()
           leave()
-          members.pop()
         },
-        onArrayBegin: enter,
+        onArrayBegin: () => enter([]),
         onArrayEnd: leave,
+        onLiteralValue: add,
         onObjectProperty: (name, _offset, _length, _line, _character, pathSupplier) => {
-          const seen = members.at(-1)
-          if (seen?.has(name))
+          const members = open.at(-1)
+          if (members instanceof Map && members.has(name)) {
             throw new JsonFault([...pathSupplier(), name].join("."), "Expected each member once")
-          seen?.add(name)
+          }
+          names.splice(-1, 1, name)
+          add(undefined)
         },
         onError: (code, _offset, _length, line, character) => {
           throw new JsonFault(
@@ -63,12 +77,16 @@ export const jsonFault = (text: string): { readonly path: string; readonly messa
       },
       { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false }
     )
-    return undefined
+    return Result.succeed(root[0])
   } catch (fault) {
-    if (fault instanceof JsonFault) return fault
+    if (fault instanceof JsonFault) return Result.fail(fault)
     throw fault
   }
 }
+
+/** The first fault of a JSON text, if there is one. */
+export const jsonFault = (text: string): JsonFault | undefined =>
+  Option.getOrUndefined(Result.getFailure(readStrictJson(text)))
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
