@@ -29,7 +29,7 @@ const details = (challenge: Challenge): string =>
     ["resolves", utc(challenge.resolve_at)],
     ["open price", challenge.open_price],
     ["dead zone", challenge.dead_zone_pct === null ? "the target's, live" : `${challenge.dead_zone_pct} %`],
-    ["criteria", challenge.resolution_criteria],
+    ["criteria", challenge.resolution_criteria ?? null],
     ...(challenge.cancel_reason === null ? [] : [["cancelled", challenge.cancel_reason] as const])
   ])
 

@@ -38,7 +38,7 @@ const details = (challenge: MacroChallenge): string =>
     ["bin edges", edgesOf(challenge)],
     ["reward pool", challenge.reward_pool],
     ["published value", challenge.actual_value],
-    ["criteria", challenge.resolution_criteria],
+    ["criteria", challenge.resolution_criteria ?? null],
     ...(challenge.void_reason === null ? [] : [["void", challenge.void_reason] as const])
   ])
 

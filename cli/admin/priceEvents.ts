@@ -31,7 +31,7 @@ const details = (event: PriceEvent): string =>
     ["resolves", utc(event.resolve_at)],
     event.level === null ? ["reference scale", event.reference_scale] : ["level", event.level],
     ["outcome", event.result ?? event.actual_value],
-    ["criteria", event.resolution_criteria],
+    ["criteria", event.resolution_criteria ?? null],
     ...(event.void_reason === null ? [] : [["void", event.void_reason] as const])
   ])
 

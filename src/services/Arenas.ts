@@ -30,6 +30,7 @@ import type {
   ListFilter,
   ChallengeSummary
 } from "./domain/Challenge.ts"
+import { criteriaTexts } from "./domain/language.ts"
 import { NameTag } from "./domain/names.ts"
 import { LogPlace, PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type {
@@ -59,10 +60,7 @@ export const Results = Schema.Struct({
   type: ChallengeType,
   kind: Schema.String,
   question: Schema.String,
-  resolution_criteria: Schema.NullOr(Schema.String).annotate({
-    description: "frozen at creation; null in older challenges"
-  }),
-  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  ...criteriaTexts,
   status: AnyStatus,
   deadline: Timestamp,
   release_at: Schema.NullOr(Timestamp).annotate({ description: "macro: when the value is expected" }),

@@ -17,6 +17,7 @@ layer(testServer())("The parameter lang", (it) => {
         ["/api/v1/eval/challenges/active", ["items", 0]],
         ["/api/v1/eval/macro/challenges", ["challenges", 0]],
         ["/api/v1/eval/price-events/challenges", ["items", 0]],
+        [`/api/v1/eval/challenges/${id}`, []],
         [`/api/v1/eval/challenges/${id}/results`, []]
       ] as const
       for (const [path, place] of reads) {
@@ -27,8 +28,8 @@ layer(testServer())("The parameter lang", (it) => {
         const [english, chinese] = yield* textsOf("")
         assert.isString(english, path)
         assert.match(String(chinese), /\p{Script=Han}/u, path)
-        assert.deepStrictEqual(yield* textsOf("?lang=en"), [english, null], path)
-        assert.deepStrictEqual(yield* textsOf("?lang=zh"), [null, chinese], path)
+        assert.deepStrictEqual<unknown>(yield* textsOf("?lang=en"), [english, undefined], path)
+        assert.deepStrictEqual<unknown>(yield* textsOf("?lang=zh"), [undefined, chinese], path)
         assert.strictEqual((yield* get(`${path}?lang=fr`, { token })).status, 400, path)
       }
     })

@@ -6,6 +6,7 @@
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
+import { criteriaTexts } from "./language.ts"
 import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp, list } from "./text.ts"
 
@@ -48,8 +49,7 @@ export const Challenge = Schema.Struct({
   bearish_count: Schema.Int,
   neutral_count: Schema.Int,
   counts_as_of: CountsAsOf,
-  resolution_criteria: Schema.NullOr(Schema.String),
-  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  ...criteriaTexts,
   dead_zone_pct: Schema.NullOr(Schema.Finite),
   cancel_reason: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "Challenge" })
@@ -119,8 +119,7 @@ export const MacroChallenge = Schema.Struct({
   reward_pool: Schema.Finite.annotate({ description: "credits" }),
   pool_owner_rule: PoolOwnerRule,
   prediction_count: Schema.Int,
-  resolution_criteria: Schema.NullOr(Schema.String),
-  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  ...criteriaTexts,
   actual_value: Schema.NullOr(Schema.Finite),
   void_reason: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "MacroChallenge" })
@@ -225,8 +224,7 @@ export const PriceEvent = Schema.Struct({
     description: "of numeric_close and count_days, frozen at creation"
   }),
   prediction_count: Schema.Int,
-  resolution_criteria: Schema.NullOr(Schema.String),
-  resolution_criteria_zh: Schema.NullOr(Schema.String),
+  ...criteriaTexts,
   result: Schema.NullOr(YesOrNo).annotate({
     description: "bullish is Yes, bearish is No; null for numeric kinds, which have actual_value"
   }),

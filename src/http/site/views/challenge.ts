@@ -7,6 +7,7 @@ import type { PoolOdds } from "../../../services/Pools.ts"
 import type { Site } from "../../../services/Settings.ts"
 import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
 import type { AnyStatus, ChallengeType, MacroChallenge } from "../../../services/domain/Challenge.ts"
+import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { challengePage, challengesPage, verifyPage } from "../paths.ts"
 import {
@@ -31,13 +32,11 @@ import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 
-interface AnyTerms {
+interface AnyTerms extends CriteriaTexts {
   readonly id: string
   readonly question: string
   readonly status: AnyStatus
   readonly deadline: string
-  readonly resolution_criteria: string | null
-  readonly resolution_criteria_zh: string | null
 }
 
 /** Holds only what services publish, so nothing of an open prediction. */
@@ -170,12 +169,8 @@ const heading = (
   </div>`
 
 /** The resolution criteria, in the site's language first; `otherwise` when there are none. */
-const criteria = (
-  site: Site,
-  terms: { readonly resolution_criteria: string | null; readonly resolution_criteria_zh: string | null },
-  otherwise: Html
-) => {
-  const { resolution_criteria: english, resolution_criteria_zh: chinese } = terms
+const criteria = (site: Site, terms: CriteriaTexts, otherwise: Html) => {
+  const { resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
   if (english === null && chinese === null) return otherwise
   const inEnglish = english === null ? null : html`<p lang="en">${english}</p>`
   const inChinese = chinese === null ? null : html`<p lang="zh">${chinese}</p>`
