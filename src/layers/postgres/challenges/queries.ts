@@ -53,6 +53,13 @@ const OwnRow = Schema.Struct({
   ...Receipt.fields
 })
 
+/** What a page with a filter found, or nothing; and the last prediction that it looked at, where there are more. */
+const lookedAt = { looked_at: Schema.NullOr(Schema.String) }
+const FoundRow = Schema.Union([
+  Schema.Struct({ ...OwnRow.fields, ...lookedAt }),
+  Schema.Struct({ prediction_id: Schema.Null, ...lookedAt })
+])
+
 /** Predictions that a page with a filter looks at for each item that it may have. */
 const lookedAtPerItem = 5
 
@@ -67,8 +74,7 @@ export const makeQueries = Effect.gen(function* () {
   const { baseUrl } = yield* Settings
   const resultRow = findOption(ResultRow)
   const resultPredictions = findAll(predictions.value)
-  const ownRows = findAll(OwnRow)
-  const lookedAtLast = findOption(Schema.Struct({ id: Schema.String }))
+  const foundRows = findAll(FoundRow)
   const typeRow = findOption(Schema.Struct({ type: ChallengeType }))
 
   const typeOf = Effect.fnUntraced(function* (challengeId: string) {
@@ -178,43 +184,41 @@ export const makeQueries = Effect.gen(function* () {
         agent_id = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
         ${challengeId === undefined ? sql`` : sql`and challenge_id = ${challengeId}::uuid`}`
     const isWindow = type !== undefined || status !== undefined
-    const rows = yield* ownRows(sql`
-        select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
-               ${statusOf(sql, now)} as challenge_status, ${isoTimestamp(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
-               p.reasoning, p.revision as revision_count,
-               ${isoTimestamp(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
-               encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
-               ${leafIndexOf(sql)}
-          from (
-            select * from predictions where ${fromHere}
-             order by id desc ${isWindow ? sql`limit ${looksAt}` : sql``}) p
-          ${challengeOf(sql)}
+    const rows = yield* foundRows(sql`
+        select ${isWindow ? sql`(select id::text from predictions p where ${fromHere} order by p.id desc offset ${looksAt - 1} limit 1)` : sql`null`} as looked_at, f.*
+          from (values (true)) page (one)
           left join lateral (
-            select is_correct, crps, skill, score from prediction_scores
-             where challenge_id = p.challenge_id and agent_id = p.agent_id
-               and version = (select max(version) from settlements where challenge_id = p.challenge_id)
-             limit 1) s on true
-         where ${type === undefined ? sql`true` : sql`c.type = ${type}`}
-           ${status === undefined ? sql`` : sql`and ${statusOf(sql, now)} = ${status}`}
-           and p.revision = (
-             select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
-         order by p.id desc
-         limit ${limit}`)
-    const { items, next_cursor } = cut(rows, (last) => last.prediction_id)
-    const last =
-      isWindow && next_cursor === null
-        ? yield* lookedAtLast(sql`
-              select id::text from predictions p where ${fromHere} order by p.id desc offset ${looksAt - 1} limit 1`)
-        : Option.none()
+            select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question,
+                   ${statusOf(sql, now)} as challenge_status, ${isoTimestamp(sql, "c.deadline")} as deadline, ${valuesOf(sql)},
+                   p.reasoning, p.revision as revision_count,
+                   ${isoTimestamp(sql, "p.received_at")} as created_at, ${verdictOf(sql)},
+                   encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body,
+                   ${leafIndexOf(sql)}
+              from (
+                select * from predictions where ${fromHere}
+                 order by id desc ${isWindow ? sql`limit ${looksAt}` : sql``}) p
+              ${challengeOf(sql)}
+              left join lateral (
+                select is_correct, crps, skill, score from prediction_scores
+                 where challenge_id = p.challenge_id and agent_id = p.agent_id
+                   and version = (select max(version) from settlements where challenge_id = p.challenge_id)
+                 limit 1) s on true
+             where ${type === undefined ? sql`true` : sql`c.type = ${type}`}
+               ${status === undefined ? sql`` : sql`and ${statusOf(sql, now)} = ${status}`}
+               and p.revision = (
+                 select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
+             order by p.id desc
+             limit ${limit}) f on true
+         order by f.prediction_id::uuid desc`)
+    const found = rows.filter((row) => row.prediction_id !== null)
+    const { items, next_cursor } = cut(found, (last) => last.prediction_id)
+    const last = rows[0]?.looked_at ?? null
     return {
-      items: items.map(({ commit, salt, body, leaf_index, ...own }) => ({
+      items: items.map(({ commit, salt, body, leaf_index, looked_at: _looked, ...own }) => ({
         ...own,
         receipt: { commit, salt, body, leaf_index }
       })),
-      next_cursor: Option.match(last, {
-        onNone: () => next_cursor,
-        onSome: ({ id }) => pages.cursorAfter(id)
-      })
+      next_cursor: next_cursor ?? (last === null ? null : pages.cursorAfter(last))
     }
   })
 
