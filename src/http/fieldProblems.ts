@@ -7,7 +7,7 @@ import { secretName, withoutSecretValues } from "./redaction.ts"
 /** At most this many field errors are returned. */
 const maxProblems = 100
 const maxPath = 200
-const maxMessage = 300
+const maxMessage = 500
 const maxDetail = 2000
 const maxMembers = 20
 
@@ -16,9 +16,9 @@ type Path = ReadonlyArray<PropertyKey>
 /** What a schema says of each field that is wrong, of `sent`. */
 export const problemsOf = (issue: SchemaIssue.Issue, sent: unknown): ReadonlyArray<FieldProblem> => {
   const found: Array<FieldProblem> = []
-  collect(issue, [], undefined, (path, message) => {
+  collect(issue, [], undefined, (path, message, words = []) => {
     if (found.length === maxProblems) return
-    const got = message.startsWith("Expected") ? gotAt(sent, path, message) : ""
+    const got = message.startsWith("Expected") ? gotAt(sent, path, message, words) : ""
     found.push({
       path: path.map(String).join(".").slice(0, maxPath),
       message: `${message.slice(0, maxMessage)}${got}`
@@ -34,13 +34,11 @@ export const detailOf = (errors: ReadonlyArray<FieldProblem>): string =>
     .join("; ")
     .slice(0, maxDetail)
 
+/** `words` are those that the value may be, where it may be nothing else. */
+type Tell = (path: Path, message: string, words?: ReadonlyArray<string>) => void
+
 /** `message` is that of the check which what lies below it fails. */
-const collect = (
-  issue: SchemaIssue.Issue,
-  path: Path,
-  message: string | undefined,
-  tell: (path: Path, message: string) => void
-): void => {
+const collect = (issue: SchemaIssue.Issue, path: Path, message: string | undefined, tell: Tell): void => {
   switch (issue._tag) {
     case "Filter":
       return collect(issue.issue, path, message ?? checkMessage(issue), tell)
@@ -56,12 +54,20 @@ const collect = (
       return
     case "AnyOf":
       if (issue.issues.length === 0) {
-        return tell(path, message ?? annotated(issue.ast.annotations) ?? expected(issue.ast))
+        return tell(
+          path,
+          message ?? annotated(issue.ast.annotations) ?? expected(issue.ast),
+          wordsOf(issue.ast)
+        )
       }
       for (const each of issue.issues) collect(each, path, message, tell)
       return
     case "InvalidType":
-      return tell(path, message ?? annotated(issue.ast.annotations) ?? expected(issue.ast))
+      return tell(
+        path,
+        message ?? annotated(issue.ast.annotations) ?? expected(issue.ast),
+        wordsOf(issue.ast)
+      )
     default:
       return tell(path, message ?? SchemaIssue.defaultLeafHook(issue))
   }
@@ -128,6 +134,11 @@ const alternatives = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   }
 }
 
+const wordsOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  if (SchemaAST.isUnion(ast)) return ast.types.flatMap(wordsOf)
+  return SchemaAST.isLiteral(ast) && typeof ast.literal === "string" ? [ast.literal] : []
+}
+
 const bounds = (ast: SchemaAST.AST): string =>
   (ast.checks ?? [])
     .map((check) => check.annotations?.["expected"])
@@ -145,7 +156,7 @@ const members = ({ propertySignatures }: SchemaAST.Objects): string => {
 const maxShown = 40
 
 /** What was sent there, cut, and without secrets; a body in quotes is a frequent mistake. */
-const gotAt = (sent: unknown, path: Path, message: string): string => {
+const gotAt = (sent: unknown, path: Path, message: string, words: ReadonlyArray<string>): string => {
   const value = path.reduce<unknown>(
     (within, key) => (Predicate.hasProperty(within, key) ? within[key] : undefined),
     sent
@@ -158,7 +169,8 @@ const gotAt = (sent: unknown, path: Path, message: string): string => {
     return /^\s*[[{]/.test(value) ? ", got a string: send the JSON itself, not quoted" : ", got a string"
   }
   if (path.some((key) => secretName.test(String(key)))) return ", got a string that is not shown"
-  return `, got the string ${shown(value)}`
+  const meant = nearest(value, words)
+  return `, got the string ${shown(value)}${meant === undefined ? "" : ` (did you mean ${JSON.stringify(meant)}?)`}`
 }
 
 const shown = (value: string): string => {

@@ -346,7 +346,15 @@ const scopesAndSubscriptions: ReadonlyArray<Mistake> = [
     path: scopes,
     json: { add: ["orders:write"] },
     ...invalid,
-    tells: ["add.0: Expected", '"prediction:submit"', 'got the string "orders:write"']
+    tells: ["add.0: Expected", '"prediction:submit"', '"llm:keys"', 'got the string "orders:write"']
+  },
+  {
+    name: "a misspelt scope",
+    path: scopes,
+    json: { add: ["comments:create"] },
+    ...invalid,
+    tells: ['got the string "comments:create" (did you mean "comment:create"?)'],
+    rightly: { json: { add: ["comment:create"] } }
   },
   {
     name: "scopes that are not under add",
