@@ -184,6 +184,25 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
+  it.effect("for the owner's account tells first who may ask nothing, then that it is not supported", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* onboard(), yield* onboard()]
+      const elsewhere = yield* sign({ ...decodeJwt(ada.token), site: "cn" })
+      const wrongAgent = { "x-agent-id": bob.agentId }
+      const steps = [
+        [{}, 401, "unauthorized", "Bearer"],
+        [{ token: "garbage", headers: wrongAgent }, 401, "invalid_token", 'Bearer error="invalid_token"'],
+        [{ token: elsewhere, headers: wrongAgent }, 403, "wrong_site", null],
+        [{ token: ada.token, headers: wrongAgent }, 403, "agent_mismatch", null],
+        [{ token: ada.token }, 400, "not_supported", null]
+      ] as const
+      for (const [sent, ...expected] of steps) {
+        const { headers, json, status } = yield* get("/api/v1/agent/owner/balance", sent)
+        assert.deepStrictEqual([status, json["code"], headers.get("www-authenticate")], expected)
+      }
+    })
+  )
+
   it.effect("by an authentic token of the other site is 403 wrong_site, whatever its scopes", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()

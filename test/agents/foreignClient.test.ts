@@ -120,7 +120,7 @@ layer(testServer())("A client that was written for another service", (it) => {
     })
   )
 
-  it.effect("is told of the owner's account that it is not supported, with or without a token", () =>
+  it.effect("is told of the owner's account that it is not supported", () =>
     Effect.gen(function* () {
       const { asked } = yield* client
       const calls = [
@@ -131,13 +131,9 @@ layer(testServer())("A client that was written for another service", (it) => {
       ] as const
       for (const [method, path] of calls) {
         const json = method === "POST" ? { amount: 5 } : undefined
-        for (const answer of [
-          yield* asked(method, path, json),
-          yield* send(method, `/api/v1${path}`, { json })
-        ]) {
-          assert.deepStrictEqual([answer.status, answer.json["code"]], [400, "not_supported"])
-          assert.match(String(answer.json["detail"]), /^Not supported: .*\/topup/)
-        }
+        const answer = yield* asked(method, path, json)
+        assert.deepStrictEqual([answer.status, answer.json["code"]], [400, "not_supported"])
+        assert.match(String(answer.json["detail"]), /^Not supported: .*\/topup/)
       }
     })
   )

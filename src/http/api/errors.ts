@@ -87,7 +87,11 @@ const challenge = Schema.Struct({
   code: Schema.Literals(["unauthorized", "invalid_token"])
 }).annotate({ identifier: "Unauthorized" })
 
-/** 401 with `WWW-Authenticate`, which names an error only where a credential was sent (RFC 6750 3.1). */
+/** `WWW-Authenticate`, which names an error only where a credential was sent (RFC 6750 3.1). */
+export const bearerChallenge = (code: (Unauthorized | InvalidToken)["code"]): string =>
+  code === "unauthorized" ? "Bearer" : 'Bearer error="invalid_token"'
+
+/** 401 with it. */
 export const UnauthorizedResponse = Schema.Union([Unauthorized, InvalidToken]).pipe(
   HttpApiSchema.encodeToWithHeaders(
     { body: challenge.pipe(HttpApiSchema.status(401)), headers: { "www-authenticate": Schema.String } },
@@ -98,9 +102,7 @@ export const UnauthorizedResponse = Schema.Union([Unauthorized, InvalidToken]).p
           : new InvalidToken({ detail: body.detail }),
       encode: (error) => ({
         body: { detail: error.detail, code: error.code },
-        headers: {
-          "www-authenticate": error.code === "unauthorized" ? "Bearer" : 'Bearer error="invalid_token"'
-        }
+        headers: { "www-authenticate": bearerChallenge(error.code) }
       })
     }
   )

@@ -5,6 +5,10 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Settings } from "../../services/Settings.ts"
+import { Tokens } from "../../services/Tokens.ts"
+import { bearerChallenge } from "../api/errors.ts"
+import { errorResponse } from "../errors.ts"
+import { principalOf } from "../middleware/authentication.ts"
 import { foreignPaths, ownerPaths } from "../routes.ts"
 
 /** To a path relative to the one asked for, which holds behind any proxy. */
@@ -25,9 +29,29 @@ const notSupported = (baseUrl: string) =>
     { status: 400 }
   )
 
+/** Only an agent has an owner, so who asks comes first, as everywhere. */
+const ofAgent = (tokens: Tokens["Service"], response: HttpServerResponse.HttpServerResponse) =>
+  Effect.gen(function* () {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    const [, bearer = ""] = /^bearer +(\S+)$/i.exec(headers["authorization"] ?? "") ?? []
+    yield* principalOf(tokens, bearer)
+    return response
+  }).pipe(
+    Effect.catch((error) => {
+      const { code } = error
+      const refusal = errorResponse(error)
+      return Effect.succeed(
+        code === "unauthorized" || code === "invalid_token"
+          ? HttpServerResponse.setHeader(refusal, "www-authenticate", bearerChallenge(code))
+          : refusal
+      )
+    })
+  )
+
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { baseUrl } = yield* Settings
+    const tokens = yield* Tokens
     yield* router.add("GET", foreignPaths.rankings, redirect("leaderboard"))
     yield* router.add(
       "GET",
@@ -37,7 +61,7 @@ export const layer = HttpRouter.use(
       )
     )
     for (const [path, methods] of ownerPaths) {
-      for (const method of methods) yield* router.add(method, path, notSupported(baseUrl))
+      for (const method of methods) yield* router.add(method, path, ofAgent(tokens, notSupported(baseUrl)))
     }
   })
 )

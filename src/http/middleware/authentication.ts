@@ -32,6 +32,18 @@ import {
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })
 
+/** Who sent a request with this access token. */
+export const principalOf = Effect.fnUntraced(function* (tokens: Tokens["Service"], bearer: string) {
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  if (bearer === "") return yield* missing()
+  const principal = yield* tokens.authenticate(bearer)
+  const named = headers["x-agent-id"]
+  if (named !== undefined && named.toLowerCase() !== principal.agentId) {
+    return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the access token." })
+  }
+  return principal
+})
+
 export const agents = Layer.effect(
   AgentAuthentication,
   Effect.gen(function* () {
@@ -41,13 +53,7 @@ export const agents = Layer.effect(
     return AgentAuthentication.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const bearer = Redacted.value(credential)
-        if (bearer === "") return yield* missing()
-        const principal = yield* tokens.authenticate(bearer)
-        const named = request.headers["x-agent-id"]
-        if (named !== undefined && named.toLowerCase() !== principal.agentId) {
-          return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the access token." })
-        }
+        const principal = yield* principalOf(tokens, Redacted.value(credential))
         const needed = Context.get(endpoint.annotations, RequiredScope)
         if (needed !== undefined && !allows(principal.scopes, needed)) {
           if (isWrite(request.method)) {
