@@ -9,7 +9,7 @@ import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
 import { SharedCache, HttpCaching } from "./middleware/definitions.ts"
-import { namesInQuery, namesOf } from "./middleware/unknownFields.ts"
+import { namesOf, refusedParameters } from "./middleware/unknownFields.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
 type Response = HttpServerResponse.HttpServerResponse
@@ -215,8 +215,7 @@ export const publicReads = Layer.effect(
         const parameters = namesOf(endpoint.query)
         const isShared =
           Context.get(endpoint.annotations, SharedCache) &&
-          // Others are refused.
-          namesInQuery(request.url).every((name) => parameters.includes(name))
+          refusedParameters(request.url, parameters) === undefined
         const response = yield* isShared ? cache.get(request.url, parameters, made) : made
         return yield* negotiated(request, response)
       })

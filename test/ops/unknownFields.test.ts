@@ -245,6 +245,22 @@ layer(testServer())("A query parameter that is not known", (it) => {
       })
   )
 
+  it.effect("or is given more than once is refused, for either value could be meant", () =>
+    Effect.gen(function* () {
+      yield* get("/api/v1/eval/leaderboard?category=crypto")
+      for (const [path, name] of [
+        ["/api/v1/eval/challenges?status=open&status=closed", "status"],
+        ["/api/v1/eval/leaderboard?category=crypto&category=crypto", "category"],
+        ["/openapi.json?for=agents&for=agents", "for"],
+        ["/log/timestamps?before=5&before=5", "before"]
+      ] as const) {
+        const refused = yield* get(path)
+        assert.strictEqual(refused.status, 400, path)
+        assert.strictEqual(refused.json["detail"], `${name}: Given 2 times; send it once`)
+      }
+    })
+  )
+
   it.effect("is refused by the documents for agents, and the list of time stamps", () =>
     Effect.gen(function* () {
       for (const path of [

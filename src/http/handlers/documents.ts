@@ -10,7 +10,7 @@ import { readCalls } from "../agentGuide/calls.ts"
 import { llms, skill } from "../agentGuide/skill.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { errorResponse } from "../errors.ts"
-import { unknownParameters } from "../middleware/unknownFields.ts"
+import { refusedParameters } from "../middleware/unknownFields.ts"
 import { forAgents, published } from "../api/document.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../httpCaching.ts"
@@ -32,8 +32,8 @@ type Respond = Effect.Success<ReturnType<typeof staticDocument>>
 const taking =
   (names: ReadonlyArray<string>, respond: Respond): Respond =>
   (request) => {
-    const unknown = unknownParameters(request.url, names)
-    return unknown === undefined ? respond(request) : Effect.succeed(errorResponse(unknown))
+    const refused = refusedParameters(request.url, names)
+    return refused === undefined ? respond(request) : Effect.succeed(errorResponse(refused))
   }
 
 /** `?for=agents` leaves administration out. */

@@ -16,7 +16,7 @@ import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { countedRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
 import { errorResponse } from "../errors.ts"
-import { unknownParameters } from "../middleware/unknownFields.ts"
+import { refusedParameters } from "../middleware/unknownFields.ts"
 import { logPaths, parseTilePath } from "../routes.ts"
 
 /** A download, named as c2sp.org/tlog-proof recommends. */
@@ -133,8 +133,8 @@ const timeStampRoutes = HttpRouter.use(
 
     const list = Effect.gen(function* () {
       const { url } = yield* HttpServerRequest.HttpServerRequest
-      const unknown = unknownParameters(url, ["before"])
-      if (unknown !== undefined) return yield* unknown
+      const refused = refusedParameters(url, ["before"])
+      if (refused !== undefined) return yield* refused
       const before = yield* beforeOf(new URL(url, "http://localhost").searchParams)
       yield* counted
       const sizes = yield* witnesses.timeStamped(before)

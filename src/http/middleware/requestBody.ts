@@ -13,7 +13,7 @@ import {
   namesOf,
   refusedFields,
   unknownMembers,
-  unknownParameters,
+  refusedParameters,
   withIgnoredFields
 } from "./unknownFields.ts"
 
@@ -135,10 +135,8 @@ const isOfApi = (path: string): boolean => path.startsWith("/api/")
 export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
   Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const unknown = isOfApi(endpoint.path)
-      ? unknownParameters(request.url, namesOf(endpoint.query))
-      : undefined
-    if (unknown !== undefined) return yield* unknown
+    const asked = isOfApi(endpoint.path) ? refusedParameters(request.url, namesOf(endpoint.query)) : undefined
+    if (asked !== undefined) return yield* asked
     const body = isWrite(request.method) ? yield* sentBody(endpoint) : undefined
     const refused = refusedFields(endpoint, body)
     if (refused !== undefined) return yield* refused

@@ -158,26 +158,29 @@ export const namesOf = (schema: Schema.Top | undefined): ReadonlyArray<string> =
     ? schema.ast.propertySignatures.map(({ name }) => String(name))
     : []
 
-/** The names of the query parameters of a URL. */
-export const namesInQuery = (url: string): ReadonlyArray<string> => {
+/** The names of the query parameters of a URL, as often as each is given. */
+const namesInQuery = (url: string): ReadonlyArray<string> => {
   const start = url.indexOf("?")
-  return start === -1 ? [] : [...new Set(new URLSearchParams(url.slice(start)).keys())]
+  return start === -1 ? [] : [...new URLSearchParams(url.slice(start)).keys()]
 }
 
-/** Why a request with this URL is refused for parameters that are not known; undefined where it is not. */
-export const unknownParameters = (url: string, known: ReadonlyArray<string>): InvalidRequest | undefined => {
+/** Why a request with this URL is refused for parameters that are unknown or repeated; undefined where it is not. */
+export const refusedParameters = (url: string, known: ReadonlyArray<string>): InvalidRequest | undefined => {
   const names = namesInQuery(url)
   if (names.length === 0) return undefined
   const expected =
     known.length === 0 ? "this endpoint takes no query parameters" : `this endpoint takes ${known.join(", ")}`
+  const problem = (name: string) => {
+    if (known.includes(name))
+      return `Given ${names.filter((each) => each === name).length} times; send it once`
+    const meant = nearest(name, known)
+    const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+    return `Unknown query parameter${question}: ${expected}`
+  }
+  const wrong = names.filter((name, index) => !known.includes(name) || names.indexOf(name) !== index)
   return refusing(
-    names
-      .filter((name) => !known.includes(name))
+    [...new Set(wrong)]
       .slice(0, maxTold)
-      .map((name) => {
-        const meant = nearest(name, known)
-        const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
-        return { path: name.slice(0, maxPath), message: `Unknown query parameter${question}: ${expected}` }
-      })
+      .map((name) => ({ path: name.slice(0, maxPath), message: problem(name) }))
   )
 }

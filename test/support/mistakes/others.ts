@@ -50,6 +50,14 @@ const reads: ReadonlyArray<Mistake> = [
     rightly: { path: `${challenges}?limit=5` }
   },
   {
+    name: "a query parameter given twice",
+    ...read,
+    path: `${challenges}?status=open&status=closed`,
+    ...invalid,
+    tells: ["status: Given 2 times; send it once"],
+    rightly: { path: `${challenges}?status=open` }
+  },
+  {
     name: "a status that there is not",
     ...read,
     path: `${challenges}?status=active`,
