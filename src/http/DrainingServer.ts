@@ -4,10 +4,11 @@ import { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { ServerOptions } from "node:http"
 import { Socket } from "node:net"
 import { NodeHttpServer } from "@effect/platform-node"
-import { Clock, Effect, Layer, Metric } from "effect"
+import { Duration, Effect, Layer, Metric } from "effect"
 import { countedAddress } from "../services/RateLimiter.ts"
 import type { Settings } from "../services/Settings.ts"
 import { trustedProxies } from "./CurrentRequest.ts"
+import { makeRareLog } from "./rareLog.ts"
 import { whileStarting } from "./starting.ts"
 
 /** Requests of one connection that run at a time; the next ones wait. */
@@ -253,17 +254,15 @@ const closedTotal = Metric.counter("http_connections_closed_total", {
 
 /** Counts connections closed for a limit, and logs at most one line a minute. */
 const countClosed = Effect.gen(function* () {
-  const clock = yield* Clock.Clock
   const context = yield* Effect.context<never>()
-  let quietUntil = 0
+  const rarely = makeRareLog(Duration.minutes(1))
   return (why: ClosedFor, address: string) => {
     Metric.withAttributes(closedTotal, { why }).updateUnsafe(1, context)
-    const now = clock.currentTimeMillisUnsafe()
-    if (now < quietUntil) return
-    quietUntil = now + 60_000
     Effect.runForkWith(context)(
-      Effect.logWarning("a connection was closed for a limit; others are counted only for a minute").pipe(
-        Effect.annotateLogs({ why, address })
+      rarely("closed", (connections) =>
+        Effect.logWarning("connections were closed for a limit; others are counted only for a minute").pipe(
+          Effect.annotateLogs({ why, address, connections })
+        )
       )
     )
   }

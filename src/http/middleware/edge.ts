@@ -4,7 +4,19 @@
  */
 import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
-import { Cause, Clock, Context, Effect, Layer, LogLevel, Metric, Option, References, identity } from "effect"
+import {
+  Cause,
+  Clock,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  LogLevel,
+  Metric,
+  Option,
+  References,
+  identity
+} from "effect"
 import type { Types } from "effect"
 import {
   HttpMiddleware,
@@ -28,6 +40,7 @@ import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { negotiated } from "../httpCaching.ts"
 import { documents, knownPath, methodLabel, nearestPath, pathOf } from "../routes.ts"
+import { makeRareLog } from "../rareLog.ts"
 import { quotaHeaders, UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
 
@@ -257,14 +270,14 @@ export const layer = HttpRouter.middleware(
     const { inStyle } = yield* Gateway
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
-    let hasWarned = false
-    /** Logged once: whoever sends the header to an instance without proxies would fill the log. */
-    const warnOfUntrustedProxy = (peer: string) => {
-      hasWarned = true
-      return Effect.logWarning(
-        "X-Forwarded-For came from a peer that is not in AUSPEX_TRUSTED_PROXIES, and is ignored: if that is your proxy, all its clients count as one address"
-      ).pipe(Effect.annotateLogs({ peer }))
-    }
+    /** Once: whoever sends the header to an instance without proxies would fill the log. */
+    const once = makeRareLog(Duration.infinity)
+    const warnOfUntrustedProxy = (peer: string) =>
+      once("proxy", () =>
+        Effect.logWarning(
+          "X-Forwarded-For came from a peer that is not in AUSPEX_TRUSTED_PROXIES, and is ignored: if that is your proxy, all its clients count as one address"
+        ).pipe(Effect.annotateLogs({ peer }))
+      )
 
     /** One step before the handler and one after it, for every request pays for each step. */
     const handled = (httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled>) => {
@@ -350,7 +363,7 @@ export const layer = HttpRouter.middleware(
         HttpServerRequest.HttpServerRequest
       >((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        if (hasWarned || request.headers["x-forwarded-for"] === undefined) return answered
+        if (request.headers["x-forwarded-for"] === undefined) return answered
         const peer = Option.getOrElse(request.remoteAddress, () => "unknown")
         return isTrusted(peer) ? answered : Effect.andThen(warnOfUntrustedProxy(peer), answered)
       })
