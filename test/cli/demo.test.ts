@@ -18,6 +18,7 @@ import { judge, passScore } from "../../src/scoring/registration.ts"
 import { NewPrediction } from "../../src/services/domain/Prediction.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { NodeServices } from "@effect/platform-node"
+import { isFull } from "../support/breadth.ts"
 import { runCommand } from "../support/commands.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { drawn, inUse } from "../support/registrationEvents.ts"
@@ -342,7 +343,7 @@ describe("npm run demo with a server of its own", () => {
     )
   )
 
-  plainIt("stops its server and removes its data on Ctrl-C", { timeout: 90_000 }, () =>
+  plainIt.runIf(isFull)("stops its server and removes its data on Ctrl-C", { timeout: 90_000 }, () =>
     Effect.runPromise(
       Effect.gen(function* () {
         let asked = false

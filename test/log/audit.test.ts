@@ -361,7 +361,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         yield* prepared
         const columns = yield* columnsOf(tables)
         const unnamed: Array<string> = []
-        for (const column of oneIn(4, columns)) {
+        for (const column of oneIn(8, columns)) {
           const name = `${column.table}.${column.column}`
           if (name in unrecorded) continue
           const row = yield* tamper(column, telling[name] ?? "true")
@@ -391,7 +391,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       ([, rows]) =>
         Effect.gen(function* () {
           const unnamed: Array<string> = []
-          for (const column of oneIn(4, yield* columnsOf(Object.keys(rows)))) {
+          for (const column of oneIn(8, yield* columnsOf(Object.keys(rows)))) {
             const name = `${column.table}.${column.column}`
             // How a challenge ended is the same for every type.
             if (name in unrecorded || name in telling) continue
@@ -411,7 +411,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       Effect.gen(function* () {
         const unnamed: Array<string> = []
         for (const [table, where] of amended) {
-          for (const column of oneIn(4, yield* columnsOf([table]))) {
+          for (const column of oneIn(8, yield* columnsOf([table]))) {
             const row = yield* tamper(column, where)
             const found = yield* differences
             const wanted = naming(column, row)

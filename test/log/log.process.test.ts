@@ -6,7 +6,7 @@ import { Effect, Fiber, FileSystem, Option, Random, Ref, Schedule, Schema, Scope
 import type { Redacted } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { parseCheckpoint } from "../../src/layers/crypto/signedNote.ts"
-import { isFull } from "../support/breadth.ts"
+import { isFull, oneIn } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
 import { addPending, checkpoints, entries, logState, oneTree } from "../support/logbook.ts"
 import { heldUpAt, killed } from "../support/crash.ts"
@@ -54,6 +54,42 @@ const signedUpTo = (size: number) =>
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
 describe("kill -9 of the process that keeps the log", () => {
+  const grownTo = (size: number) =>
+    until(
+      "the log has grown",
+      "20 seconds",
+      Effect.map(logState, (log) => log.size === size)
+    )
+
+  /** Where it is held up, what has happened by then, and what it must leave when `signed` entries were signed before. */
+  const steps = [
+    {
+      table: "log_nodes",
+      mode: "exclusive",
+      reached: () => Effect.void,
+      // Its entries are stored and its nodes are not: none of it has happened.
+      left: Effect.fnUntraced(function* (signed: number) {
+        assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [signed, signed])
+      })
+    },
+    {
+      // The log has grown, and nothing of that is signed. The lock also holds up who looks before there is anything.
+      table: "log_checkpoints",
+      mode: "access exclusive",
+      reached: (signed: number) => grownTo(signed + 300),
+      left: () => Effect.void
+    },
+    {
+      // It is signed, and not kept: so it is not remembered either.
+      table: "log_checkpoints",
+      mode: "exclusive",
+      reached: () => Effect.void,
+      left: Effect.fnUntraced(function* (signed: number) {
+        assert.strictEqual((yield* sizes).at(-1), signed)
+      })
+    }
+  ] as const
+
   it.live(
     "leaves the log one tree at each step, with nothing lost or there twice",
     () =>
@@ -62,43 +98,23 @@ describe("kill -9 of the process that keeps the log", () => {
         const dataDir = join(yield* temporaryDirectory, "data")
         const start = sequencerProcess(url, dataDir)
         yield* Effect.gen(function* () {
-          const first = yield* start
-          yield* addPending(300)
-          yield* signedUpTo(300)
-
-          // Its entries are stored and its nodes are not: none of it has happened.
-          yield* heldUpAt("log_nodes", "exclusive", addPending(300), killed(first))
-          assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [300, 300])
-          const second = yield* start
-          yield* signedUpTo(600)
-
-          // The log has grown, and nothing of that is signed. The lock also holds up who looks before there is anything.
-          const grown = until(
-            "the log has grown",
-            "20 seconds",
-            Effect.map(logState, ({ size }) => size === 900)
-          )
-          yield* heldUpAt(
-            "log_checkpoints",
-            "access exclusive",
-            Effect.andThen(addPending(300), grown),
-            killed(second)
-          )
-          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(600))
-          const third = yield* start
-          yield* signedUpTo(900)
-
-          // It is signed, and not kept: so it is not remembered either.
-          yield* heldUpAt("log_checkpoints", "exclusive", addPending(300), killed(third))
-          assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(900))
-          assert.strictEqual((yield* sizes).at(-1), 900)
-          const fourth = yield* start
-          yield* signedUpTo(1200)
+          let running = yield* start
+          let signed = 300
+          yield* addPending(signed)
+          yield* signedUpTo(signed)
+          for (const { left, mode, reached, table } of oneIn(3, steps)) {
+            yield* heldUpAt(table, mode, Effect.andThen(addPending(300), reached(signed)), killed(running))
+            yield* left(signed)
+            assert.deepStrictEqual(yield* rememberedIn(dataDir), Option.some(signed))
+            running = yield* start
+            signed += 300
+            yield* signedUpTo(signed)
+          }
           yield* addPending(1)
-          yield* signedUpTo(1201)
-          assert.strictEqual(yield* oneTree, 1201)
-          assert.deepStrictEqual(yield* stopped(fourth), { code: 0, signal: null })
-          assert.strictEqual(fourth.stderr(), "")
+          yield* signedUpTo(signed + 1)
+          assert.strictEqual(yield* oneTree, signed + 1)
+          assert.deepStrictEqual(yield* stopped(running), { code: 0, signal: null })
+          assert.strictEqual(running.stderr(), "")
         }).pipe(Effect.provide(Database.client(url)))
       }).pipe(Effect.provide(NodeServices.layer)),
     60_000

@@ -11,6 +11,7 @@ import type { PlatformError, Scope } from "effect"
 import { inject } from "vitest"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import type { RunningPostgres } from "../../src/layers/embedded/EmbeddedPostgres.ts"
+import { isFull } from "../support/breadth.ts"
 import { TelemetryRecorder, telemetryRecorder, spanText } from "../support/telemetryRecorder.ts"
 
 const isRoot = process.getuid?.() === 0
@@ -68,8 +69,9 @@ const killed = (child: ChildProcess) =>
 
 const rule = <E>(
   name: string,
-  effect: Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>
-) => it.live(name, () => Effect.provide(effect, NodeServices.layer))
+  effect: Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>,
+  isTried = true
+) => it.live.runIf(isTried)(name, () => Effect.provide(effect, NodeServices.layer))
 
 describe("The embedded PostgreSQL", () => {
   rule(
@@ -146,7 +148,8 @@ describe("The embedded PostgreSQL", () => {
         )
       }).pipe(Effect.scoped)
       assert.strictEqual(yield* fs.readFileString(password), before)
-    })
+    }),
+    isFull
   )
 
   rule(
@@ -160,7 +163,8 @@ describe("The embedded PostgreSQL", () => {
       assert.strictEqual((yield* fs.stat(password)).mode & 0o777, 0o600)
       yield* fs.remove(password)
       assert.deepStrictEqual(yield* visit(dataDir, "select answer from kept"), [[42]])
-    })
+    }),
+    isFull
   )
 
   rule(
@@ -201,7 +205,8 @@ describe("The embedded PostgreSQL", () => {
         Effect.timeout("10 seconds")
       )
       assert.deepStrictEqual(rows, [[1000]])
-    })
+    }),
+    isFull
   )
 
   rule(
@@ -223,7 +228,8 @@ describe("The embedded PostgreSQL", () => {
         Effect.andThen(unfinished),
         Effect.repeat({ until: (names) => names.length === 0 })
       )
-    })
+    }),
+    isFull
   )
 
   rule(

@@ -26,7 +26,7 @@ import type { Fixture } from "../support/fuzz/fixture.ts"
 
 /** Of each list of cases, from 0 to 1; the seed chooses them. */
 const share = breadth(0.05, 1)
-const randomRequests = breadth(300, 1500)
+const randomRequests = breadth(150, 1500)
 
 class Fuzzing extends Context.Service<
   Fuzzing,
