@@ -430,7 +430,7 @@ const serve = (config: Composition) => {
 }
 
 /** As `npm run migrate`: brings the database up to date, as the role that owns its tables, and ends. */
-const migrate = Effect.fnUntraced(function* ({ databaseUrl, migrationUrl, rules }: Composition) {
+const migrate = Effect.fnUntraced(function* ({ database, databaseUrl, migrationUrl, rules }: Composition) {
   if (Option.isNone(databaseUrl)) {
     return yield* new SettingError({
       message: "DATABASE_URL must be set: the start migrates an embedded database."
@@ -439,7 +439,8 @@ const migrate = Effect.fnUntraced(function* ({ databaseUrl, migrationUrl, rules 
   const { from, ran } = yield* Database.prepare({
     url: databaseUrl.value,
     ownerUrl: migrationUrl,
-    site: rules.site
+    site: rules.site,
+    settingsFrom: database.settingsFrom
   })
   const lines = ran.map(([name, duration]) => `  ${name.padEnd(32)}${Duration.format(duration)}`)
   const state = `The database had migration ${from}, Auspex ${version} knows ${Database.latestMigration}`

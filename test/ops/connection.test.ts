@@ -192,6 +192,14 @@ describe("Behind a pooler", () => {
           for (const statement of statements) yield* sql.unsafe(statement.replace(" set ", inDatabase))
         }).pipe(Effect.provide(Database.client(url)))
         yield* start("role")
+        // As `npm run migrate` with the settings of such an instance.
+        const { ran } = yield* Database.prepare({
+          url: front.url("127.0.0.1"),
+          ownerUrl: Option.none(),
+          site: "global",
+          settingsFrom: "role"
+        })
+        assert.deepStrictEqual(ran, [])
       })
   )
 })

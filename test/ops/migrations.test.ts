@@ -104,7 +104,12 @@ describe("A start", () => {
         yield* refused(running),
         /may not use the tables of Auspex: run npm run migrate with AUSPEX_MIGRATION_URL, by which "auspex" lets it\./
       )
-      const prepared = { url: running, ownerUrl: Option.some(empty), site: "global" } as const
+      const prepared = {
+        url: running,
+        ownerUrl: Option.some(empty),
+        site: "global",
+        settingsFrom: "connection"
+      } as const
       assert.deepStrictEqual(yield* Database.prepare(prepared), { from: Database.latestMigration, ran: [] })
       assert.isTrue(Exit.isSuccess(yield* started(running, Option.none(), false)))
       const sql = yield* statements(empty)

@@ -515,9 +515,11 @@ const migrateFirst = Effect.fnUntraced(function* ({
 /** A start may wait longer for its first connection than a request: of several hosts some may not answer. */
 const startWait = Duration.seconds(30)
 
+type Preparation = Omit<Options, "migrates"> & Required<Pick<Options, "settingsFrom">>
+
 /** What `npm run migrate` does: all that a start would do to the schema, and nothing else. */
 export const prepare = Effect.fn("Database.prepare")(
-  function* (options: Omit<Options, "migrates">) {
+  function* (options: Preparation) {
     yield* checkSession(options.settingsFrom)
     const migrated = yield* migrateFirst(options)
     yield* check({ ...options, migrates: true })
@@ -525,7 +527,7 @@ export const prepare = Effect.fn("Database.prepare")(
   },
   (effect, { settingsFrom, url }) =>
     effect.pipe(
-      Effect.provide(client(url, { connections: 1, ...(settingsFrom && { settingsFrom }) }), { local: true }),
+      Effect.provide(client(url, { connections: 1, settingsFrom }), { local: true }),
       Effect.provideService(PooledClient.ConnectionWait, startWait),
       Effect.mapError(namingSetting("DATABASE_URL"))
     )
