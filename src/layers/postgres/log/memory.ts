@@ -36,10 +36,11 @@ interface Look {
 
 const order = "until an administrator says `npm run admin -- log continue`"
 
-const forgetful = (size: number, doubts: ReadonlyArray<string>): string =>
+/** Without the size, which would make another reason of it with each entry. */
+const forgetful = (doubts: ReadonlyArray<string>): string =>
   doubts.length > 0
     ? `${doubts.join("; ")}: this instance adds nothing to the log and signs nothing ${order}.`
-    : `The log was signed up to ${size} entries before this instance had a memory of it (log-seen): it adds nothing to the log and signs nothing ${order}. Instances that remember the log go on.`
+    : `The log was signed before this instance had a memory of it (log-seen): it adds nothing to the log and signs nothing ${order}. Instances that remember the log go on.`
 
 const moved = (server: string, known: string): string =>
   `The database is on another server than before, or on one that was promoted, restored or copied (system/timeline/database ${server}, before ${known}): this instance adds nothing to the log and signs nothing ${order}.`
@@ -187,9 +188,7 @@ export const makeMemory = Effect.gen(function* () {
           server: isFirst ? Option.some(server) : Option.none(),
           continuation: number
         },
-        waiting: isFirst
-          ? Option.none()
-          : Option.some<Waiting>({ why: "forgetful", message: forgetful(published.value.size, []) })
+        waiting: isFirst ? Option.none() : Option.some<Waiting>({ why: "forgetful", message: forgetful([]) })
       }
     }
     const known = memory.value
@@ -209,8 +208,7 @@ export const makeMemory = Effect.gen(function* () {
     if (continuation === null || number <= known.continuation || continuation.server !== server) {
       const claimed = yield* Ref.get(doubts)
       const message = Option.match(known.server, {
-        onNone: () =>
-          forgetful(Option.match(published, { onNone: () => 0, onSome: ({ size }) => size }), claimed),
+        onNone: () => forgetful(claimed),
         onSome: (before) => moved(server, before)
       })
       return { memory: unheard, waiting: Option.some<Waiting>({ why, message }) }
