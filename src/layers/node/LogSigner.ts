@@ -58,7 +58,6 @@ export const layer = (options: {
       const keyFile = path.join(options.directory, "log-key")
       const seenFile = path.join(options.directory, "log-seen")
       const formerFile = path.join(options.directory, "log-signed")
-      const loaded = yield* Ref.make(Option.none<LogKeys>())
       const known = yield* Ref.make(Option.none<Option.Option<Memory>>())
 
       const unusable = (what: string) => (error: { readonly message: string }) =>
@@ -116,21 +115,19 @@ export const layer = (options: {
         Option.isSome(memory) ? Effect.succeed(memory) : former
       )
 
-      return LogSigner.of({
-        keys: Effect.gen(function* () {
-          const before = yield* Ref.get(loaded)
+      /** Until it could be read. */
+      const readOnce = <A, E>(kept: Ref.Ref<Option.Option<A>>, read: Effect.Effect<A, E>) =>
+        Effect.gen(function* () {
+          const before = yield* Ref.get(kept)
           if (Option.isSome(before)) return before.value
-          const found = yield* keys
-          yield* Ref.set(loaded, Option.some(found))
+          const found = yield* read
+          yield* Ref.set(kept, Option.some(found))
           return found
-        }),
-        memory: Effect.gen(function* () {
-          const before = yield* Ref.get(known)
-          if (Option.isSome(before)) return before.value
-          const memory = yield* stored
-          yield* Ref.set(known, Option.some(memory))
-          return memory
-        }),
+        })
+
+      return LogSigner.of({
+        keys: readOnce(yield* Ref.make(Option.none<LogKeys>()), keys),
+        memory: readOnce(known, stored),
         remember: Effect.fnUntraced(function* (memory) {
           const there = Option.flatMap(yield* stored, ({ checkpoint }) => checkpoint)
           const next = { ...memory, checkpoint: larger(memory.checkpoint, there) }
