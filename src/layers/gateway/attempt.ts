@@ -100,6 +100,7 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
       contentBy: beganAt + Math.max(timeouts.firstByte, timeouts.response),
       lifeAt: beganAt,
       timeouts,
+      // @effect-diagnostics-next-line abortControllerInEffect:off -- it is aborted for a reason that is not an interruption
       cancellation: new AbortController()
     }
     const timer = yield* Effect.forkChild(cancelInTime(deadline))

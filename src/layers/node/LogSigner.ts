@@ -111,9 +111,7 @@ export const layer = (options: {
         }))
       )
 
-      const stored = Effect.flatMap(read(seenFile, parseMemory), (memory) =>
-        Option.isSome(memory) ? Effect.succeed(memory) : former
-      )
+      const stored = Effect.filterOrElse(read(seenFile, parseMemory), Option.isSome, () => former)
 
       /** Until it could be read. */
       const readOnce = <A, E>(kept: Ref.Ref<Option.Option<A>>, read: Effect.Effect<A, E>) =>
