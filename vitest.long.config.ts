@@ -15,6 +15,6 @@ export default defineConfig({
     exclude: [],
     provide: { breadth: "full" },
     testTimeout: 600_000,
-    hookTimeout: 120_000
+    hookTimeout: 180_000
   }
 })

@@ -125,12 +125,12 @@ const whole = Effect.gen(function* () {
   assert.deepStrictEqual(differences, [])
 })
 
-/** Of these draws at least 50 stakes are taken in whichever order they come; of others it can be fewer. */
+/** Of these draws at least 20, or 50, stakes are taken in whichever order they come; of others it can be fewer. */
 const seed = 2
 
 const assertTaken = (outcomes: ReadonlyMap<string, number>, rounds: Parameters<typeof boundsOf>[0]) => {
   const { fewest, most } = boundsOf(rounds)
-  assert.isAtLeast(fewest, 50)
+  assert.isAtLeast(fewest, breadth(20, 50))
   const taken = outcomes.get("taken") ?? 0
   assert.isAtLeast(taken, fewest)
   assert.isAtMost(taken, most)
@@ -140,16 +140,18 @@ for (const largest of ["1", "500"]) {
   layer(testServices({ AUSPEX_LARGEST_BATCH: largest }))(
     `Stakes at once, in batches of at most ${largest}`,
     (it) => {
-      it.effect("two agents that stake at once never break the 50 % rule, in 50 random interleavings", () =>
-        Effect.gen(function* () {
-          const rounds = yield* drawn(50, seed)
-          const { findings, outcomes, samples } = yield* interleavings(rounds, [])
-          assert.deepStrictEqual(findings, [])
-          assertTaken(outcomes, rounds)
-          assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, 5)
-          assert.isAtLeast(samples, 10)
-          yield* whole
-        })
+      it.effect(
+        "two agents that stake at once never break the 50 % rule, in any number of random interleavings",
+        () =>
+          Effect.gen(function* () {
+            const rounds = yield* drawn(breadth(20, 50), seed)
+            const { findings, outcomes, samples } = yield* interleavings(rounds, [])
+            assert.deepStrictEqual(findings, [])
+            assertTaken(outcomes, rounds)
+            assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, breadth(2, 5))
+            assert.isAtLeast(samples, 5)
+            yield* whole
+          })
       )
 
       it.effect("60 of an agent with credit for 20 leave 20, with nothing available and nothing lost", () =>
@@ -250,7 +252,7 @@ for (const largest of ["1", "500"]) {
 layer(testServices())("Stakes on two replicas at once", (it) => {
   it.effect("never break the 50 % rule, in any number of random interleavings", () =>
     Effect.gen(function* () {
-      const rounds = yield* drawn(breadth(50, 500), breadth(seed, yield* Random.nextInt))
+      const rounds = yield* drawn(breadth(20, 500), breadth(seed, yield* Random.nextInt))
       const replicas = [
         yield* Pools,
         yield* replica({ AUSPEX_LARGEST_BATCH: "1" }),
@@ -269,7 +271,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
         const { findings, outcomes } = yield* interleavings(rounds, pair)
         assert.deepStrictEqual(findings, [])
         assertTaken(outcomes, rounds)
-        assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, breadth(5, 50))
+        assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, breadth(2, 50))
       }
       yield* whole
     })
@@ -307,7 +309,8 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
           Effect.provideService(stake(agent, challenge, 50 + (index % 7)), Pools, replicas[index % 3] ?? here)
         )
       )
-      assert.isAtLeast(takenOf(results), 60)
+      // How many depends on the order in which they come.
+      assert.isAtLeast(takenOf(results), 40)
       assert.isTrue(codesOf(results).every((code) => code === "bin_concentration"))
       yield* whole
     })

@@ -56,7 +56,6 @@ const killedWhileSettling = Effect.fnUntraced(function* (at: ReadonlyArray<(type
       const auspex = yield* readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })
       yield* until(
         "the deadline has passed",
-        "10 seconds",
         Effect.map(DateTime.now, (time) => DateTime.isGreaterThanOrEqualTo(time, deadline))
       )
       const resolving = Effect.forkChild(

@@ -71,7 +71,6 @@ const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof step
         yield* sending
         yield* until(
           done,
-          "10 seconds",
           Effect.map(traces(agentId), (count) => count === 2)
         )
         yield* killed(victim)

@@ -92,7 +92,6 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
     yield* begun(second, middle.key, "silent")
     yield* until(
       "the provider has the call",
-      "10 seconds",
       Effect.sync(() => sent() === 1)
     )
     yield* killed(second)
@@ -124,8 +123,8 @@ const killedInCalls = withProcesses(({ north, start, write }) =>
     const survivor = yield* start("api,jobs")
     yield* until(
       "it has swept",
-      "150 seconds",
-      Effect.map(reservations, (count) => count === 0)
+      Effect.map(reservations, (count) => count === 0),
+      "150 seconds"
     )
     for (const { agentId, all, key } of [middle, late]) {
       assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: all, held: 0n })
@@ -162,7 +161,6 @@ const hungUpOn = withProcesses(({ file, start, write }) =>
     const says = (words: string) =>
       until(
         `it says ${words}`,
-        "10 seconds",
         Effect.sync(() => auspex.stdout().includes(words))
       )
     const serves = Effect.fnUntraced(function* (name: string) {
@@ -172,7 +170,7 @@ const hungUpOn = withProcesses(({ file, start, write }) =>
 
     write(model("second"))
     yield* auspex.signal("SIGHUP")
-    yield* until("the good file is in force", "10 seconds", lists("second"))
+    yield* until("the good file is in force", lists("second"))
     yield* serves("second")
 
     writeFileSync(file, "providers: [")
@@ -191,7 +189,7 @@ const hungUpOn = withProcesses(({ file, start, write }) =>
     write(model("fourth"))
     // An operator's script may send it twice.
     for (let signal = 0; signal < 20; signal++) yield* auspex.signal("SIGHUP")
-    yield* until("the good file is in force", "10 seconds", lists("fourth"))
+    yield* until("the good file is in force", lists("fourth"))
     yield* serves("fourth")
     assert.isFalse(yield* auspex.hasEnded)
     assert.notInclude(auspex.stdout() + auspex.stderr(), canary)

@@ -361,7 +361,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         yield* prepared
         const columns = yield* columnsOf(tables)
         const unnamed: Array<string> = []
-        for (const column of oneIn(8, columns)) {
+        for (const column of oneIn(12, columns)) {
           const name = `${column.table}.${column.column}`
           if (name in unrecorded) continue
           const row = yield* tamper(column, telling[name] ?? "true")
@@ -391,7 +391,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       ([, rows]) =>
         Effect.gen(function* () {
           const unnamed: Array<string> = []
-          for (const column of oneIn(8, yield* columnsOf(Object.keys(rows)))) {
+          for (const column of oneIn(12, yield* columnsOf(Object.keys(rows)))) {
             const name = `${column.table}.${column.column}`
             // How a challenge ended is the same for every type.
             if (name in unrecorded || name in telling) continue
@@ -411,7 +411,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       Effect.gen(function* () {
         const unnamed: Array<string> = []
         for (const [table, where] of amended) {
-          for (const column of oneIn(8, yield* columnsOf([table]))) {
+          for (const column of oneIn(12, yield* columnsOf([table]))) {
             const row = yield* tamper(column, where)
             const found = yield* differences
             const wanted = naming(column, row)
@@ -430,7 +430,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         yield* unconstrained(["agents"])
         const columns = yield* columnsOf(["agents"])
         const unnamed: Array<string> = []
-        for (const column of columns) {
+        for (const column of oneIn(4, columns)) {
           if (unrecordedOfAgents.has(column.column)) continue
           const row = yield* withoutTriggers(["agents"], tamper(column, "true"))
           const found = yield* differences
@@ -459,11 +459,11 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
             unnamed.push(`${name}: ${said} in\n    ${found.join("\n    ")}`)
           yield* restored(table)
         })
-        for (const [table, where, said] of oneIn(3, deleted)) {
+        for (const [table, where, said] of oneIn(7, deleted)) {
           yield* deleteOne(table, where)
           yield* look(`${table} without a row`, table, said)
         }
-        for (const [table, where, different, said] of oneIn(3, added)) {
+        for (const [table, where, different, said] of oneIn(7, added)) {
           yield* addAnother(table, where, different)
           yield* look(`${table} with another row`, table, said)
         }
@@ -576,7 +576,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
           yield* restored(table)
           assert.deepStrictEqual(yield* differences, [])
         }),
-      { arbitrary: { runs: breadth(6, 20) } }
+      { arbitrary: { runs: breadth(2, 20) } }
     )
 
     it.effect(

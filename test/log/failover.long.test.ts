@@ -29,8 +29,6 @@ import type { Server } from "../support/streaming.ts"
 import { makeTcpProxy } from "../support/tcpProxy.ts"
 
 const token = testAdminToken
-const patience = "60 seconds"
-
 /** A challenge whose making was acknowledged; none where the database was away. */
 const challenge = Effect.gen(function* () {
   const at = DateTime.formatIso(DateTime.add(yield* DateTime.now, { hours: 1 }))
@@ -53,7 +51,6 @@ const shownSize = Effect.map(shown, Option.match({ onNone: () => 0, onSome: ({ s
 const showsAll = (server: Server) =>
   until(
     "all that was made is in the log and signed",
-    patience,
     Effect.gen(function* () {
       const { pending, size } = yield* logState.pipe(Effect.provide(Database.client(server.url)))
       return pending === 0 && (yield* shownSize) === size
@@ -69,7 +66,6 @@ const reason = Effect.map(get("/health/ready"), ({ json }) => {
 const says = (why: RegExp) =>
   until(
     `the log stands: ${why}`,
-    patience,
     Effect.map(reason, (text) => why.test(text))
   )
 
@@ -175,7 +171,6 @@ describe("An asynchronous failover", () => {
         const late = yield* jobs("late")
         yield* until(
           "the new one says why it does nothing",
-          patience,
           Effect.sync(() => late.stdout().includes("had a memory of it"))
         )
         assert.strictEqual((yield* goOn({ reason: "another machine" })).status, 201)
@@ -227,7 +222,7 @@ describe("An asynchronous failover", () => {
         const heads = yield* watching(api)
         const size = yield* shownSize
         yield* failover
-        yield* until("predictions go on", patience, Effect.map(challenge, Option.isSome))
+        yield* until("predictions go on", Effect.map(challenge, Option.isSome))
         yield* says(/on another server than before, or on one that was promoted/)
         const { pending, size: left } = yield* logState.pipe(Effect.provide(Database.client(standby.url)))
         assert.strictEqual(left, size)
@@ -259,14 +254,12 @@ describe("A synchronous failover", () => {
         )
         yield* until(
           "there is a load",
-          patience,
           Effect.sync(() => acknowledged.length > 20)
         )
         yield* failover
         const before = acknowledged.length
         yield* until(
           "it goes on",
-          patience,
           Effect.sync(() => acknowledged.length > before + 20)
         )
         yield* Fiber.interrupt(load)
@@ -318,7 +311,6 @@ describe("A synchronous failover", () => {
               // The entries are to be seen, and only here: signing waits.
               yield* until(
                 "signing waits for the standby",
-                patience,
                 Effect.map(waiting(primary, "commit"), (pids) => pids.length > 0)
               )
               const state = yield* logState.pipe(Effect.provide(Database.client(primary.url)))
@@ -356,7 +348,7 @@ describe("A server that is put back to an older state of its disk", () => {
       const again = yield* disk.start()
       yield* way.lead(again.url)
       // The same server after a restart: nobody has to be asked.
-      yield* until("requests are served", patience, Effect.map(challenge, Option.isSome)).pipe(to(before))
+      yield* until("requests are served", Effect.map(challenge, Option.isSome)).pipe(to(before))
       yield* showsAll(again).pipe(to(before))
       const size = yield* shownSize.pipe(to(before))
       yield* stopped(before)

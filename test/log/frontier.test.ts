@@ -10,6 +10,7 @@ import {
   rootOf
 } from "../../src/layers/postgres/log/frontier.ts"
 import type { FullNode } from "../../src/layers/postgres/log/frontier.ts"
+import { breadth, oneIn } from "../support/breadth.ts"
 
 /** The leaves and roots that the authors of RFC 6962 publish with their implementation. */
 const publishedLeaves = [
@@ -80,7 +81,8 @@ describe("Frontier", () => {
     [Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3000 }))],
     ([count]) => {
       assert.deepStrictEqual(rootOf(leavesOf(count)), mth(leavesOf(count)))
-    }
+    },
+    { arbitrary: { runs: breadth(20, 100) } }
   )
 
   it("emits the root of each full tile once, when its last leaf comes", () => {
@@ -101,7 +103,8 @@ describe("Frontier", () => {
 
   it("goes on from the last tile of each level as if it had never stopped", () => {
     const leaves = leavesOf(70_000)
-    for (const size of [0, 1, 255, 256, 257, 511, 512, 65_535, 65_536, 65_537, 65_536 + 256, 69_000]) {
+    const sizes = [0, 1, 255, 256, 257, 511, 512, 65_535, 65_536, 65_537, 65_536 + 256, 69_000]
+    for (const size of oneIn(3, sizes)) {
       const before = grown(leaves.slice(0, size))
       const tiles = Array.from({ length: levelsOf(size) }, (_, level) => {
         const { from, width } = partialTile(size, level)

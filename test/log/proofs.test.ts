@@ -52,7 +52,7 @@ const below = (size: number, thousandths: number) => Math.floor((size * thousand
 
 const runs = { arbitrary: { runs: 80 } }
 
-layer(log, { timeout: "30 seconds" })("Merkle proofs", (it) => {
+layer(log)("Merkle proofs", (it) => {
   for (const largest of [20, 1000, maxEntries]) {
     it.effect.prop(
       `an inclusion proof leads to the root, in any tree of up to ${largest}`,

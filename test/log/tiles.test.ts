@@ -81,7 +81,7 @@ const published = Effect.gen(function* () {
 const server = testServer()
 const logServer = Layer.effect(Log, makeLog).pipe(Layer.provideMerge(server))
 
-layer(logServer, { timeout: "60 seconds" })("The log below /log", (it) => {
+layer(logServer)("The log below /log", (it) => {
   it.effect("a mirror of the entries alone has the root of the checkpoint", () =>
     Effect.gen(function* () {
       const head = yield* published

@@ -264,7 +264,7 @@ const faults: ReadonlyArray<readonly [what: string, reason: RegExp, behaviour: B
 ]
 
 describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
-  layer(world, { timeout: "20 seconds" })("A time stamp", (it) => {
+  layer(world)("A time stamp", (it) => {
     it.effect("of the newest checkpoint is served, and verifies with openssl ts -verify", () =>
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
@@ -373,7 +373,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
     )
   })
 
-  layer(world, { timeout: "20 seconds" })("A time stamp authority that fails", (it) => {
+  layer(world)("A time stamp authority that fails", (it) => {
     it.effect.each(faults)(
       "%s: nothing is kept, it is logged once, and asked again later",
       ([, reason, behaviour]) =>

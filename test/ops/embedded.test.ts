@@ -67,11 +67,14 @@ const killed = (child: ChildProcess) =>
     await exit
   })
 
-const rule = <E>(
-  name: string,
-  effect: Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>,
-  isTried = true
-) => it.live.runIf(isTried)(name, () => Effect.provide(effect, NodeServices.layer))
+type Check<E> = Effect.Effect<void, E | PlatformError.PlatformError, FileSystem.FileSystem | Scope.Scope>
+
+const rule = <E>(name: string, check: Check<E>) =>
+  it.live(name, () => Effect.provide(check, NodeServices.layer))
+
+/** What few machines ever see is tried in full only: each makes a cluster of its own. */
+const rarely = <E>(name: string, check: Check<E>) =>
+  it.live.runIf(isFull)(name, () => Effect.provide(check, NodeServices.layer))
 
 describe("The embedded PostgreSQL", () => {
   rule(
@@ -88,11 +91,20 @@ describe("The embedded PostgreSQL", () => {
   )
 
   rule(
-    "is made by the first start, ends with its scope, and keeps its rows for the second start",
+    "is made by the first start, on 127.0.0.1 alone, checks its pages, waits for the disk, gives no superuser away, ends with its scope, and keeps its rows for the second start",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
       const pid = yield* Effect.gen(function* () {
-        const postgres = yield* start({ dataDir, settings })
+        const postgres = yield* start({ dataDir })
+        const shown = yield* query(
+          postgres,
+          `select current_setting('listen_addresses'), current_setting('data_checksums'), current_setting('fsync'),
+                  current_setting('timezone'), current_setting('server_encoding'), current_setting('is_superuser'),
+                  current_database()`
+        )
+        assert.deepStrictEqual(shown, [["127.0.0.1", "on", "on", "UTC", "UTF8", "off", "auspex"]])
+        // Also within one program there is one PostgreSQL for a data directory.
+        assert.include(yield* refusal(dataDir), `(process ${process.pid})`)
         yield* query(postgres, "create table kept as select 42 as answer")
         return postgres.pid
       }).pipe(Effect.scoped)
@@ -101,24 +113,7 @@ describe("The embedded PostgreSQL", () => {
     })
   )
 
-  rule(
-    "listens on 127.0.0.1 alone, checks its pages, waits for the disk, and gives no superuser away",
-    Effect.gen(function* () {
-      const dataDir = join(yield* temporary, "data")
-      const postgres = yield* start({ dataDir })
-      const shown = yield* query(
-        postgres,
-        `select current_setting('listen_addresses'), current_setting('data_checksums'), current_setting('fsync'),
-                current_setting('timezone'), current_setting('server_encoding'), current_setting('is_superuser'),
-                current_database()`
-      )
-      assert.deepStrictEqual(shown, [["127.0.0.1", "on", "on", "UTC", "UTF8", "off", "auspex"]])
-      // Also within one program there is one PostgreSQL for a data directory.
-      assert.include(yield* refusal(dataDir), `(process ${process.pid})`)
-    })
-  )
-
-  rule(
+  rarely(
     "has a role that runs and owns nothing beside the one that owns all, also where an earlier version made the cluster",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
@@ -148,8 +143,7 @@ describe("The embedded PostgreSQL", () => {
         )
       }).pipe(Effect.scoped)
       assert.strictEqual(yield* fs.readFileString(password), before)
-    }),
-    isFull
+    })
   )
 
   rule(
@@ -163,11 +157,10 @@ describe("The embedded PostgreSQL", () => {
       assert.strictEqual((yield* fs.stat(password)).mode & 0o777, 0o600)
       yield* fs.remove(password)
       assert.deepStrictEqual(yield* visit(dataDir, "select answer from kept"), [[42]])
-    }),
-    isFull
+    })
   )
 
-  rule(
+  rarely(
     "refuses a second program while the first runs, and takes over when the first was killed",
     Effect.gen(function* () {
       const dataDir = join(yield* temporary, "data")
@@ -197,19 +190,14 @@ describe("The embedded PostgreSQL", () => {
       yield* query(postgres, "insert into written select generate_series(1, 1000)")
       process.kill(before, "SIGKILL")
       yield* Effect.sync(() => postgres.pid).pipe(
-        Effect.repeat({ until: (pid) => pid !== before, schedule: soon }),
-        Effect.timeout("10 seconds")
+        Effect.repeat({ until: (pid) => pid !== before, schedule: soon })
       )
-      const rows = yield* query(postgres, "select count(*)::int from written").pipe(
-        Effect.retry(soon),
-        Effect.timeout("10 seconds")
-      )
+      const rows = yield* query(postgres, "select count(*)::int from written").pipe(Effect.retry(soon))
       assert.deepStrictEqual(rows, [[1000]])
-    }),
-    isFull
+    })
   )
 
-  rule(
+  rarely(
     "starts anew when its first start was killed half way",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
@@ -228,11 +216,10 @@ describe("The embedded PostgreSQL", () => {
         Effect.andThen(unfinished),
         Effect.repeat({ until: (names) => names.length === 0 })
       )
-    }),
-    isFull
+    })
   )
 
-  rule(
+  rarely(
     "is not misled by a reused pid, and tells why it cannot start",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
@@ -249,7 +236,7 @@ describe("The embedded PostgreSQL", () => {
     })
   )
 
-  it.effect("starts in real time although a test has stopped the clock", () =>
+  it.effect.runIf(isFull)("starts in real time although a test has stopped the clock", () =>
     Effect.gen(function* () {
       const postgres = yield* start({ dataDir: join(yield* temporary, "data"), settings })
       assert.isAbove(postgres.pid, 0)
@@ -279,7 +266,7 @@ describe.runIf(isRoot)("started by root", () => {
     })
   )
 
-  rule(
+  rarely(
     "stays in an empty data directory, whatever its mode was",
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem

@@ -148,8 +148,7 @@ layer(testServer())("Metrics of requests", (it) => {
         yield* sendAll(everyPath.slice(0, 10))
         assert.strictEqual(linesOf(yield* metrics), before + grown)
         assert.notMatch(yield* metrics, /method="(PROPFIND|OPTIONS|TRACE)"/)
-      }),
-    60_000
+      })
   )
 })
 
@@ -173,7 +172,6 @@ layer(server)("The cost of being asked", (it) => {
           const time = yield* timePerRequest(address, headers)
           assert.isBelow(time / live, most, `${address} ${JSON.stringify(headers)}`)
         }
-      }),
-    60_000
+      })
   )
 })

@@ -26,7 +26,6 @@ layer(server, { excludeTestServices: true })("While the database is away", (it) 
   const readiness = (expected: number) =>
     get("/health/ready").pipe(
       Effect.repeat({ schedule: often, until: ({ status }) => status === expected }),
-      Effect.timeout("5 seconds"),
       Effect.map(({ json }) => member(json, "checks", 0, "reason"))
     )
 

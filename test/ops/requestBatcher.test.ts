@@ -39,7 +39,7 @@ const gated = Effect.fnUntraced(function* (options: {
 
 /** Real time, for a statement takes no other. */
 const waited = (isSo: () => boolean) =>
-  Effect.promise(() => setTimeout(5)).pipe(Effect.repeat({ until: isSo, times: 400 }))
+  Effect.promise(() => setTimeout(5)).pipe(Effect.repeat({ until: isSo }))
 
 const answers = <A>(fibers: ReadonlyArray<Fiber.Fiber<A>>) => Effect.forEach(fibers, Fiber.join)
 

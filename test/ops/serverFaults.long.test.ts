@@ -104,7 +104,6 @@ const silence = Effect.fnUntraced(function* (span: Duration.Duration) {
   const ended = yield* Clock.currentTimeMillis
   yield* until(
     "what fell due meanwhile is settled",
-    "30 seconds",
     Effect.map(query(unsettled), (left) => left.length === 0)
   )
   const settled = yield* Clock.currentTimeMillis
@@ -232,7 +231,6 @@ const whyNotReady = Effect.map(get("/health/ready"), ({ json, status }) =>
 const says = (reason: string | null) =>
   until(
     `it says: ${reason}`,
-    "30 seconds",
     Effect.map(whyNotReady, (why) => why === reason)
   )
 

@@ -25,7 +25,7 @@ const assertUnavailable = (exit: Exit.Exit<unknown>) =>
   assert.lengthOf(Exit.isFailure(exit) ? storeUnavailableIn(exit.cause) : [], 1, String(exit))
 
 /** More than any limit, on the busiest machine. */
-const inTime = Effect.timeout("20 seconds")
+const inTime = Effect.timeout("2 minutes")
 
 const statement = Effect.flatMap(SqlClient.SqlClient, (sql) => orDie(sql`select 1 as one`))
 

@@ -703,7 +703,6 @@ layer(testServices())("Five weeks of price events of all kinds", (it) => {
           assert.include([...outcomes], way)
         }
         yield* audited
-      }),
-    30_000
+      })
   )
 })

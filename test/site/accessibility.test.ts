@@ -1,13 +1,13 @@
 /**
  * In a real Chromium: no violation that axe finds, in light and dark, nothing wider than the screen, nothing loaded from
- * elsewhere; in full every page, else those that are read most.
+ * elsewhere; in full every page, else one of those that are read most.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { pagePaths } from "../../src/http/site/paths.ts"
 import { Archive, TournamentImport } from "../../src/services/Archive.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { isFull } from "../support/breadth.ts"
+import { isFull, oneIn } from "../support/breadth.ts"
 import { everything, lookAt, violations } from "../support/accessibility.ts"
 import { claimableByHttp, linksMailedTo, signInLink } from "../support/agents.ts"
 import { moveTo } from "../support/challenges.ts"
@@ -16,20 +16,20 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { tournament } from "../support/tournaments.ts"
 
-layer(Layer.mergeAll(testServer(), chromium.layer), { timeout: "60 seconds" })("In a browser", (it) => {
+layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
   it.effect.skipIf(isFull)(
-    "pages that are read most are accessible, fit any screen, and load nothing from elsewhere",
+    "one of the pages that are read most is accessible, fits any screen, and loads nothing from elsewhere",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const browser = yield* chromium.Chromium
         const world = yield* publicFixture
         const complaints = yield* Effect.promise(() =>
-          lookAt(browser, url, [
-            pagePaths.leaderboard,
-            `/challenges/${world.settled.id}`,
-            `/agents/${world.first}`
-          ])
+          lookAt(
+            browser,
+            url,
+            oneIn(3, [pagePaths.leaderboard, `/challenges/${world.settled.id}`, `/agents/${world.first}`])
+          )
         )
         assert.deepStrictEqual(complaints, [])
       })

@@ -60,19 +60,16 @@ const busyOwner = Effect.gen(function* () {
   return { moved: moved.headers.get("location") ?? "", topUp, visitor }
 })
 
-layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
-  it.effect(
-    "an owner's pages are accessible and fit any screen",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* TestServer
-        const browser = yield* chromium.Chromium
-        const { moved, topUp, visitor } = yield* busyOwner
-        const paths = ["/account", moved, topUp, creditPage(), apiKeysPage()]
-        const complaints = yield* Effect.promise(() => lookAt(browser, url, paths, visitor.cookies))
-        assert.deepStrictEqual(complaints, [])
-      }),
-    60_000
+layer(everything, { excludeTestServices: true })("In a browser", (it) => {
+  it.effect("an owner's pages are accessible and fit any screen", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const browser = yield* chromium.Chromium
+      const { moved, topUp, visitor } = yield* busyOwner
+      const paths = ["/account", moved, topUp, creditPage(), apiKeysPage()]
+      const complaints = yield* Effect.promise(() => lookAt(browser, url, paths, visitor.cookies))
+      assert.deepStrictEqual(complaints, [])
+    })
   )
 
   it.effect("an owner is led to the page of Stripe's that takes the payment, and back", () =>

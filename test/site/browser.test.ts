@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
 import { askForToken, claimableByHttp, linksMailedTo, wrongCode, signInLink } from "../support/agents.ts"
+import { isFull } from "../support/breadth.ts"
 import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
 import { asClient, layer as provider, OpenIdProvider } from "../support/openIdProvider.ts"
@@ -37,7 +38,7 @@ const enterCode = (code: string) => async (page: Page) => {
   await page.getByRole("button", { name: /^Claim/ }).click()
 }
 
-layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a browser", (it) => {
+layer(everything, { excludeTestServices: true })("In a browser", (it) => {
   it.effect("an operator claims an agent with mail and code, and signs out", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({ name: "First Light" })
@@ -128,7 +129,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
     }).pipe(Effect.scoped)
   )
 
-  it.effect("pages fit a phone, also with names that never break", () =>
+  it.effect.runIf(isFull)("pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({
         name: "W".repeat(80),
@@ -157,7 +158,7 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
     })
   )
 
-  it.effect(
+  it.effect.runIf(isFull)(
     "the reference of the API is shown in a sandbox, and asks no other host for anything",
     () =>
       Effect.gen(function* () {
@@ -185,7 +186,6 @@ layer(everything, { excludeTestServices: true, timeout: "60 seconds" })("In a br
           assert.deepStrictEqual([asked, complaints], [[`${url}/docs`], []])
           await page.close()
         })
-      }),
-    60_000
+      })
   )
 })

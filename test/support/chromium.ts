@@ -49,7 +49,6 @@ const unpacked = Effect.gen(function* () {
     // With the live clock: under a test clock the wait would never end.
     yield* until(
       "the browser is unpacked",
-      "50 seconds",
       Effect.sync(() => existsSync(done))
     ).pipe(Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()))
     return directory

@@ -41,7 +41,6 @@ export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
   yield* before
   yield* until(
     `it waits for ${table}`,
-    "10 seconds",
     Effect.map(isHeldUp, ({ waiting }) => waiting)
   )
   const result = yield* struck

@@ -25,11 +25,14 @@ export const often = Schedule.spaced("20 millis")
 /** What was waited for did not come in time. */
 export class Overdue extends Data.TaggedError("Overdue")<{ readonly message: string }> {}
 
+/** How long what should come at once is waited for, on the busiest machine. */
+const ample = "2 minutes"
+
 /** Looks again and again until it is so. */
 export const until = <E, R>(
   what: string,
-  patience: Duration.Input,
-  fact: Effect.Effect<boolean, E, R>
+  fact: Effect.Effect<boolean, E, R>,
+  patience: Duration.Input = ample
 ): Effect.Effect<void, E | Overdue, R> =>
   fact.pipe(
     Effect.repeat({ until: (isSo) => isSo, schedule: often }),
@@ -121,7 +124,6 @@ const endOrphan = Effect.fnUntraced(function* (dataDir: string) {
   yield* signalTo(noted.value.pid, "SIGQUIT")
   yield* until(
     "the orphaned PostgreSQL ends",
-    "10 seconds",
     Effect.map(isAlive(noted.value.pid), (alive) => !alive)
   )
 })
@@ -269,8 +271,8 @@ export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
 /** Waits until it says that it is ready; fails at once, with what it wrote, when it ends instead. */
 export const whenReady = Effect.fnUntraced(function* (
   auspex: Auspex,
-  // Of the harness, on the busiest machine; how long a start may take is a rule of start.test.ts.
-  patience: Duration.Input = "50 seconds"
+  // How long a start may take is a rule of start.test.ts.
+  patience: Duration.Input = ample
 ) {
   const died = Effect.flatMap(auspex.ended, ({ code, signal }) =>
     Effect.fail(
@@ -279,8 +281,8 @@ export const whenReady = Effect.fnUntraced(function* (
   )
   const ready = until(
     `ready at ${auspex.url}`,
-    patience,
-    Effect.map(statusOf(`${auspex.url}/health/ready`), (status) => status === 200)
+    Effect.map(statusOf(`${auspex.url}/health/ready`), (status) => status === 200),
+    patience
   )
   yield* Effect.raceFirst(ready, died)
   return auspex
@@ -290,7 +292,6 @@ export const whenReady = Effect.fnUntraced(function* (
 export const whenStarted = (auspex: Auspex) =>
   until(
     "it has started",
-    "50 seconds",
     Effect.sync(() => auspex.stdout().includes('"message":"started"'))
   )
 

@@ -144,7 +144,6 @@ export const rolling = Effect.fnUntraced(function* <E, R>(options: {
   const url = `http://127.0.0.1:${yield* options.balancer(served)}`
   yield* until(
     "the balancer has found the replicas",
-    "20 seconds",
     Effect.promise(() =>
       fetch(`${url}/health/live`).then(
         ({ status }) => status === 200,

@@ -72,7 +72,6 @@ const startOn = Effect.fnUntraced(function* (cluster: Cluster.Cluster, options: 
   yield* Effect.addFinalizer(() => end("SIGQUIT"))
   yield* until(
     `PostgreSQL at ${port} takes connections`,
-    "30 seconds",
     Effect.map(
       orphanProcesses.pidFile(clusterDir),
       Option.exists(({ status }) => status === "ready")

@@ -6,6 +6,14 @@ import { feedItems, plainText } from "../../../src/layers/feeds/feedItems.ts"
 import { readFeedList } from "../../../src/layers/feeds/feeds.ts"
 
 const now = DateTime.makeUnsafe("2026-03-02T12:00:00Z")
+/** What it costs in microseconds, whatever else the machine does. */
+const processorTime = (work: () => void): number => {
+  const before = process.cpuUsage()
+  work()
+  const { system, user } = process.cpuUsage(before)
+  return system + user
+}
+
 const read = (document: string) => feedItems(document, "https://news.example/feed", now)
 
 describe("The items of a feed", () => {
@@ -118,24 +126,23 @@ describe("Markup as plain text", () => {
       plainText(`Zoe${"\u0308".repeat(200)}${"\u0316".repeat(200)} <b>was</b> here`, 100),
       `Zo\u00eb${"\u0308".repeat(29)} was here`
     )
-    const started = performance.now()
-    plainText("<".repeat(500_000), 100)
-    plainText("<script".repeat(50_000), 100)
-    plainText("&#".repeat(200_000), 100)
-    assert.isBelow(performance.now() - started, 1000)
+    const cost = processorTime(() => {
+      plainText("<".repeat(500_000), 100)
+      plainText("<script".repeat(50_000), 100)
+      plainText("&#".repeat(200_000), 100)
+    })
+    assert.isBelow(cost, 1_000_000)
   })
 
   it("costs no more with combining marks than with as many letters", () => {
-    const processorTime = (text: string): number => {
-      const before = process.cpuUsage()
-      for (let index = 0; index < 20; index++) plainText(text, 2000)
-      const { system, user } = process.cpuUsage(before)
-      return system + user
-    }
+    const cost = (text: string): number =>
+      processorTime(() => {
+        for (let index = 0; index < 20; index++) plainText(text, 2000)
+      })
     const marks = `a${"\u0300".repeat(49_999)}${"\u0316".repeat(50_000)}`
     const letters = "\u0430".repeat(100_000)
-    processorTime(letters)
-    assert.isBelow(processorTime(marks), 10 * processorTime(letters))
+    cost(letters)
+    assert.isBelow(cost(marks), 10 * cost(letters))
   })
 })
 

@@ -133,10 +133,10 @@ const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan:
     reports.set(kind, report)
     const known = tally.acknowledged.length
     const busy = Effect.sync(() => tally.acknowledged.length >= known + plan.agents)
-    yield* until(`agents predict before: ${kind}`, "60 seconds", busy)
+    yield* until(`agents predict before: ${kind}`, busy)
     const { at, landed } = yield* strike
     const works = Effect.sync(() => tally.lastAcknowledgedStart > at)
-    yield* until(`works again after: ${kind}`, "90 seconds", works)
+    yield* until(`works again after: ${kind}`, works)
     report.struck += 1
     report.recoveries.push((yield* Clock.currentTimeMillis) - at)
     if (yield* landed) report.landed += 1
@@ -193,7 +193,6 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
       yield* Effect.forkScoped(Effect.repeat(whenPossible(sampling), Schedule.spaced("300 millis")))
       yield* until(
         "a challenge is open",
-        "10 seconds",
         Effect.sync(() => challenges.length > 0)
       )
       const load = yield* startLoad({
@@ -225,7 +224,6 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
   const struckFor = (yield* Clock.currentTimeMillis) - began
   yield* until(
     "everything that is due is settled",
-    "120 seconds",
     Effect.map(query(unsettled), (left) => left.length === 0)
   )
   violations.push(...tally.violations, ...(yield* query(finalFindings(tally))))

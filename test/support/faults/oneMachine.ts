@@ -69,16 +69,15 @@ export const oneMachine = Effect.fnUntraced(function* (options: { readonly pause
     yield* Effect.sync(() => process.kill(pid, "SIGKILL"))
     yield* until(
       "the postmaster is gone",
-      "5 seconds",
       Effect.map(isAlive(pid), (alive) => !alive)
     )
     const at = yield* Clock.currentTimeMillis
     const restarted = Effect.map(postmaster, (noted) => Option.exists(noted, (each) => each.pid !== pid))
-    return { at, landed: Effect.as(until("another postmaster", "20 seconds", restarted), true) }
+    return { at, landed: Effect.as(until("another postmaster", restarted), true) }
   })
 
   const terminate = Effect.gen(function* () {
-    const busy = yield* Effect.exit(until("a busy session", "10 seconds", query(terminateBackends)))
+    const busy = yield* Effect.exit(until("a busy session", query(terminateBackends), "10 seconds"))
     return { at: yield* Clock.currentTimeMillis, landed: Effect.succeed(Exit.isSuccess(busy)) }
   })
 

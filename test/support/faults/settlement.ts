@@ -36,7 +36,6 @@ export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
   let found: Option.Option<typeof Backend.Type> = Option.none()
   yield* until(
     "a large settlement is under way",
-    "60 seconds",
     Effect.map(query(settling), (row) => {
       found = row
       return Option.isSome(row)
@@ -59,7 +58,6 @@ export const wasUndone = Effect.fnUntraced(function* (query: Query, { challengeI
   let status: string | null = null
   yield* until(
     "the large challenge is settled in the end",
-    "60 seconds",
     Effect.map(query(state), (found) => {
       status = found.status
       return found.settled && status !== "in progress"

@@ -2,14 +2,16 @@
 import type { Operation } from "./document.ts"
 import type { Session } from "./session.ts"
 
-/** Fewer requests of an operation would say nothing; one without any input has few ways to be wrong. */
-const fewest = 20
-
+/** One without any input has few ways to be wrong. */
 const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean =>
   secured || parameters.length > 0 || requestBody !== undefined
 
-/** What the run did not reach; nothing when it reached everything. */
-export const unreached = (session: Session, operations: ReadonlyArray<Operation>): ReadonlyArray<string> =>
+/** What the run did not reach; nothing when it reached everything. Fewer requests of an operation would say nothing. */
+export const unreached = (
+  session: Session,
+  operations: ReadonlyArray<Operation>,
+  fewest: number
+): ReadonlyArray<string> =>
   operations.flatMap((operation) => {
     const {
       accepted = 0,

@@ -63,9 +63,6 @@ const errorShape: JsonSchema = {
   additionalProperties: {}
 }
 
-/** At least so many cases of a list are tried, however small the share. */
-const minCases = 7
-
 export const makeSession = (options: {
   readonly document: Document
   readonly secrets: ReadonlyArray<string>
@@ -73,6 +70,8 @@ export const makeSession = (options: {
   readonly seed: number
   /** Of each list of cases, from 0 to 1. */
   readonly share: number
+  /** At least so many cases of a list are tried, however small the share. */
+  readonly minCases: number
 }) => {
   const { document } = options
   const problems = makeValidator(document, "wrong")
@@ -209,7 +208,7 @@ export const makeSession = (options: {
     exchange,
     seed: options.seed,
     /** The cases of a list that this run tries, in their order; the seed chooses them. */
-    sampled: <A>(cases: ReadonlyArray<A>, min = minCases): ReadonlyArray<A> => {
+    sampled: <A>(cases: ReadonlyArray<A>, min = options.minCases): ReadonlyArray<A> => {
       lists += 1
       const { below } = makeRandom({ seed: options.seed, index: lists })
       const count = Math.max(min, Math.ceil(cases.length * options.share))

@@ -4,7 +4,6 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Console, Effect, FileSystem, Schema } from "effect"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { breadth, isFull } from "../support/breadth.ts"
 import { pass, register } from "../support/agents.ts"
 import { freshDatabase, rowsOf } from "../support/database.ts"
 import {
@@ -44,7 +43,6 @@ describe("Mail of a running Auspex", () => {
         const [millis] = yield* timed(
           until(
             "a mail in the outbox",
-            "10 seconds",
             Effect.map(files, (names) => names.some((name) => name.endsWith(".eml")))
           )
         )
@@ -54,7 +52,6 @@ describe("Mail of a running Auspex", () => {
         assert.match(name, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\.eml$/)
         yield* until(
           "a log line that names the file",
-          "5 seconds",
           Effect.sync(() => auspex.stdout().includes(name))
         )
         assert.notMatch(auspex.stdout() + auspex.stderr(), /aus_(cl|mc)_/)
@@ -67,14 +64,13 @@ describe("Mail of a running Auspex", () => {
         })
         yield* until(
           "two mails in the outbox",
-          "15 seconds",
           Effect.map(subjects, ({ length }) => length === 2)
         )
         assert.deepStrictEqual(yield* subjects, ["Claim your agent: Ada", "Paused until you claim it: Ada"])
       }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live.runIf(isFull)("is sent once by the mail server, by whichever of two replicas comes first", () =>
+  it.live("is sent once by the mail server, by whichever of two replicas comes first", () =>
     Effect.gen(function* () {
       const { port, received } = yield* smtpServer()
       const url = yield* freshDatabase
@@ -86,7 +82,7 @@ describe("Mail of a running Auspex", () => {
       const replicas = yield* Effect.all([readyAuspex({ environment }), readyAuspex({ environment })], {
         concurrency: "unbounded"
       })
-      const contacts = Array.from({ length: breadth(16, 40) }, (_, index) => `operator-${index}@example.org`)
+      const contacts = Array.from({ length: 40 }, (_, index) => `operator-${index}@example.org`)
       yield* Effect.forEach(
         contacts,
         (contact, index) => passing(contact).pipe(to(replicas[index % 2 === 0 ? 0 : 1])),
@@ -98,7 +94,6 @@ describe("Mail of a running Auspex", () => {
       ).pipe(Effect.provide(Database.client(url)))
       yield* until(
         "every mail is sent",
-        "10 seconds",
         Effect.map(stored, (mails) => mails.length === contacts.length)
       )
       assert.deepStrictEqual(new Set((yield* stored).map(({ attempts }) => attempts)), new Set([1]))
