@@ -31,6 +31,7 @@ import * as MailTransport from "./layers/mail/MailTransport.ts"
 import * as GatewayConfig from "./layers/gateway/GatewayConfig.ts"
 import * as Gateway from "./layers/gateway/Gateway.ts"
 import * as LogSigner from "./layers/node/LogSigner.ts"
+import { lock } from "./layers/node/directoryLock.ts"
 import { secretFile } from "./layers/node/DurableFile.ts"
 import * as LogObservers from "./layers/witness/LogObservers.ts"
 import * as IdentityProvider from "./layers/openid/IdentityProvider.ts"
@@ -78,6 +79,8 @@ const foundation = Effect.fn("foundation")(function* (config: Composition) {
         ["Admin token", "AUSPEX_ADMIN_TOKEN"]
       ]
     }
+    // Of two programs with one memory of the log each would forget what the other has seen.
+    yield* lock(config.dataDir)
     return given
   }
   if (Option.isSome(config.migrationUrl)) {
@@ -400,6 +403,7 @@ const explain = (cause: Cause.Cause<unknown>) => {
   const tags = [
     "SettingError",
     "EmbeddedPostgresError",
+    "DataDirectoryUnusable",
     "DatabaseMismatch",
     "PriceSourceUnusable",
     "FeedsUnusable",

@@ -119,6 +119,7 @@ export const auspex = Effect.fnUntraced(function* (
   const port = yield* freePort
   const process_ = yield* program(process.execPath, ["src/main.ts"], {
     ...serverEnvironment(databaseUrl, port),
+    AUSPEX_DATA_DIR: yield* temporaryFolder,
     ...environment
   })
   yield* isReady(port).pipe(

@@ -7,7 +7,7 @@
 import { Console, Effect, Schedule } from "effect"
 import { logPaths } from "../../src/http/routes.ts"
 import * as Database from "../machine/database.ts"
-import { BenchFailed, auspex, temporaryFolder } from "../machine/processes.ts"
+import { BenchFailed, auspex } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import { usedByPostgres, usedByProcess } from "../machine/processors.ts"
 import type { Bench } from "../main.ts"
@@ -62,7 +62,7 @@ export const log = Effect.fnUntraced(function* ({ load, postgres, sizes }: Bench
   const url = yield* Database.create(postgres, "bench_log")
   yield* Seed.predictWorld.pipe(Effect.provide(Database.seeding(url)))
   const api = yield* auspex(url)
-  const jobs = yield* auspex(url, { AUSPEX_ROLES: "api,jobs", AUSPEX_DATA_DIR: yield* temporaryFolder })
+  const jobs = yield* auspex(url, { AUSPEX_ROLES: "api,jobs" })
   const first = yield* seeded(api)
   let confirmed = 0
 

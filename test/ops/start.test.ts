@@ -17,6 +17,7 @@ import {
   Schema
 } from "effect"
 import { SqlClient } from "effect/sql"
+import { lock } from "../../src/layers/node/directoryLock.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
 import { isFull, oneIn } from "../support/breadth.ts"
@@ -32,6 +33,7 @@ import {
   statusOf,
   stopped,
   temporaryData,
+  temporaryDirectory,
   timed,
   to,
   until,
@@ -104,6 +106,12 @@ const itemsOf = (page: unknown): ReadonlyArray<unknown> => {
   const items = member(page, "items")
   return Array.isArray(items) ? items : []
 }
+
+/** Whether all that it predicted stands in the log. */
+const isLogged = (token: string) =>
+  Effect.map(get("/api/v1/agent/predictions", { token }), ({ json }) =>
+    itemsOf(json).every((item) => typeof member(member(item, "receipt"), "leaf_index") === "number")
+  )
 
 /** A prediction whose body waits for `more`: the server has taken it up once `taken` is there. */
 const slowPrediction = (auspex: Auspex, id: string, token: string, more: Effect.Effect<void>) =>
@@ -194,6 +202,7 @@ describe("npm start", () => {
           const late = yield* challenge(adminToken, 3_600_000)
           assert.strictEqual((yield* predict(early, agent.token)).status, 201)
           yield* until("the first challenge is settled", isResolved(soon))
+          yield* until("its predictions are in the log", isLogged(agent.token))
           const before = yield* recordOf(agent.agentId, agent.token)
           return { ...agent, before, late }
         }).pipe(to(first))
@@ -318,6 +327,18 @@ describe("What the machine refuses stops the start with one line that says what 
       )
       assert.deepStrictEqual(yield* Effect.provide(tables, Database.client(owner)), [{ made: null }])
     })
+  )
+
+  it.live("a data directory that another instance has, also where the database is elsewhere", () =>
+    Effect.gen(function* () {
+      const dataDir = join(yield* temporaryDirectory, "data")
+      yield* lock(dataDir)
+      const line = yield* complaint(replicaEnvironment(Redacted.make(unused), { AUSPEX_DATA_DIR: dataDir }))
+      assert.match(
+        line,
+        new RegExp(`^auspex: Auspex already runs in ${dataDir} \\(process ${process.pid}\\)`)
+      )
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
   it.live.runIf(isFull)("a database server that is not there", () =>

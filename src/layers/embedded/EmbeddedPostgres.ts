@@ -12,6 +12,7 @@ import * as Cluster from "./Cluster.ts"
 import * as dataDirectory from "./dataDirectory.ts"
 import * as orphanProcesses from "./orphanProcesses.ts"
 import * as Postmaster from "./Postmaster.ts"
+import { lock } from "../node/directoryLock.ts"
 
 export { EmbeddedPostgresError } from "./Account.ts"
 
@@ -64,12 +65,12 @@ const makeDataDir = Effect.fnUntraced(function* (path: string) {
 const run = Effect.fnUntraced(function* (options: Options) {
   const fs = yield* FileSystem.FileSystem
   const dataDir = yield* makeDataDir(resolve(options.dataDir))
-  yield* dataDirectory.lock(dataDir)
+  yield* lock(dataDir)
 
   const directory = yield* dataDirectory.locate(dataDir, options.sharedParents)
   const home = dirname(directory.clusterDir)
   // A copied data directory still points at the original's cluster.
-  if (home !== dataDir) yield* dataDirectory.lock(home)
+  if (home !== dataDir) yield* lock(home)
 
   const known = yield* Cluster.loadPassword(dataDir)
   const password = Option.isSome(known) ? known.value : yield* Cluster.makePassword
@@ -109,6 +110,9 @@ export const start: (options: Options) => Effect.Effect<RunningPostgres, Embedde
     (effect, { dataDir }) =>
       Effect.mapError(effect, (error) => {
         if (error._tag === "EmbeddedPostgresError") return error
+        if (error._tag === "DataDirectoryUnusable") {
+          return new EmbeddedPostgresError({ message: error.message, cause: error })
+        }
         const text = error.cause instanceof Error ? error.cause.message : error.message
         return new EmbeddedPostgresError({
           message: `The embedded PostgreSQL cannot use the data directory ${dataDir}: ${text}`,

@@ -6,8 +6,7 @@
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
-import { Data, Effect, FileSystem, Option, Predicate } from "effect"
+import { Effect, FileSystem, Option } from "effect"
 import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
 import { EmbeddedPostgresError } from "./Account.ts"
@@ -229,85 +228,4 @@ export const locate = Effect.fn("dataDirectory.locate")(function* (
     ? forRoot(dataDir, installed, parents)
     : forUser(dataDir, installed, uid)
   return directory
-})
-
-const lockFile = (directory: string) => join(directory, "auspex.lock")
-
-/** For people, and for the message of a second start. */
-const pidFile = (directory: string) => join(directory, "auspex.pid")
-
-const sqliteBusy = 5
-
-class LockFailed extends Data.TaggedError("LockFailed")<{ readonly cause: unknown }> {
-  get isHeld(): boolean {
-    return Predicate.hasProperty(this.cause, "errcode") && this.cause.errcode === sqliteBusy
-  }
-}
-
-const openLock = (path: string) => {
-  const database = new DatabaseSync(path, { timeout: 0 })
-  try {
-    // Nothing is written, so no journal is needed.
-    database.exec("pragma journal_mode = off")
-    database.exec("begin immediate")
-    return database
-  } catch (cause) {
-    database.close()
-    throw cause
-  }
-}
-
-const lockError = Effect.fnUntraced(function* (directory: string, { cause, isHeld }: LockFailed) {
-  const fs = yield* FileSystem.FileSystem
-  if (!isHeld) {
-    return yield* new EmbeddedPostgresError({
-      message: `Cannot lock ${lockFile(directory)}: ${String(cause)}. It must be on a file system with locks.`,
-      cause
-    })
-  }
-  const holder = yield* fs.readFileString(pidFile(directory)).pipe(Effect.orElseSucceed(() => "unknown"))
-  return yield* new EmbeddedPostgresError({
-    message:
-      `Auspex already runs in ${directory} (process ${holder.trim()}). Stop it first, or start this one with ` +
-      `another data directory (AUSPEX_DATA_DIR).`
-  })
-})
-
-/** SQLite opens a file that it cannot write as read-only, and then locks nothing. */
-const checkWritable = Effect.fnUntraced(function* (path: string) {
-  const fs = yield* FileSystem.FileSystem
-  yield* fs.access(path, { writable: true }).pipe(
-    Effect.mapError(
-      (cause) =>
-        new EmbeddedPostgresError({
-          message:
-            `${path} is not writable by the user who starts Auspex (uid ${Account.ownUid ?? "unknown"}). ` +
-            `Start it as its owner or as root, or with another data directory (AUSPEX_DATA_DIR).`,
-          cause
-        })
-    )
-  )
-})
-
-/**
- * One program per data directory. The kernel holds the lock and releases it when the process dies, so there are no
- * stale locks and no reused pids, and containers that share a volume see each other. Node offers file locks only through
- * SQLite, whose database here stays empty.
- */
-export const lock = Effect.fn("dataDirectory.lock")(function* (directory: string) {
-  const fs = yield* FileSystem.FileSystem
-  yield* checkWritable(directory)
-  if (yield* fs.exists(lockFile(directory))) yield* checkWritable(lockFile(directory))
-  const pid = pidFile(directory)
-  yield* Effect.acquireRelease(
-    Effect.try({
-      try: () => openLock(lockFile(directory)),
-      catch: (cause) => new LockFailed({ cause })
-    }).pipe(Effect.catch((error) => lockError(directory, error))),
-    (database) =>
-      Effect.ignore(fs.remove(pid, { force: true })).pipe(Effect.andThen(Effect.sync(() => database.close())))
-  )
-  // Removed first, since another user's file cannot be overwritten.
-  yield* fs.remove(pid, { force: true })
-  yield* fs.writeFileString(pid, `${process.pid}\n`)
 })
