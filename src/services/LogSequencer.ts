@@ -113,7 +113,7 @@ export class LogSequencer extends Context.Service<
     readonly measure: Effect.Effect<void>
     /** The largest checkpoint that this instance has seen under the log's name, as it remembers outside the database. */
     readonly seen: Effect.Effect<Option.Option<Seen>>
-    /** The newest key that checkpoints are signed with, once the log has one. */
+    /** The newest key of the log, once it has one, where this instance signs with it. */
     readonly verifierKey: Effect.Effect<Option.Option<string>>
     /** Why this instance does not sequence or sign, as far as it knows, or why its last passes failed; null while it does. */
     readonly fault: Effect.Effect<string | null>

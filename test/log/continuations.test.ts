@@ -148,6 +148,22 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       })
   )
 
+  it.effect("is told first that its key is not the log's, for nobody's word gives it that one", () =>
+    Effect.gen(function* () {
+      yield* grown
+      const memory = yield* Ref.make(nothing)
+      const stranger = yield* anotherSequencer({ memory, key: otherLogKey })
+      const wrongKey = /^The log is signed with the key .*, this instance has .*AUSPEX_LOG_KEY/
+      yield* stranger.verifyAtStart
+      assert.match(String(yield* stranger.fault), wrongKey)
+      yield* waits(stranger, wrongKey)
+      assert.isTrue(Option.isNone(yield* stranger.verifierKey))
+      const { sequencer } = yield* instance(nothing)
+      yield* waits(sequencer, /had a memory of it/)
+      assert.isTrue(Option.isSome(yield* sequencer.verifierKey))
+    })
+  )
+
   it.effect("goes on twenty seconds after an administrator has said so, which is an entry of the log", () =>
     Effect.gen(function* () {
       const { sequencer, size } = yield* grown

@@ -2,10 +2,12 @@ import { Cause, Clock, DateTime, Effect, Layer, Metric, Option, Ref, Schema, Sem
 import { SqlClient } from "effect/sql"
 import { rootCause } from "../../../services/domain/errors.ts"
 import { LogSequencer } from "../../../services/LogSequencer.ts"
+import { LogSigner } from "../../../services/LogSigner.ts"
 import type { SignerUnusable } from "../../../services/LogSigner.ts"
 import { execute, findOne, findOption, timestamp } from "../sql.ts"
 import { makeCheckpoints } from "./checkpoints.ts"
 import { makeContinue } from "./continuations.ts"
+import { nameIn } from "./identity.ts"
 import { makeMemory } from "./memory.ts"
 import type { LogStopped } from "./memory.ts"
 import { makeRevealDue } from "./reveals.ts"
@@ -117,6 +119,7 @@ const watchProgress = Effect.gen(function* () {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const signer = yield* LogSigner
   const memory = yield* makeMemory
   const { sequence } = yield* makeSequence(memory)
   const { publish, seen, trim, verify } = yield* makeCheckpoints(memory)
@@ -220,10 +223,13 @@ const make = Effect.gen(function* () {
         yield* Metric.update(ageGauge, (now - DateTime.toEpochMillis(signed_at)) / 1000)
       }
     }).pipe(Effect.withSpan("LogSequencer.measure")),
-    verifierKey: Effect.map(
-      keyRow(sql`select verifier_key from log_keys order by number desc limit 1`),
-      Option.map((row) => row.verifier_key)
-    ).pipe(Effect.withSpan("LogSequencer.verifierKey")),
+    verifierKey: Effect.gen(function* () {
+      const newest = yield* keyRow(sql`select verifier_key from log_keys order by number desc limit 1`)
+      const own = yield* Effect.option(signer.keys)
+      return Option.map(newest, (row) => row.verifier_key).pipe(
+        Option.filter((key) => Option.exists(own, ({ verifierKey }) => verifierKey(nameIn(key)) === key))
+      )
+    }).pipe(Effect.withSpan("LogSequencer.verifierKey")),
     fault: Effect.gen(function* () {
       return (yield* Ref.get(reason)) ?? (yield* lastFailure)
     }),

@@ -6,7 +6,7 @@ import { LogLost, LogUnnamed, objectionTime } from "../../../services/LogSequenc
 import type { Continuation } from "../../../services/LogSequencer.ts"
 import { LogSigner } from "../../../services/LogSigner.ts"
 import { execute, timestamp, transaction } from "../sql.ts"
-import { keyLock } from "./checkpoints.ts"
+import { keyLock } from "./identity.ts"
 import { logContinue } from "./entries.ts"
 import { originOf } from "./memory.ts"
 import { standingOf } from "./standing.ts"

@@ -16,6 +16,7 @@ import type { Checkpoint, Memory } from "../../../services/LogSigner.ts"
 import { isSignedBy, parseCheckpoint, parseNote, parseVerifierKey } from "../../crypto/signedNote.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
 import { findAll, transaction } from "../sql.ts"
+import { follows, requireNewest } from "./identity.ts"
 import { standingOf } from "./standing.ts"
 import type { Standing } from "./standing.ts"
 import { brokenTree, LogFault, requireTrees } from "./tree.ts"
@@ -256,11 +257,20 @@ export const makeMemory = Effect.gen(function* () {
       return looked
     }).pipe(turns.withPermit)
 
-  const mayKeep = ({ found, waiting }: Look) =>
-    Option.match(waiting, {
-      onNone: () => Effect.succeed(found),
-      onSome: ({ message }) => Effect.fail(new LogStopped({ message }))
-    })
+  /** Said before why the instance waits: no administrator's word gives it the right key. */
+  const requireKey = Effect.fnUntraced(function* (found: Standing) {
+    const { newest_key: newest } = found
+    const origin = originOf(found)
+    if (origin === undefined || newest === null) return
+    const keys = yield* signer.keys
+    if (!follows(keys, { newest, origin })) yield* requireNewest(sql, keys, { newest, origin })
+  })
+
+  const mayKeep = Effect.fnUntraced(function* ({ found, waiting }: Look) {
+    if (Option.isNone(waiting)) return found
+    yield* requireKey(found)
+    return yield* new LogStopped({ message: waiting.value.message })
+  })
 
   /** As `keep`, without asking others. */
   const lookAlone = Effect.flatMap(look(), mayKeep)
