@@ -258,11 +258,15 @@ layer(logServer)("The log below /log", (it) => {
 })
 
 layer(testServer())("An empty log", (it) => {
-  it.effect("has no checkpoint, no key and no tiles", () =>
+  it.effect("has no checkpoint, no key and no tiles, and says what makes the first ones", () =>
     Effect.gen(function* () {
-      for (const path of ["/log/checkpoint", "/log/key"]) {
+      for (const [path, made] of [
+        ["/log/checkpoint", /its first entry, .* the role jobs runs/],
+        ["/log/key", /the role jobs first starts/]
+      ] as const) {
         const answer = yield* get(path)
         assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "log_empty"])
+        assert.match(String(answer.json["detail"]), made)
         assert.strictEqual(answer.headers.get("cache-control"), "no-store")
       }
       assert.strictEqual((yield* get("/log/tile/0/000.p/1")).status, 404)

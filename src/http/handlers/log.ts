@@ -86,7 +86,9 @@ const tileRoutes = HttpRouter.use(
     const keys = Effect.gen(function* () {
       const each = yield* log.verifierKeys
       if (each.length === 0) {
-        return yield* new LogEmpty({ detail: "The log has no key yet: try again in a few seconds." })
+        return yield* new LogEmpty({
+          detail: "The log has no key: it gets one when an instance with the role jobs first starts."
+        })
       }
       return plainText(each.map((key) => `${key}\n`).join(""))
     })

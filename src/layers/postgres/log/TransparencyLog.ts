@@ -174,7 +174,10 @@ const make = Effect.gen(function* () {
     const found = yield* newest(sql`
       select ${cosigned} as note from log_checkpoints c order by c.size desc limit 1`)
     if (Option.isNone(found)) {
-      return yield* new LogEmpty({ detail: "The log has no checkpoint yet: try again in a few seconds." })
+      return yield* new LogEmpty({
+        detail:
+          "The log has no checkpoint: its first one is signed within seconds of its first entry, such as a challenge, where an instance with the role jobs runs."
+      })
     }
     return yield* sequencer.see(found.value.note)
   }).pipe(Effect.withSpan("TransparencyLog.checkpoint"))
