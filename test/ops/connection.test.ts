@@ -166,12 +166,12 @@ describe("Behind a pooler", () => {
         // What PgBouncer takes.
         const takes = new Set(["user", "database", "application_name", "client_encoding"])
         const front = yield* makeFront(url, { takes })
-        const start = (settingsFrom: "role" | "connection") =>
+        const start = (settingsFrom: "role" | "connection", owner = Option.none<Redacted.Redacted>()) =>
           Effect.void.pipe(
             Effect.provide(
               Database.layer({
-                url: front.url("127.0.0.1"),
-                ownerUrl: Option.none(),
+                url: Option.isSome(owner) ? url : front.url("127.0.0.1"),
+                ownerUrl: owner,
                 site: "global",
                 migrates: true,
                 settingsFrom
@@ -181,7 +181,11 @@ describe("Behind a pooler", () => {
           )
         assert.match(
           String(yield* Effect.flip(start("connection"))),
-          /PostgreSQL of DATABASE_URL cannot be used: unsupported startup parameter: statement_timeout/
+          /PostgreSQL of DATABASE_URL cannot be used: unsupported startup parameter: \w+\. .*AUSPEX_DATABASE_SETTINGS=role/
+        )
+        assert.match(
+          String(yield* Effect.flip(start("connection", Option.some(front.url("127.0.0.1"))))),
+          /AUSPEX_MIGRATION_URL cannot be used: unsupported startup parameter: \w+\. .*PostgreSQL itself/
         )
         const lacking = String(yield* Effect.flip(start("role")))
         const statements = lacking.match(/alter role "auspex_run" set \w+ = '\w+';/g) ?? []

@@ -380,9 +380,17 @@ const currentRole = Effect.gen(function* () {
   return found
 })
 
+/** A pooler refuses what a connection sets (PgBouncer's words). */
+const remedyOf = (setting: string, why: string): string => {
+  if (!why.includes("unsupported startup parameter:")) return ""
+  return setting === "DATABASE_URL"
+    ? " It is a pooler: set AUSPEX_DATABASE_SETTINGS=role (docs/operations.md, PgBouncer)."
+    : " It is a pooler: migrations need PostgreSQL itself."
+}
+
 /** What cannot be reached or read is the setting's fault, and told in a line that names it. */
 const namingSetting =
-  (setting: string) =>
+  (setting: "DATABASE_URL" | "AUSPEX_MIGRATION_URL") =>
   <E>(error: E | SqlError.SqlError | DatabaseUrlUnusable) => {
     if (error instanceof DatabaseUrlUnusable) {
       return new DatabaseMismatch({ message: `${setting} cannot be used: ${error.message}.` })
@@ -392,7 +400,9 @@ const namingSetting =
     const isReadOnly = Predicate.hasProperty(cause, "code") && cause.code === "25006"
     if (operation !== "connect" && _tag !== "ConnectionError" && !isReadOnly) return error
     const why = cause instanceof Error ? cause.message : message
-    return new DatabaseMismatch({ message: `The PostgreSQL of ${setting} cannot be used: ${why}.` })
+    return new DatabaseMismatch({
+      message: `The PostgreSQL of ${setting} cannot be used: ${why}.${remedyOf(setting, why)}`
+    })
   }
 
 /** As the owner, who migrates for the running role if that is another. */
