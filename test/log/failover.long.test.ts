@@ -5,7 +5,7 @@
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
-import { DateTime, Effect, Fiber, Option, Redacted, Schedule, Schema } from "effect"
+import { DateTime, Effect, FileSystem, Fiber, Option, Redacted, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { parseCheckpoint } from "../../src/layers/crypto/signedNote.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
@@ -376,6 +376,68 @@ describe("A server that is put back to an older state of its disk", () => {
         yield* showsAll(alone)
         assert.strictEqual(Option.getOrThrow(yield* shown).origin, name)
       }).pipe(to(fresh))
+    }).pipe(Effect.provide(NodeServices.layer))
+  )
+})
+
+describe("A restore from an archive", () => {
+  it.live("goes on once that is said, and one to a moment is found by who remembers more", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const disk = yield* newDisk
+      const [whole, part] = [yield* disk.copy, yield* disk.copy]
+      const directory = yield* temporaryDirectory
+      const archive = join(directory, "archive")
+      yield* fs.makeDirectory(archive)
+      yield* fs.chmod(archive, 0o777)
+      const first = yield* disk.start({
+        archive_mode: "on",
+        archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f`
+      })
+      const way = yield* makeTcpProxy(first.url)
+      const both = (name: string) =>
+        Effect.flatMap(start(way.url, "api,jobs", join(directory, name)), (auspex) => whenReady(auspex))
+      const before = yield* both("one")
+      yield* made(3).pipe(to(before))
+      yield* showsAll(first).pipe(to(before))
+      const moment = yield* first.run(
+        SqlClient.SqlClient.use((sql) => sql`select pg_current_wal_insert_lsn()::text`.values)
+      )
+      yield* made(2).pipe(to(before))
+      yield* showsAll(first).pipe(to(before))
+      const heads = yield* watching(before)
+      const size = yield* shownSize.pipe(to(before))
+      yield* stopped(before)
+      yield* fs.copy(join(directory, "one"), join(directory, "two"))
+      // Whatever is not archived yet is, by a server that ends in good order.
+      yield* first.stop
+
+      const restored = yield* whole.restore(archive)
+      yield* way.lead(restored.url)
+      const remembering = yield* both("one")
+      yield* Effect.gen(function* () {
+        yield* says(/on another server than before, or on one that was promoted, restored/)
+        assert.strictEqual(yield* shownSize, size)
+        assert.strictEqual((yield* goOn({ reason: "all of it was restored" })).status, 201)
+        yield* made(1)
+        yield* showsAll(restored)
+        assert.deepStrictEqual(yield* audit, [])
+      }).pipe(to(remembering))
+      yield* stopped(remembering)
+      yield* oneHeadEach(heads, [restored])
+
+      const earlier = yield* part.restore(archive, { recovery_target_lsn: String(moment[0]?.[0]) })
+      yield* way.lead(earlier.url)
+      const again = yield* both("two")
+      yield* Effect.gen(function* () {
+        yield* says(new RegExp(`but ${size} were signed`))
+        assert.strictEqual((yield* goOn({ reason: "go" })).json["code"], "log_lost")
+        const origin = "arena.example/log/earlier"
+        assert.strictEqual((yield* goOn({ reason: "restored", origin })).status, 201)
+        assert.deepStrictEqual(yield* audit, [])
+        yield* showsAll(earlier)
+        assert.strictEqual(Option.getOrThrow(yield* shown).origin, origin)
+      }).pipe(to(again))
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -39,6 +39,8 @@ export interface Disk {
   readonly copy: Effect.Effect<Disk, never, FileSystem.FileSystem | Scope.Scope>
   /** Makes it a standby of what is reached at this port. */
   readonly follow: (port: number, name: string) => Effect.Effect<void>
+  /** Starts it and replays the archive onto it, to its end unless the options name a target; it leads then. */
+  readonly restore: (archive: string, target?: Options) => ReturnType<typeof startOn>
 }
 
 const local = (user: string, password: string, port: number, database: string) =>
@@ -111,7 +113,26 @@ const diskOf = (cluster: Cluster.Cluster): Disk => ({
         join(cluster.clusterDir, "postgresql.auto.conf"),
         `primary_conninfo = 'host=127.0.0.1 port=${port} user=${Cluster.superuser} password=${cluster.password} application_name=${name}'\n`
       )
+    }),
+  restore: Effect.fnUntraced(function* (archive, target = {}) {
+    yield* Effect.sync(() => writeFileSync(join(cluster.clusterDir, "recovery.signal"), ""))
+    const server = yield* startOn(cluster, {
+      restore_command: `cp ${archive}/%f %p`,
+      recovery_target_action: "promote",
+      ...target
     })
+    yield* until(
+      "the archive is replayed",
+      server
+        .run(
+          SqlClient.SqlClient.use((sql) =>
+            Effect.map(sql`select pg_is_in_recovery()`.values, ([row]) => row?.[0] === false)
+          )
+        )
+        .pipe(Effect.orDie)
+    )
+    return server
+  })
 })
 
 /** A new cluster, with the database and the role that owns it. */
