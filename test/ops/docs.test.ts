@@ -3,6 +3,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { configurationPage } from "../../scripts/configurationPage.ts"
+import { allSettings } from "../../src/config.ts"
 import { migrations } from "../../src/layers/postgres/schema/index.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -32,6 +33,32 @@ describe("The documentation", () => {
         assert.property(scripts, String(name), `${page} names npm run ${String(name)}`)
       }
     }
+  })
+
+  it("sizes connections to PostgreSQL by the defaults of the settings", () => {
+    const page = read("docs/operations.md")
+    const fallback = (name: string) => Number(allSettings.find((each) => each.name === name)?.defaultText)
+    const [requests, background] = [
+      fallback("AUSPEX_DATABASE_CONNECTIONS"),
+      fallback("AUSPEX_DATABASE_BACKGROUND_CONNECTIONS")
+    ]
+    assert.include(page, `${requests} connections for requests`)
+    assert.include(page, `and ${background} for settlements`)
+    const each = requests + background
+    const pooled = Number(/^default_pool_size = (\d+)$/m.exec(page)?.[1])
+    const [, section = ""] = page.split("### Connections to PostgreSQL")
+    const rows = [...section.matchAll(/^\| (\d)\D.*?\| +(\d+) \| +(\d+) \| +(\d+)/gm)].map((row) =>
+      row.slice(1).map(Number)
+    )
+    assert.lengthOf(rows, 3)
+    for (const [instances = 0, sum = 0, limit = 0, max = 0] of rows) {
+      assert.deepStrictEqual([sum, limit], [instances * each, sum * 1.5])
+      assert.isAtLeast(max, limit + 10)
+    }
+    // Of the set-up that the page shows: two instances with jobs, and a pooler for the others.
+    const shown = (2 * each + pooled) * 1.5
+    assert.include(page, `connection limit ${shown};`)
+    assert.isTrue(rows.some(([, , limit]) => limit === shown))
   })
 
   it("has a reason for every dependency", () => {
