@@ -13,6 +13,16 @@ import type { TooManyRequests } from "./RateLimiter.ts"
 export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
+/** What a model can take or give beside text, as the operator says, by the names that clients of messages read. */
+export const Capability = Schema.Literals([
+  "tools",
+  "image_input",
+  "pdf_input",
+  "structured_outputs",
+  "thinking"
+])
+export type Capability = typeof Capability.Type
+
 /** 400, 413 or 415: the body cannot be sent on. `param` names the member. */
 export class BadCall extends apiErrorWith("BadCall", 400, {
   code: Schema.Literals([
@@ -105,6 +115,9 @@ export interface ModelOffer {
   /** Credit per token, by what it is: input, output, cached_input, cache_write, cache_write_1h, reasoning; and per image. */
   readonly prices: Readonly<Record<string, number>>
   readonly maxOutputTokens: number
+  /** Tokens of prompt and answer together; undefined: the operator does not say, as with capabilities. */
+  readonly contextLength: number | undefined
+  readonly capabilities: ReadonlyArray<Capability> | undefined
   /** When the configuration that names it was read. */
   readonly since: DateTime.Utc
 }

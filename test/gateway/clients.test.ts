@@ -24,7 +24,11 @@ const models: ReadonlyArray<TestModel> = [
   { name: "busy", routes: on("north", "status=429;retry_after=7") },
   { name: "down", routes: on("north", "status=500") },
   { name: "strict", routes: on("north", "status=422") },
-  { name: "acme/large-2", routes: on("north", "large") }
+  {
+    name: "acme/large-2",
+    routes: on("north", "large"),
+    more: "context_length: 200000\n    capabilities: [tools, image_input]"
+  }
 ]
 const kinds = ["chat", "messages"] as const
 
@@ -246,6 +250,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       )
       const found = yield* Effect.promise(() => openai.models.retrieve("acme/large-2"))
       assert.strictEqual(found.id, "acme/large-2")
+      assert.strictEqual(member(found, "context_length"), 200_000)
       assert.instanceOf(yield* failed(() => openai.models.retrieve("nothing")), OpenAIErrors.NotFoundError)
     })
   )
@@ -421,6 +426,11 @@ layer(gatewayServer(models, {}, "usual"))("A program with the @anthropic-ai/sdk 
       )
       const found = yield* Effect.promise(() => anthropic.models.retrieve("acme/large-2"))
       assert.strictEqual(found.display_name, "acme/large-2")
+      assert.deepStrictEqual([found.max_tokens, found.max_input_tokens], [100, 200_000])
+      assert.strictEqual(found.capabilities?.image_input.supported, true)
+      assert.strictEqual(found.capabilities?.thinking.supported, false)
+      const plain = yield* Effect.promise(() => anthropic.models.retrieve("chat-plain"))
+      assert.deepStrictEqual([plain.max_input_tokens, plain.capabilities], [null, null])
       assert.instanceOf(
         yield* failed(() => anthropic.models.retrieve("nothing")),
         AnthropicErrors.NotFoundError

@@ -85,7 +85,13 @@ describe("The gateway's file", () => {
       "max_output_tokens: 8192\n    context_fallback: [none]",
       "models[0].context_fallback[0]"
     ],
-    ["input: 0.0002", "input: 0.0002, cached_input: -1", "models[0].price.cached_input"]
+    ["input: 0.0002", "input: 0.0002, cached_input: -1", "models[0].price.cached_input"],
+    ["max_output_tokens: 8192", "max_output_tokens: 8192\n    context_length: 0", "models[0].context_length"],
+    [
+      "max_output_tokens: 8192",
+      "max_output_tokens: 8192\n    capabilities: [tools, magic]",
+      "models[0].capabilities[1]"
+    ]
   ])("names the path of a wrong value: %s as %s", (right, wrong, path) => {
     assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
   })

@@ -3,11 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 import { isObject, textOf } from "../../src/layers/gateway/json.ts"
 import { readAnswer } from "../../src/layers/gateway/relay.ts"
+import { jsonTool } from "../../src/layers/gateway/translate/messagesRequest.ts"
 import { plainUsage } from "../../src/layers/gateway/usage.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 import {
   blockDelta,
   blockStart,
+  blockStop,
   chatText,
   chatTools,
   chatUsage,
@@ -15,9 +17,11 @@ import {
   dataIn,
   delta,
   frameOf,
+  messageDelta,
   messagesText,
   messagesTools,
   messageStart,
+  messageStop,
   optionsOf,
   readAll,
   toolCall
@@ -99,6 +103,22 @@ describe("A whole answer", () => {
         completion_tokens_details: { reasoning_tokens: 0 }
       }
     })
+  })
+
+  it("of messages in JSON without a schema is the input of the tool that stands for it", () => {
+    const json = { type: "tool_use", id: "toolu_a", name: jsonTool.name, input: { at: "fox" } }
+    const look = { type: "tool_use", id: "toolu_b", name: "look", input: {} }
+    const choiceOf = (content: ReadonlyArray<object>, asksJson: boolean) => {
+      const bytes = Buffer.from(JSON.stringify(answer(content, "tool_use")))
+      const read = readAnswer(bytes, optionsOf("openai", "anthropic", { asksJson }))
+      const { choices } = JSON.parse(Buffer.from(Result.getOrThrow(read).bytes).toString())
+      const [{ finish_reason, message }] = choices
+      return { finish_reason, content: message.content, calls: message.tool_calls?.length }
+    }
+    const text = '{"at":"fox"}'
+    assert.deepStrictEqual(choiceOf([json], true), { finish_reason: "stop", content: text, calls: undefined })
+    assert.deepStrictEqual(choiceOf([look], true), { finish_reason: "tool_calls", content: null, calls: 1 })
+    assert.deepStrictEqual(choiceOf([json], false), { finish_reason: "tool_calls", content: null, calls: 1 })
   })
 
   it("of chat completions is a message with its text, reasoning, tools and usage", () => {
@@ -221,6 +241,26 @@ describe("A stream of messages for a client of chat completions", () => {
       chatDelta({}, "tool_calls"),
       "[DONE]"
     ])
+  })
+
+  it("is in JSON without a schema what the tool that stands for it is called with", () => {
+    const start = blockStart(0, { type: "tool_use", id: "toolu_a", name: jsonTool.name, input: {} })
+    const options = optionsOf("openai", "anthropic", { asksJson: true, asksUsage: false })
+    const parts = ['{"at":', '"fox"}'].map((partial_json) =>
+      blockDelta(0, { type: "input_json_delta", partial_json })
+    )
+    const end = [blockStop(0), messageDelta("tool_use"), messageStop]
+    assert.deepStrictEqual(dataIn(readAll(options, [messageStart, start, ...parts, ...end]).text), [
+      chatDelta(first),
+      chatDelta({ content: '{"at":' }),
+      chatDelta({ content: '"fox"}' }),
+      chatDelta({}, "stop"),
+      "[DONE]"
+    ])
+    assert.deepStrictEqual(
+      dataIn(readAll(options, [messageStart, start, ...end]).text)[1],
+      chatDelta({ content: "{}" })
+    )
   })
 
   it("ends its role chunk before there is content", () => {

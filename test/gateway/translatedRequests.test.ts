@@ -4,6 +4,7 @@ import { Result, Schema } from "effect"
 import { admit } from "../../src/layers/gateway/admitCall.ts"
 import { isObject } from "../../src/layers/gateway/json.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
+import { jsonTool } from "../../src/layers/gateway/translate/messagesRequest.ts"
 import type { Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 import { testTarget } from "../support/upstream.ts"
@@ -170,6 +171,29 @@ describe("A request in the other style", () => {
       ["no more temperature than 1", { temperature: 1.7 }, { temperature: 1 }],
       ["one stop sequence as a list", { stop: "a" }, { stop_sequences: ["a"] }],
       ["a stream", { stream: true }, { stream: true }],
+      [
+        "a tool that must be called for JSON without a schema",
+        { response_format: { type: "json_object" } },
+        { tools: [jsonTool], tool_choice: { type: "tool", name: jsonTool.name } }
+      ],
+      [
+        "the same where the caller's tools may not be called",
+        { response_format: { type: "json_object" }, tools: [chatTool], tool_choice: "none" },
+        { tools: [messagesTool, jsonTool], tool_choice: { type: "tool", name: jsonTool.name } }
+      ],
+      [
+        "either that or one of the caller's tools",
+        { response_format: { type: "json_object" }, tools: [chatTool], parallel_tool_calls: false },
+        {
+          tools: [messagesTool, jsonTool],
+          tool_choice: { type: "any", disable_parallel_tool_use: true }
+        }
+      ],
+      [
+        "only the caller's tools where one must be called",
+        { response_format: { type: "json_object" }, tools: [chatTool], tool_choice: "required" },
+        { tools: [messagesTool], tool_choice: { type: "any" } }
+      ],
       [
         "instructions of developers, wherever they stand, as system text",
         { messages: [{ role: "system", content: "a" }, user, { role: "developer", content: "b" }] },
@@ -386,7 +410,11 @@ describe("A request in the other style", () => {
     openai: [
       ["several answers", { n: 2 }, "n"],
       ["log probabilities", { logprobs: true }, "logprobs"],
-      ["JSON without a schema", { response_format: { type: "json_object" } }, "response_format"],
+      [
+        "JSON without a schema where thinking keeps tools from being demanded",
+        { response_format: { type: "json_object" }, thinking: { type: "adaptive" } },
+        "response_format"
+      ],
       ["functions of old", { functions: [{ name: "f" }] }, "functions"],
       ["tools of another kind", { tools: [{ type: "custom", custom: { name: "f" } }] }, "tools.0"],
       [

@@ -125,6 +125,7 @@ export const optionsOf = (
   providerStyle,
   model: "swift-1",
   asksUsage: true,
+  asksJson: false,
   choices: 1,
   requestId: "req-1",
   created: 1_700_000_001,

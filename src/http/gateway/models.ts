@@ -1,7 +1,7 @@
 /** `GET models`, which clients of both styles read. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Gateway, UnknownModel } from "../../services/Gateway.ts"
+import { Capability, Gateway, UnknownModel } from "../../services/Gateway.ts"
 import type { ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
@@ -95,7 +95,7 @@ export const layer = HttpRouter.use(
 )
 
 /** One body that the clients of both styles read. */
-const shownModel = ({ id, maxOutputTokens, prices, since }: ModelOffer) => ({
+const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, since }: ModelOffer) => ({
   id,
   object: "model",
   created: Math.floor(DateTime.toEpochMillis(since) / 1000),
@@ -104,6 +104,16 @@ const shownModel = ({ id, maxOutputTokens, prices, since }: ModelOffer) => ({
   display_name: id,
   created_at: DateTime.formatIso(since),
   max_output_tokens: maxOutputTokens,
+  context_length: contextLength ?? null,
+  // As clients of messages call the two above.
+  max_tokens: maxOutputTokens,
+  max_input_tokens: contextLength ?? null,
+  capabilities:
+    capabilities === undefined
+      ? null
+      : Object.fromEntries(
+          Capability.literals.map((name) => [name, { supported: capabilities.includes(name) }])
+        ),
   pricing: { ...prices, unit: "credits per token" }
 })
 

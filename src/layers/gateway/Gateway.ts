@@ -195,12 +195,16 @@ const make = Effect.gen(function* () {
     Option.match({
       onNone: (): ReadonlyArray<ModelOffer> => [],
       onSome: ({ configuration, since }) =>
-        [...configuration.models.values()].map(({ maxOutputTokens, name, price }) => ({
-          id: name,
-          prices: pricesOf(price),
-          maxOutputTokens,
-          since
-        }))
+        [...configuration.models.values()].map(
+          ({ capabilities, contextLength, maxOutputTokens, name, price }) => ({
+            id: name,
+            prices: pricesOf(price),
+            maxOutputTokens,
+            contextLength,
+            capabilities,
+            since
+          })
+        )
     })
   )
 

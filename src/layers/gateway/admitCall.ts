@@ -302,6 +302,9 @@ const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> 
 const wantsUsage = ({ stream_options }: JsonObject): boolean =>
   isObject(stream_options) && stream_options.include_usage === true
 
+const wantsJson = ({ response_format }: JsonObject): boolean =>
+  isObject(response_format) && response_format.type === "json_object"
+
 /** The larger of the two names: it bounds what can be generated. */
 const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | undefined => {
   const given = [max_completion_tokens, max_tokens].filter(isCount)
@@ -397,6 +400,7 @@ const admittedBody = (style: Style, parsed: Parsed): Admitted => {
     model: textOf(body.model),
     stream: body.stream === true,
     asksUsage: style === "anthropic" || wantsUsage(body),
+    asksJson: style === "openai" && wantsJson(body),
     maxTokens: maximumOf(body),
     choices: style === "openai" && isCount(body.n) ? body.n : 1,
     textTokensBound: text,
@@ -499,7 +503,10 @@ const promptSize = (body: JsonObject): PromptSize => {
   addContent(size, body.system)
   addOthers(size, body, steering)
   const tools = objectsIn(body.tools)
-  if (tools.length > 0 || objectsIn(body.functions).length > 0) size.text += tokensForTools
+  const isJson = wantsJson(body)
+  if (tools.length > 0 || objectsIn(body.functions).length > 0 || isJson) size.text += tokensForTools
+  // A provider of messages gives it by a tool.
+  if (isJson) size.text += tokensOfItsOwn
   for (const { type } of tools) {
     if (!isAbsent(type) && type !== "function" && type !== "custom") size.text += tokensOfItsOwn
   }

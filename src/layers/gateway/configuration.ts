@@ -6,7 +6,7 @@ import { Duration, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { parseDocument } from "yaml"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
-import { Style } from "../../services/Gateway.ts"
+import { Capability, Style } from "../../services/Gateway.ts"
 import { isExtra } from "./extras.ts"
 import type { Allowance } from "./extras.ts"
 import type { ReasoningContent } from "./thinking.ts"
@@ -128,6 +128,8 @@ const Model = Schema.Struct({
   }),
   max_output_tokens: Count(10_000_000),
   image_tokens: Schema.optionalKey(Count(1_000_000)),
+  context_length: Schema.optionalKey(Count(1_000_000_000)),
+  capabilities: Schema.optionalKey(Schema.Array(Capability)),
   ...timeouts,
   routes: Schema.Array(Route).check(Schema.isMinLength(1)),
   fallback: OtherModels,
@@ -184,6 +186,9 @@ export interface ModelSetting {
   readonly price: TokenPrice
   readonly maxOutputTokens: number
   readonly imageTokens: number
+  /** Shown to clients, as the capabilities are; undefined: the file does not say. */
+  readonly contextLength: number | undefined
+  readonly capabilities: ReadonlyArray<Capability> | undefined
   readonly routes: ReadonlyArray<RouteSetting>
   /** Names of models that serve where no provider of this one does. */
   readonly fallback: ReadonlyArray<string>
@@ -347,6 +352,8 @@ export const parseConfiguration = (
       price: tokenPriceOf(model.price),
       maxOutputTokens: model.max_output_tokens,
       imageTokens: model.image_tokens ?? 3000,
+      contextLength: model.context_length,
+      capabilities: model.capabilities,
       routes,
       fallback: model.fallback ?? [],
       contextFallback: model.context_fallback ?? []

@@ -213,6 +213,7 @@ const askRoute = Effect.fnUntraced(function* (
       // The client reads which model answers where it is not the one that it named.
       model: model === admittedCall.named.model ? admitted.model : model.name,
       asksUsage: admitted.asksUsage,
+      asksJson: admitted.asksJson,
       choices: admitted.choices,
       requestId: call.requestId,
       created: Math.floor(beganAt / 1000)

@@ -25,6 +25,8 @@ export interface Admitted {
   readonly stream: boolean
   /** Whether the client asked for the usage of its stream (messages always show it). */
   readonly asksUsage: boolean
+  /** Whether the answer is to be JSON of no schema. */
+  readonly asksJson: boolean
   /** The client's maximum for one choice, if any. */
   readonly maxTokens: number | undefined
   /** `n`: the number of answers, each of which is paid. */
@@ -107,6 +109,7 @@ export interface ReaderOptions {
   /** As the client named it; replaces the provider's name in answers. */
   readonly model: string
   readonly asksUsage: boolean
+  readonly asksJson: boolean
   /** A stream is complete when each of its choices is. */
   readonly choices: number
   /** The id of a translated answer whose provider gives none. */

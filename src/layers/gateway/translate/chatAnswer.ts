@@ -4,14 +4,16 @@ import type { Json, JsonObject } from "../json.ts"
 import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
 import type { Usage } from "../usage.ts"
+import { jsonTool } from "./messagesRequest.ts"
 
 /** A message as a chat completion. */
 export const chatAnswer = (
   message: JsonObject,
   usage: Usage | undefined,
-  { created, model, requestId }: ReaderOptions
+  options: ReaderOptions
 ): JsonObject => {
-  const blocks = objectsIn(message.content)
+  const { asksJson, created, model, requestId } = options
+  const blocks = objectsIn(message.content).map((block) => (asksJson ? jsonAsText(block) : block))
   const text = textsOf(blocks, "text")
   const thinking = textsOf(blocks, "thinking")
   const calls = blocks.filter(({ type }) => type === "tool_use").map(toolCall)
@@ -27,7 +29,7 @@ export const chatAnswer = (
     index: 0,
     message: answer,
     logprobs: null,
-    finish_reason: finishReason(message.stop_reason)
+    finish_reason: endOf(message.stop_reason, calls.length, options)
   }
   return present({
     id: chatId(message.id, requestId),
@@ -38,6 +40,12 @@ export const chatAnswer = (
     usage: usage === undefined ? undefined : chatUsageOf(usage)
   })
 }
+
+const isJson = ({ name, type }: JsonObject): boolean => type === "tool_use" && name === jsonTool.name
+
+/** The call of the tool that stands for JSON without a schema, as the text that it is. */
+const jsonAsText = (block: JsonObject): JsonObject =>
+  isJson(block) ? { type: "text", text: JSON.stringify(block.input ?? {}) } : block
 
 const textsOf = (blocks: ReadonlyArray<JsonObject>, type: string): ReadonlyArray<string> =>
   blocks.filter((block) => block.type === type).map((block) => textOf(block[type]))
@@ -54,20 +62,20 @@ const nonEmpty = <Value>(list: ReadonlyArray<Value>): ReadonlyArray<Value> | und
   list.length === 0 ? undefined : list
 
 interface Tool {
-  readonly index: number
+  /** Undefined where its input is the answer's text. */
+  readonly index: number | undefined
   /** From the block's start; sent when no partial input follows. */
   readonly input: Json
   hasArguments: boolean
 }
 
-export const chatStream = (
-  { asksUsage, created, model, requestId }: ReaderOptions,
-  usage: () => Usage
-): StreamWriter => {
+export const chatStream = (options: ReaderOptions, usage: () => Usage): StreamWriter => {
+  const { asksJson, asksUsage, created, model, requestId } = options
   let id = chatId(undefined, requestId)
   let started = false
   let finish: string | undefined
   const tools = new Map<Json | undefined, Tool>()
+  let calls = 0
   /** Thinking that is not signed yet. */
   let thought = ""
   let thoughts = 0
@@ -94,13 +102,22 @@ export const chatStream = (
   const toolDelta = (index: number, called: JsonObject, head: JsonObject = {}): string =>
     delta({ tool_calls: [{ index, ...head, function: called }] })
 
+  const inputDelta = ({ index }: Tool, text: string): string =>
+    index === undefined ? delta({ content: text }) : toolDelta(index, { arguments: text })
+
   const blockStart = (at: Json | undefined, block: JsonObject): string => {
     if (block.type === "text") return block.text === "" ? "" : delta({ content: textOf(block.text) })
     if (block.type === "thinking") return block.thinking === "" ? "" : thinking(textOf(block.thinking))
     if (block.type === "redacted_thinking") return thinkingBlock(block)
     if (block.type !== "tool_use") return ""
-    const index = tools.size
-    tools.set(at, { index, input: block.input ?? {}, hasArguments: false })
+    const tool = { input: block.input ?? {}, hasArguments: false }
+    if (asksJson && isJson(block)) {
+      tools.set(at, { ...tool, index: undefined })
+      return ""
+    }
+    const index = calls
+    calls += 1
+    tools.set(at, { ...tool, index })
     const head = { id: textOf(block.id), type: "function" }
     return toolDelta(index, { name: textOf(block.name), arguments: "" }, head)
   }
@@ -131,20 +148,20 @@ export const chatStream = (
     const tool = tools.get(at)
     if (change.type !== "input_json_delta" || tool === undefined || change.partial_json === "") return ""
     tool.hasArguments = true
-    return toolDelta(tool.index, { arguments: textOf(change.partial_json) })
+    return inputDelta(tool, textOf(change.partial_json))
   }
 
   const blockStop = (at: Json | undefined): string => {
     const tool = tools.get(at)
     if (tool === undefined || tool.hasArguments) return ""
     tool.hasArguments = true
-    return toolDelta(tool.index, { arguments: JSON.stringify(tool.input) })
+    return inputDelta(tool, JSON.stringify(tool.input))
   }
 
   const messageDelta = (body: JsonObject): string => {
     const reason = isObject(body.delta) ? body.delta.stop_reason : undefined
     if (isAbsent(reason) || finish !== undefined) return ""
-    finish = finishReason(reason)
+    finish = endOf(reason, calls, options)
     return begin() + choice({}, finish)
   }
 
@@ -190,6 +207,12 @@ const ofMessages: Readonly<Record<string, string>> = {
 }
 
 export const finishReason = (stopReason: Json | undefined): string => ofMessages[textOf(stopReason)] ?? "stop"
+
+/** Where no tool of the caller's was called, what ended with a call is an answer in JSON. */
+const endOf = (stopReason: Json | undefined, calls: number, { asksJson }: ReaderOptions): string => {
+  const reason = finishReason(stopReason)
+  return asksJson && calls === 0 && reason === "tool_calls" ? "stop" : reason
+}
 
 const chatId = (id: Json | undefined, requestId: string): string => prefixedId("chatcmpl-", id, requestId)
 

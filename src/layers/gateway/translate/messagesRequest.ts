@@ -16,10 +16,11 @@ import {
 } from "./untranslatable.ts"
 
 export const messagesRequest = (
-  { body, choices, maxTokens, stream }: Admitted,
+  { asksJson, body, choices, maxTokens, stream }: Admitted,
   { maxOutputTokens, model }: Target
 ): JsonObject => {
   rejectOthers(body, choices)
+  if (asksJson && isThinking(body)) untranslatable("response_format", jsonExpected)
   const travelling = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !known.has(name) && value !== undefined)
   )
@@ -28,7 +29,7 @@ export const messagesRequest = (
     model,
     max_tokens: maxTokens ?? maxOutputTokens,
     ...conversation(body.messages),
-    ...toolsOf(body),
+    ...toolsOf(body, asksJson),
     ...outputConfig(body),
     thinking: body.reasoning_effort === "none" ? { type: "disabled" } : body.thinking,
     stop_sequences: stopSequences(body),
@@ -77,13 +78,37 @@ const toolChoice = (choice: Json | undefined): JsonObject => {
   return untranslatable("tool_choice", "Expected auto, none, required or a function by its name")
 }
 
-const toolsOf = (body: JsonObject): JsonObject => {
+/**
+ * Messages have no JSON without a schema. A tool that must be called gives it: its input is an object, and in the answer
+ * becomes the text. It is no choice of the caller's, who may have tools of its own beside it.
+ */
+export const jsonTool = {
+  name: "answer_in_json",
+  description: "Gives the answer: the whole input is the JSON object that the conversation asks for.",
+  input_schema: { type: "object", properties: {}, additionalProperties: true }
+}
+
+const isThinking = ({ thinking }: JsonObject): boolean => isObject(thinking) && thinking.type !== "disabled"
+
+const jsonExpected = "Expected a json_schema: with thinking, the provider gives no JSON without one"
+
+const toolsOf = (body: JsonObject, asksJson: boolean): JsonObject => {
   const { parallel_tool_calls, tool_choice } = body
   const tools = expectedList(body.tools, "tools", "Expected a list of tools")
   const choice = toolChoice(tool_choice)
-  if (tools.length === 0) return {}
   const isParallel = expectedFlag(parallel_tool_calls, "parallel_tool_calls") ?? true
   const oneAtATime = !isParallel && choice.type !== "none"
+  // Who demands a call of a tool gets no text, and so no JSON.
+  if (asksJson && (tools.length === 0 || choice.type === "auto" || choice.type === "none")) {
+    const isAlone = tools.length === 0 || choice.type === "none"
+    return {
+      tools: [...tools.map(toolOf), jsonTool],
+      tool_choice: isAlone
+        ? { type: "tool", name: jsonTool.name }
+        : present({ type: "any", disable_parallel_tool_use: oneAtATime ? true : undefined })
+    }
+  }
+  if (tools.length === 0) return {}
   const isChosen = oneAtATime || !isAbsent(tool_choice)
   return present({
     tools: tools.map(toolOf),
@@ -98,11 +123,11 @@ const effortOf = ({ reasoning_effort }: JsonObject): string | undefined => {
   return reasoning_effort === "minimal" ? "low" : expectedText(reasoning_effort, "reasoning_effort")
 }
 
-const formatExpected = "Expected text or a json_schema: the provider knows no other"
+const formatExpected = "Expected text, json_object or a json_schema: the provider knows no other"
 
 const formatOf = ({ response_format }: JsonObject): JsonObject | undefined => {
   const format = expectedObject(response_format, "response_format", formatExpected)
-  if (format === undefined || format.type === "text") return undefined
+  if (format === undefined || format.type === "text" || format.type === "json_object") return undefined
   const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined
   if (format.type !== "json_schema" || !isObject(schema)) {
     return untranslatable("response_format", formatExpected)
