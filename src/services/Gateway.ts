@@ -13,13 +13,22 @@ import type { TooManyRequests } from "./RateLimiter.ts"
 export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
-/** What a model can take or give beside text, as the operator says, by the names that clients of messages read. */
+/** What is called: each belongs to a style, and has its errors. */
+export type Endpoint = "chat" | "embeddings" | "messages"
+
+export const styleOf = (endpoint: Endpoint): Style => (endpoint === "messages" ? "anthropic" : "openai")
+
+/**
+ * What a model can take or give beside text, as the operator says, by the names that clients of messages read. One with
+ * embeddings gives nothing else.
+ */
 export const Capability = Schema.Literals([
   "tools",
   "image_input",
   "pdf_input",
   "structured_outputs",
-  "thinking"
+  "thinking",
+  "embeddings"
 ])
 export type Capability = typeof Capability.Type
 
@@ -92,7 +101,7 @@ export type CallError =
 
 /** One call as it arrived. */
 export interface Call {
-  readonly style: Style
+  readonly endpoint: Endpoint
   readonly holder: KeyHolder
   readonly body: Uint8Array
   readonly requestId: string
@@ -114,7 +123,8 @@ export interface ModelOffer {
   readonly id: string
   /** Credit per token, by what it is: input, output, cached_input, cache_write, cache_write_1h, reasoning; and per image. */
   readonly prices: Readonly<Record<string, number>>
-  readonly maxOutputTokens: number
+  /** Undefined where it generates nothing. */
+  readonly maxOutputTokens: number | undefined
   /** Tokens of prompt and answer together; undefined: the operator does not say, as with capabilities. */
   readonly contextLength: number | undefined
   readonly capabilities: ReadonlyArray<Capability> | undefined

@@ -1,10 +1,11 @@
 /** What a body is admitted with, and what of it is another for its provider. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { admit, admitCount } from "../../src/layers/gateway/admitCall.ts"
+import { admit, admitCount } from "../../src/layers/gateway/callBody.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
 import type { Admitted, Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
+import { endpointOf } from "../support/providerStreams.ts"
 import { testTarget } from "../support/upstream.ts"
 
 const messages = [{ role: "user", content: "hi" }]
@@ -13,10 +14,11 @@ const bytesOf = (body: unknown): Buffer => Buffer.from(typeof body === "string" 
 
 const parsed = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
 
-const admitted = (style: Style, body: unknown): Admitted => Result.getOrThrow(admit(style, bytesOf(body)))
+const admitted = (style: Style, body: unknown): Admitted =>
+  Result.getOrThrow(admit(endpointOf[style], bytesOf(body)))
 
 const rejection = (style: Style, body: unknown): Rejected =>
-  Result.match(admit(style, bytesOf(body)), {
+  Result.match(admit(endpointOf[style], bytesOf(body)), {
     onSuccess: () => assert.fail("it was admitted"),
     onFailure: (rejected) => rejected
   })
@@ -104,7 +106,7 @@ describe("A body of chat completions", () => {
   for (const [name, body, param] of wrong) {
     it(`is rejected with ${name}, by the name of the field`, () => {
       const rejected = Buffer.isBuffer(body)
-        ? Result.match(admit("openai", body), { onSuccess: () => assert.fail(), onFailure: (each) => each })
+        ? Result.match(admit("chat", body), { onSuccess: () => assert.fail(), onFailure: (each) => each })
         : rejection("openai", body)
       assert.strictEqual(rejected.param, param, rejected.message)
       assert.isAbove(rejected.message.length, 10)
@@ -156,8 +158,49 @@ describe("A body of messages", () => {
   })
 
   it("of count_tokens generates nothing and needs no maximum", () => {
-    assert.isTrue(Result.isSuccess(admitCount("anthropic", bytesOf(chat({})))))
-    assert.isTrue(Result.isFailure(admitCount("anthropic", bytesOf({ model: "swift-1" }))))
+    assert.isTrue(Result.isSuccess(admitCount(bytesOf(chat({})))))
+    assert.isTrue(Result.isFailure(admitCount(bytesOf({ model: "swift-1" }))))
+  })
+})
+
+describe("A body to be embedded", () => {
+  const asked = (input: unknown, more: object = {}) =>
+    admit("embeddings", bytesOf({ model: "vectors", input, ...more }))
+
+  it.each([
+    ["a text", "äöü", 6 + 16],
+    ["texts", ["a", "bc"], 3 + 32],
+    ["tokens, which are as many as they are", [100_000, 2, 3], 3 + 16],
+    ["lists of tokens", [[1, 2], [3]], 3 + 32]
+  ])("is %s, and as many tokens at most as its bytes and 16 each", (_, input, bound) => {
+    const { choices, maxTokens, textTokensBound } = Result.getOrThrow(asked(input))
+    assert.deepStrictEqual([textTokensBound, choices, maxTokens], [bound, 0, undefined])
+  })
+
+  it("counts fields that nobody knows", () => {
+    const { textTokensBound } = Result.getOrThrow(asked("a", { dimensions: 3, instruction: "Look:" }))
+    assert.strictEqual(textTokensBound, 1 + 16 + JSON.stringify("Look:").length)
+  })
+
+  it.each([
+    ["nothing", undefined],
+    ["an empty text", ""],
+    ["no texts", []],
+    ["one text that is empty", ["a", ""]],
+    ["texts and tokens", ["a", [1]]],
+    ["an object", { text: "a" }],
+    ["parts of a token", [1.5]],
+    ["too many texts", Array.from({ length: 2049 }, () => "a")]
+  ])("is refused: %s", (_, input) => {
+    const read = asked(input)
+    assert.strictEqual(Result.isFailure(read) ? read.failure.param : "", "input")
+  })
+
+  it("is refused as a stream, and where another input hides behind the case of its letters", () => {
+    const paramOf = (more: object) =>
+      Result.match(asked("a", more), { onSuccess: () => "", onFailure: ({ param }) => param })
+    assert.strictEqual(paramOf({ stream: true }), "stream")
+    assert.strictEqual(paramOf({ Input: "a longer one" }), "Input")
   })
 })
 

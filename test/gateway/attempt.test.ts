@@ -37,7 +37,7 @@ const started = Effect.fnUntraced(function* (
         close: () => {}
       },
       timeouts,
-      request: { body: "{}", stream: true, versionHeaders: {} },
+      request: { endpoint: "chat", body: "{}", stream: true, versionHeaders: {} },
       reading: optionsOf("openai", "openai"),
       client: {
         begin: Effect.void,

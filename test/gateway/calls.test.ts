@@ -123,8 +123,8 @@ layer(gatewayServer(models))("A call", (it) => {
   const refused: ReadonlyArray<
     readonly ["openai" | "anthropic", number, string, string, Readonly<Record<string, string>>?]
   > = [
-    ["openai", 404, "POST", `${base}/responses`],
-    ["openai", 404, "POST", `${base}/embeddings`],
+    ["openai", 404, "POST", `${base}/moderations`],
+    ["openai", 404, "POST", "/api/v1/llm/embeddings"],
     ["openai", 404, "GET", base],
     ["openai", 404, "POST", `${base}/chat/completions;x`],
     ["openai", 404, "POST", "/api/v1/llm/chat/completions"],

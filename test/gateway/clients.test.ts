@@ -7,7 +7,7 @@ import { gatewayServer, inTime, Providers, spender } from "../support/gateway.ts
 import type { TestModel } from "../support/gateway.ts"
 import { stateOf } from "../support/credit.ts"
 import { get, member, TestServer } from "../support/server.ts"
-import { answerText } from "../support/upstream.ts"
+import { answerText, vector } from "../support/upstream.ts"
 
 const on = (provider: "north" | "south", model: string) => [{ provider, model }]
 
@@ -24,6 +24,7 @@ const models: ReadonlyArray<TestModel> = [
   { name: "busy", routes: on("north", "status=429;retry_after=7") },
   { name: "down", routes: on("north", "status=500") },
   { name: "strict", routes: on("north", "status=422") },
+  { name: "vectors", embeds: true, routes: on("north", "vectors") },
   {
     name: "acme/large-2",
     routes: on("north", "large"),
@@ -222,6 +223,37 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       assert.instanceOf(unpaid, OpenAIErrors.APIError)
       assert.strictEqual(unpaid.status, 402)
       assert.strictEqual(unpaid.code, "insufficient_credit")
+    })
+  )
+
+  it.effect("gets embeddings, as the bytes that it asks for by itself or as numbers", () =>
+    Effect.gen(function* () {
+      const { agentId, openai } = yield* clients()
+      const ask = (more: object) =>
+        Effect.promise(() => openai.embeddings.create({ model: "vectors", input: ["a", "b"], ...more }))
+      for (const more of [{}, { encoding_format: "float", dimensions: 3 }]) {
+        const { data, model, usage } = yield* ask(more)
+        assert.deepStrictEqual(
+          data.map(({ embedding }) => embedding),
+          [vector, vector]
+        )
+        assert.strictEqual(model, "vectors")
+        assert.strictEqual(usage.prompt_tokens, 25)
+      }
+      // Two calls of 25 x 0.0002 credits.
+      assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 10_000n)
+      const generating = yield* failed(() => openai.embeddings.create({ model: "chat-plain", input: "a" }))
+      if (!(generating instanceof OpenAIErrors.BadRequestError)) return assert.fail(String(generating))
+      assert.strictEqual(generating.param, "model")
+      assert.include(generating.message, "has no embeddings")
+      const embedding = yield* failed(() =>
+        openai.chat.completions.create({ model: "vectors", messages: [user] })
+      )
+      if (!(embedding instanceof OpenAIErrors.BadRequestError)) return assert.fail(String(embedding))
+      assert.include(embedding.message, "generates nothing")
+      const shown = yield* Effect.promise(() => openai.models.retrieve("vectors"))
+      assert.strictEqual(member(shown, "capabilities", "embeddings", "supported"), true)
+      assert.strictEqual(member(shown, "max_output_tokens"), null)
     })
   )
 

@@ -119,6 +119,32 @@ describe("The gateway's file", () => {
     })
   })
 
+  const vectors = `
+  - name: vectors-1
+    price: { input: 0.00001 }
+    capabilities: [embeddings]
+    routes: [{ provider: north, model: vectors-1-large }]
+`
+
+  it("has models of embeddings, which generate nothing", () => {
+    const model = Result.getOrThrow(parsed(file + vectors)).models.get("vectors-1")
+    assert.deepStrictEqual([model?.embeds, model?.maxOutputTokens], [true, 0])
+    assert.deepStrictEqual(model?.price, priced({ input: 10_000_000n, output: 0n }))
+    assert.strictEqual(configuration.models.get("swift-1")?.embeds, false)
+  })
+
+  it.each([
+    ["[embeddings]", "[embeddings, tools]", "models[2].capabilities"],
+    ["[embeddings]", "[embeddings]\n    max_output_tokens: 10", "models[2].max_output_tokens"],
+    ["[embeddings]", "[embeddings]\n    fallback: [swift-1]", "models[2].fallback"],
+    ["provider: north, model: vectors", "provider: south, model: vectors", "models[2].routes[0].provider"],
+    ["capabilities: [embeddings]", "capabilities: [tools]", "models[2].price.output"],
+    ["capabilities: [embeddings]", "capabilities: [tools]", "models[2].max_output_tokens"],
+    ["max_output_tokens: 8192", "max_output_tokens: 8192\n    fallback: [vectors-1]", "models[0].fallback[0]"]
+  ])("names what is wrong with them: %s as %s", (right, wrong, path) => {
+    assert.include(problems((file + vectors).replace(right, wrong)).join("\n"), `${path}:`)
+  })
+
   it("has the timeouts of a model in the place of its provider's", () => {
     const more = file
       .replace("NORTH_KEY }", "NORTH_KEY, idle_timeout: 7 seconds, response_timeout: 8 seconds }")

@@ -1,20 +1,22 @@
 /** Conversations whose turns came from providers of both styles: what each provider gets of those of the other. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { admit } from "../../src/layers/gateway/admitCall.ts"
+import { admit } from "../../src/layers/gateway/callBody.ts"
 import { requestBody } from "../../src/layers/gateway/relay.ts"
 import type { Target } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 import { chat, gatewayServer, message, Providers, spender } from "../support/gateway.ts"
 import type { ProviderLines, TestModel } from "../support/gateway.ts"
-import { toolCall } from "../support/providerStreams.ts"
+import { endpointOf, toolCall } from "../support/providerStreams.ts"
 import { member } from "../support/server.ts"
 import { testTarget } from "../support/upstream.ts"
 import type { Scripted } from "../support/upstream.ts"
 
 /** The messages and the thinking that a provider gets. */
 const sent = (style: Style, target: Partial<Target>, body: object) => {
-  const admitted = Result.getOrThrow(admit(style, Buffer.from(JSON.stringify({ model: "m", ...body }))))
+  const admitted = Result.getOrThrow(
+    admit(endpointOf[style], Buffer.from(JSON.stringify({ model: "m", ...body })))
+  )
   const made = Result.getOrThrow(requestBody(admitted, { ...testTarget(style, "m"), ...target }))
   const { messages, thinking } = JSON.parse(typeof made === "string" ? made : Buffer.from(made).toString())
   return { messages, thinking, isSame: made === admitted.bytes }

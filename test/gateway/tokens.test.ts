@@ -2,15 +2,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
-import { admit } from "../../src/layers/gateway/admitCall.ts"
+import { admit } from "../../src/layers/gateway/callBody.ts"
 import { countOrEstimate, countPrompt, countText, roughCount } from "../../src/layers/gateway/tokens.ts"
 import type { Style } from "../../src/services/Gateway.ts"
+import { endpointOf } from "../support/providerStreams.ts"
 
 const counted = (text: string) => Effect.promise(() => countText(text))
 
 const prompt = (style: Style, body: object) =>
   Effect.promise(() =>
-    countPrompt(Result.getOrThrow(admit(style, Buffer.from(JSON.stringify({ model: "m", ...body })))))
+    countPrompt(
+      Result.getOrThrow(admit(endpointOf[style], Buffer.from(JSON.stringify({ model: "m", ...body }))))
+    )
   )
 
 const milliseconds = (run: Effect.Effect<number>) =>
@@ -47,6 +50,19 @@ describe("Counting tokens", () => {
         assert.isAbove(count, 1000)
         assert.isBelow(took, 1000, piece)
       }
+    })
+  )
+
+  it.effect("of what is embedded counts texts, and takes tokens as they are", () =>
+    Effect.gen(function* () {
+      const count = (input: unknown) =>
+        Effect.promise(() =>
+          countPrompt(
+            Result.getOrThrow(admit("embeddings", Buffer.from(JSON.stringify({ model: "m", input }))))
+          )
+        )
+      assert.strictEqual(yield* count(["hello", "hello"]), 2)
+      assert.strictEqual(yield* count([[100_000, 2], [3]]), 3)
     })
   )
 

@@ -52,6 +52,8 @@ export interface TestModel {
   /** Of parts of it, by their names in the file. */
   readonly prices?: Readonly<Record<string, number>>
   readonly maxOutputTokens?: number
+  /** It generates nothing. */
+  readonly embeds?: true
   /** More lines of its entry. */
   readonly more?: string
 }
@@ -85,6 +87,7 @@ const providerYaml = (
 `
 
 const modelYaml = ({
+  embeds,
   maxOutputTokens = 100,
   more = "",
   name,
@@ -92,8 +95,8 @@ const modelYaml = ({
   prices = {},
   routes
 }: TestModel) => `  - name: ${name}
-    price: ${JSON.stringify({ input: price[0], output: price[1], ...prices })}
-    max_output_tokens: ${maxOutputTokens}
+    price: ${JSON.stringify({ input: price[0], ...(embeds !== true && { output: price[1] }), ...prices })}
+    ${embeds === true ? "capabilities: [embeddings]" : `max_output_tokens: ${maxOutputTokens}`}
     ${more}
     routes:
 ${routes

@@ -116,12 +116,15 @@ export const messagesTools = [
   messageStop
 ]
 
+/** By which a style generates. */
+export const endpointOf = { openai: "chat", anthropic: "messages" } as const
+
 export const optionsOf = (
   clientStyle: Style,
   providerStyle: Style,
   others: Partial<ReaderOptions> = {}
 ): ReaderOptions => ({
-  clientStyle,
+  endpoint: endpointOf[clientStyle],
   providerStyle,
   model: "swift-1",
   asksUsage: true,

@@ -125,6 +125,26 @@ const messages = {
     `event: error\ndata: ${JSON.stringify({ type: "error", error: { type: "overloaded_error", message: "upstream-secret-words" } })}\n\n`
 }
 
+export const vector = [0.5, -0.25, 1]
+
+const embeddingsOf = (
+  model: string,
+  faults: Faults,
+  { encoding_format, input }: { readonly encoding_format?: string; readonly input: unknown }
+) => ({
+  object: "list",
+  model,
+  data: (Array.isArray(input) ? input : [input]).map((_, index) => ({
+    object: "embedding",
+    index,
+    embedding:
+      encoding_format === "base64" ? Buffer.from(Float32Array.from(vector).buffer).toString("base64") : vector
+  })),
+  ...(faults["nousage"] === undefined && {
+    usage: { prompt_tokens: usage.prompt, total_tokens: usage.prompt }
+  })
+})
+
 const pause = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))
 
 const written = (response: ServerResponse, text: string) =>
@@ -238,6 +258,10 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
         }
       })
     )
+  }
+  if (path.endsWith("/embeddings")) {
+    response.writeHead(200, { "content-type": "application/json" })
+    return void response.end(JSON.stringify(embeddingsOf(model, faults, body)))
   }
   if (body.stream === true) {
     const events =

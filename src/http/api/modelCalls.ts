@@ -49,6 +49,15 @@ const messagesRequest = {
   example: chatRequest.example
 }
 
+const embeddingsRequest = {
+  properties: {
+    model: { type: "string", description: "a model that has embeddings" },
+    input: { description: "a text, tokens, or a list of at most 2048 of these" }
+  },
+  required: ["model", "input"],
+  example: { model: "vectors-1", input: "Gold rose today." }
+}
+
 const countRequest = {
   properties: { model, messages, system: messagesRequest.properties.system },
   required: ["model", "messages"]
@@ -152,6 +161,13 @@ export const modelCalls = {
     open("a chat-completions request: what is not listed here travels on", chatRequest),
     "a chat completion, or its events where stream is true",
     true
+  ),
+  [gatewayPaths.embeddings]: called(
+    "Embeddings of texts, by a model that has them",
+    "gateway.embeddings",
+    open("an embeddings request: what is not listed here travels on", embeddingsRequest),
+    "a list of embeddings",
+    false
   ),
   [gatewayPaths.messages]: called(
     "A message, of any configured model",

@@ -1,11 +1,11 @@
 /**
- * Calls of models, as clients of either style make them: `POST chat/completions`, `messages` and `messages/count_tokens`.
- * What they get is in that style, errors too.
+ * Calls of models, as clients of either style make them: `POST chat/completions`, `embeddings`, `messages` and
+ * `messages/count_tokens`. What they get is in that style, errors too.
  */
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { BadCall, Gateway } from "../../services/Gateway.ts"
-import type { CallError, Style } from "../../services/Gateway.ts"
+import { BadCall, Gateway, styleOf } from "../../services/Gateway.ts"
+import type { CallError, Endpoint } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
@@ -18,23 +18,28 @@ export const layer = HttpRouter.use(
     const gateway = yield* Gateway
     const { admit, countAgain, identify } = yield* makeAdmission
 
-    const call = Effect.fnUntraced(function* (style: Style) {
+    const call = Effect.fnUntraced(function* (endpoint: Endpoint) {
       const request = yield* HttpServerRequest.HttpServerRequest
       const { requestId } = yield* CurrentRequest
       const holder = yield* admit(yield* requiredCredential(request), request.headers)
       const body = yield* readBody(request)
       const answer = yield* gateway
-        .call({ style, holder, body, requestId, versionHeaders: versionHeaders(request.headers) })
+        .call({ endpoint, holder, body, requestId, versionHeaders: versionHeaders(request.headers) })
         .pipe(Effect.tapError((error) => countAgain(holder, body, error)))
       const { contentType } = answer
-      const headers = { ...answer.headers, ...(style === "anthropic" && { "request-id": requestId }) }
+      const headers = {
+        ...answer.headers,
+        ...(styleOf(endpoint) === "anthropic" && { "request-id": requestId })
+      }
       return answer.stream
         ? HttpServerResponse.stream(answer.body, { contentType, headers })
         : HttpServerResponse.uint8Array(answer.body, { contentType, headers })
     })
 
-    yield* router.add("POST", gatewayPaths.chat, call("openai").pipe(errorsIn("openai", gateway)))
-    yield* router.add("POST", gatewayPaths.messages, call("anthropic").pipe(errorsIn("anthropic", gateway)))
+    for (const endpoint of ["chat", "embeddings", "messages"] as const) {
+      const answer = call(endpoint).pipe(errorsIn(styleOf(endpoint), gateway))
+      yield* router.add("POST", gatewayPaths[endpoint], answer)
+    }
 
     const countTokens = Effect.gen(function* () {
       const request = yield* HttpServerRequest.HttpServerRequest

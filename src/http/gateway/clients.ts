@@ -12,6 +12,7 @@ const base = `${root}/v1`
 
 export const gatewayPaths = {
   chat: `${base}/chat/completions`,
+  embeddings: `${base}/embeddings`,
   messages: `${base}/messages`,
   countTokens: `${base}/messages/count_tokens`,
   models: `${base}/models`,
@@ -27,7 +28,7 @@ export const styleSaid = (headers: Headers): Style =>
 const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
 /** Where they stand in a path below the root, it was meant as a call of a model, with whatever base address. */
-const otherCalls = new Set(["embeddings", "models", "responses"])
+const openaiCalls = new Set(["completions", "embeddings", "responses"])
 
 /** The style of errors at a path, even if nothing is there; undefined outside of the gateway. */
 export const styleAt = (path: string, headers: Headers): Style | undefined => {
@@ -36,9 +37,9 @@ export const styleAt = (path: string, headers: Headers): Style | undefined => {
   const segments = [first ?? "", ...others]
   // A model may have any name.
   const isModel = isWithin(path, gatewayPaths.models)
-  if (!isModel && segments.includes("completions")) return "openai"
+  if (!isModel && segments.some((each) => openaiCalls.has(each))) return "openai"
   if (!isModel && segments.includes("messages")) return "anthropic"
-  return first === "v1" || segments.some((each) => otherCalls.has(each)) ? styleSaid(headers) : undefined
+  return first === "v1" || segments.includes("models") ? styleSaid(headers) : undefined
 }
 
 /** The one credential that was sent; undefined: none was. */

@@ -103,10 +103,10 @@ const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, 
   type: "model",
   display_name: id,
   created_at: DateTime.formatIso(since),
-  max_output_tokens: maxOutputTokens,
+  max_output_tokens: maxOutputTokens ?? null,
   context_length: contextLength ?? null,
   // As clients of messages call the two above.
-  max_tokens: maxOutputTokens,
+  max_tokens: maxOutputTokens ?? null,
   max_input_tokens: contextLength ?? null,
   capabilities:
     capabilities === undefined

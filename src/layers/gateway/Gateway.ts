@@ -20,8 +20,9 @@ import { Gateway } from "../../services/Gateway.ts"
 import type { Answer, Call, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
-import { admitCall, admitCount, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
+import { admitCall, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
+import { admitCount } from "./callBody.ts"
 import { errorAnswer, inStyle, moneyHeaders, withRemedy } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
@@ -175,7 +176,7 @@ const make = Effect.gen(function* () {
 
   const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {
     const { configuration } = yield* configuredOnly(config.current)
-    const read = admitCount("anthropic", body)
+    const read = admitCount(body)
     if (Result.isFailure(read)) return yield* badCall(read.failure)
     const named = modelNamed(configuration, read.success.model)
     if (named === undefined) return yield* unknownModel(read.success.model)
@@ -196,10 +197,10 @@ const make = Effect.gen(function* () {
       onNone: (): ReadonlyArray<ModelOffer> => [],
       onSome: ({ configuration, since }) =>
         [...configuration.models.values()].map(
-          ({ capabilities, contextLength, maxOutputTokens, name, price }) => ({
+          ({ capabilities, contextLength, embeds, maxOutputTokens, name, price }) => ({
             id: name,
             prices: pricesOf(price),
-            maxOutputTokens,
+            maxOutputTokens: embeds ? undefined : maxOutputTokens,
             contextLength,
             capabilities,
             since

@@ -119,14 +119,14 @@ const Model = Schema.Struct({
   name: ModelName,
   price: Schema.Struct({
     input: Price,
-    output: Price,
+    output: Schema.optionalKey(Price),
     cached_input: Schema.optionalKey(Price),
     cache_write: Schema.optionalKey(Price),
     cache_write_1h: Schema.optionalKey(Price),
     reasoning: Schema.optionalKey(Price),
     image: Schema.optionalKey(Price)
   }),
-  max_output_tokens: Count(10_000_000),
+  max_output_tokens: Schema.optionalKey(Count(10_000_000)),
   image_tokens: Schema.optionalKey(Count(1_000_000)),
   context_length: Schema.optionalKey(Count(1_000_000_000)),
   capabilities: Schema.optionalKey(Schema.Array(Capability)),
@@ -184,6 +184,9 @@ export interface ModelSetting {
   /** As clients name it. */
   readonly name: string
   readonly price: TokenPrice
+  /** It gives embeddings and generates nothing. */
+  readonly embeds: boolean
+  /** 0 where it generates nothing. */
   readonly maxOutputTokens: number
   readonly imageTokens: number
   /** Shown to clients, as the capabilities are; undefined: the file does not say. */
@@ -253,7 +256,7 @@ const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: typeof Allowed.T
 const inUnits = (credits: number): bigint => priceOf(plainDecimal(credits)) ?? 0n
 
 /** What is not priced apart costs as much as what it is a part of. */
-const tokenPriceOf = ({ input, output, ...parts }: (typeof Model.Type)["price"]): TokenPrice => {
+const tokenPriceOf = ({ input, output = 0, ...parts }: (typeof Model.Type)["price"]): TokenPrice => {
   const cacheWrite = parts.cache_write ?? input
   return {
     input: inUnits(input),
@@ -272,6 +275,43 @@ const timeoutsOf = (provider: typeof Provider.Type, model: typeof Model.Type): T
   idle: timed(model.idle_timeout ?? provider.idle_timeout, "60 seconds"),
   response: timed(model.response_timeout ?? provider.response_timeout, "5 minutes")
 })
+
+type ModelEntry = typeof Model.Type
+
+const embeds = ({ capabilities = [] }: ModelEntry): boolean => capabilities.includes("embeddings")
+
+/** Problems with a model, by its place in the file. */
+type ProblemsOf = (
+  model: ModelEntry,
+  providers: ReadonlyMap<string, ProviderSetting>,
+  index: number
+) => ReadonlyArray<string>
+
+const problemsOfGenerator: ProblemsOf = ({ max_output_tokens, price }, _, index) => [
+  ...(max_output_tokens === undefined ? [problem(`models[${index}].max_output_tokens`, "Missing key")] : []),
+  ...(price.output === undefined ? [problem(`models[${index}].price.output`, "Missing key")] : [])
+]
+
+/** Vectors of two models cannot be compared, so no other one stands in. */
+const problemsOfEmbedder: ProblemsOf = (model, providers, index) => {
+  const needless = (["max_output_tokens", "fallback", "context_fallback"] as const).filter(
+    (name) => model[name] !== undefined
+  )
+  const others = (model.capabilities ?? []).some((each) => each !== "embeddings")
+  const foreign = model.routes.flatMap(({ provider }, place) =>
+    providers.get(provider)?.style === "anthropic" ? [place] : []
+  )
+  return [
+    ...needless.map((name) => problem(`models[${index}].${name}`, "a model of embeddings has none")),
+    ...(others ? [problem(`models[${index}].capabilities`, "embeddings stand alone")] : []),
+    ...foreign.map((place) =>
+      problem(
+        `models[${index}].routes[${place}].provider`,
+        "providers of the anthropic style have no embeddings"
+      )
+    )
+  ]
+}
 
 /**
  * The file's text as a configuration, or all that is wrong with it, each by its path. `keyOf` looks up a provider's key
@@ -347,10 +387,12 @@ export const parseConfiguration = (
         })
       }
     }
+    problems.push(...(embeds(model) ? problemsOfEmbedder : problemsOfGenerator)(model, providers, index))
     models.set(model.name, {
       name: model.name,
       price: tokenPriceOf(model.price),
-      maxOutputTokens: model.max_output_tokens,
+      embeds: embeds(model),
+      maxOutputTokens: model.max_output_tokens ?? 0,
       imageTokens: model.image_tokens ?? 3000,
       contextLength: model.context_length,
       capabilities: model.capabilities,
@@ -360,9 +402,10 @@ export const parseConfiguration = (
     })
     for (const list of ["fallback", "context_fallback"] as const) {
       for (const [place, name] of (model[list] ?? []).entries()) {
-        const isAnother = name !== model.name && file.models.some((each) => each.name === name)
-        if (!isAnother) {
-          problems.push(problem(`models[${index}].${list}[${place}]`, `${name} is none of the other models`))
+        const another = name === model.name ? undefined : file.models.find((each) => each.name === name)
+        if (another === undefined || embeds(another)) {
+          const why = another === undefined ? "is none of the other models" : "generates nothing"
+          problems.push(problem(`models[${index}].${list}[${place}]`, `${name} ${why}`))
         }
       }
     }

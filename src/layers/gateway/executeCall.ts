@@ -2,6 +2,7 @@
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf } from "../../scoring/tokenPrices.ts"
+import { styleOf } from "../../services/Gateway.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
@@ -50,13 +51,13 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
     makeClient: (left: bigint | undefined) => ClientStream
   ): Effect.fn.Return<Executed, CallError> {
     const { admitted, maxCost, named } = admittedCall
-    yield* Effect.annotateCurrentSpan({ "gateway.model": named.model.name, "gateway.style": call.style })
+    yield* Effect.annotateCurrentSpan({ "gateway.model": named.model.name, "gateway.style": admitted.style })
     const open: OpenCall = {
       callId: yield* random.uuidV7(),
       holder: call.holder,
       requestId: call.requestId,
       model: admitted.model,
-      style: call.style,
+      style: admitted.style,
       stream: admitted.stream,
       reserved: maxCost,
       createdAt: yield* Clock.currentTimeMillis
@@ -90,7 +91,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
 const nothingLeft: Effect.Effect<bigint | undefined> = Effect.undefined
 
 const brokenStream = (call: Call) =>
-  streamError(call.style, {
+  streamError(styleOf(call.endpoint), {
     status: 502,
     message: "The provider failed in the middle of the answer: nothing was charged.",
     code: "stream_failed",

@@ -206,9 +206,14 @@ const askRoute = Effect.fnUntraced(function* (
   return yield* attempt({
     upstream,
     timeouts,
-    request: { body: body.success, stream: admitted.stream, versionHeaders: call.versionHeaders },
+    request: {
+      endpoint: call.endpoint,
+      body: body.success,
+      stream: admitted.stream,
+      versionHeaders: call.versionHeaders
+    },
     reading: {
-      clientStyle: call.style,
+      endpoint: call.endpoint,
       providerStyle: provider.style,
       // The client reads which model answers where it is not the one that it named.
       model: model === admittedCall.named.model ? admitted.model : model.name,
@@ -238,7 +243,7 @@ const silence: Outcome = {
 }
 
 const orderOf = Effect.fnUntraced(function* (
-  { admittedCall: { pinned }, call: { style }, circuitBreaker }: Run,
+  { admittedCall: { admitted, pinned }, circuitBreaker }: Run,
   routes: ReadonlyArray<RouteSetting>
 ) {
   if (pinned) return routes
@@ -246,7 +251,7 @@ const orderOf = Effect.fnUntraced(function* (
   const random = yield* Random.Random
   return candidates(
     routes,
-    style,
+    admitted.style,
     (route) => circuitBreaker.isOpen(route, now),
     () => random.nextDoubleUnsafe()
   )

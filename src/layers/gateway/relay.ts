@@ -3,7 +3,8 @@
  * translated.
  */
 import { Result } from "effect"
-import type { Style } from "../../services/Gateway.ts"
+import { styleOf } from "../../services/Gateway.ts"
+import type { Endpoint, Style } from "../../services/Gateway.ts"
 import { blockText, messagesParser } from "./anthropic.ts"
 import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
@@ -30,7 +31,7 @@ import type {
   WholeAnswer,
   Written
 } from "./types.ts"
-import { chatUsage, messagesUsage, plainUsage } from "./usage.ts"
+import { chatUsage, embeddingsUsage, messagesUsage, plainUsage } from "./usage.ts"
 import type { Usage } from "./usage.ts"
 
 export const requestBody = (
@@ -71,11 +72,15 @@ const generatedOf = (style: Style, body: JsonObject): string =>
         .join("")
     : objectsIn(body.content).map(blockText).join("")
 
-const usageOf = (style: Style, body: JsonObject): Usage | undefined =>
-  style === "openai" ? chatUsage(body.usage) : messagesUsage(body.usage)
+const usageOf = (endpoint: Endpoint, style: Style, body: JsonObject): Usage | undefined => {
+  if (endpoint === "embeddings") return embeddingsUsage(body.usage)
+  return style === "openai" ? chatUsage(body.usage) : messagesUsage(body.usage)
+}
 
-const isAnswer = (style: Style, body: JsonObject): boolean =>
-  style === "openai" ? objectsIn(body.choices).length > 0 : Array.isArray(body.content)
+const isAnswer = (endpoint: Endpoint, style: Style, body: JsonObject): boolean => {
+  if (endpoint === "embeddings") return objectsIn(body.data).length > 0
+  return style === "openai" ? objectsIn(body.choices).length > 0 : Array.isArray(body.content)
+}
 
 const written = (
   bytes: Buffer,
@@ -83,7 +88,8 @@ const written = (
   usage: Usage | undefined,
   options: ReaderOptions
 ): Uint8Array => {
-  const { clientStyle, model, providerStyle } = options
+  const { endpoint, model, providerStyle } = options
+  const clientStyle = styleOf(endpoint)
   if (clientStyle !== providerStyle) {
     const answer =
       clientStyle === "openai" ? chatAnswer(body, usage, options) : messageAnswer(body, usage, options)
@@ -102,9 +108,9 @@ export const readAnswer = (
   const body = parsedJson(bytes.toString())
   if (!isObject(body)) return Result.fail(malformed(`${bytes.length} bytes that are no JSON object`))
   if (!isAbsent(body.error)) return Result.fail(faultOf(body.error))
-  const { providerStyle } = options
-  if (!isAnswer(providerStyle, body)) return Result.fail(malformed("an answer without choices or content"))
-  const usage = usageOf(providerStyle, body)
+  const { endpoint, providerStyle } = options
+  if (!isAnswer(endpoint, providerStyle, body)) return Result.fail(malformed("an answer without content"))
+  const usage = usageOf(endpoint, providerStyle, body)
   return Result.succeed({
     bytes: written(bytes, body, usage, options),
     usage,
@@ -161,7 +167,7 @@ const bytesOf = (written: Written): Uint8Array =>
 const writerFor = (options: ReaderOptions, parser: StreamParser): StreamWriter => {
   /** What is shown is what is charged; zeros for what was not reported. */
   const usage = (): Usage => parser.usage() ?? { ...plainUsage(0, 0), ...parser.prompt() }
-  if (options.clientStyle === "openai") {
+  if (styleOf(options.endpoint) === "openai") {
     return options.providerStyle === "openai" ? native(nativeChat(options)) : chatStream(options, usage)
   }
   return options.providerStyle === "anthropic"

@@ -4,7 +4,7 @@
  * loaded when the first text has to be counted.
  */
 import { Effect } from "effect"
-import { isAbsent, isObject } from "./json.ts"
+import { isAbsent, isObject, textOf } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 import type { Admitted } from "./types.ts"
 
@@ -69,20 +69,25 @@ export const roughCount = (text: string): number => Math.ceil(Buffer.byteLength(
 
 const tokensAMessage = 4
 
-const textsOf = ({ body: { messages, system, tools } }: Admitted): ReadonlyArray<string> => [
-  textsIn(messages),
-  textsIn(system),
-  isAbsent(tools) ? "" : JSON.stringify(tools)
-]
+const textsOf = ({ body: { input, messages, system, tools }, endpoint }: Admitted): ReadonlyArray<string> =>
+  endpoint === "embeddings"
+    ? (Array.isArray(input) ? input : [input]).map(textOf)
+    : [textsIn(messages), textsIn(system), isAbsent(tools) ? "" : JSON.stringify(tools)]
 
-const addMessages = ({ body: { messages } }: Admitted, counts: ReadonlyArray<number>): number =>
-  counts.reduce((total, each) => total + each, Array.isArray(messages) ? messages.length * tokensAMessage : 0)
+/** Tokens that need no counting: those around each message, and those that are sent as such to be embedded. */
+const knownTokens = ({ body: { input, messages }, endpoint }: Admitted): number => {
+  if (endpoint !== "embeddings") return Array.isArray(messages) ? messages.length * tokensAMessage : 0
+  return Array.isArray(input) ? input.flat().filter((each) => typeof each === "number").length : 0
+}
+
+const addKnown = (admitted: Admitted, counts: ReadonlyArray<number>): number =>
+  counts.reduce((total, each) => total + each, knownTokens(admitted))
 
 /** Tokens of a prompt, images apart. */
 export const countPrompt = async (admitted: Admitted): Promise<number> =>
-  addMessages(admitted, await Promise.all(textsOf(admitted).map(countText)))
+  addKnown(admitted, await Promise.all(textsOf(admitted).map(countText)))
 
-const roughPrompt = (admitted: Admitted): number => addMessages(admitted, textsOf(admitted).map(roughCount))
+const roughPrompt = (admitted: Admitted): number => addKnown(admitted, textsOf(admitted).map(roughCount))
 
 export const promptTokens = (admitted: Admitted, imageTokens: number) =>
   Effect.map(

@@ -1,6 +1,6 @@
 /** The terms that routing, billing and the two styles share. */
 import type { Schema } from "effect"
-import type { Style } from "../../services/Gateway.ts"
+import type { Endpoint, Style } from "../../services/Gateway.ts"
 import type { Frame } from "./sse.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
 import type { ReasoningContent } from "./thinking.ts"
@@ -17,6 +17,7 @@ export interface Rejected {
 
 /** A request body that was parsed once, with what routing and billing need of it. */
 export interface Admitted {
+  readonly endpoint: Endpoint
   readonly style: Style
   /** As the client sent it; a provider gets it where nothing has to be changed. */
   readonly bytes: Uint8Array
@@ -29,7 +30,7 @@ export interface Admitted {
   readonly asksJson: boolean
   /** The client's maximum for one choice, if any. */
   readonly maxTokens: number | undefined
-  /** `n`: the number of answers, each of which is paid. */
+  /** `n`: the number of answers, each of which is paid; 0 where nothing is generated. */
   readonly choices: number
   /** An upper bound of the prompt's text tokens: its bytes, and 16 a message. */
   readonly textTokensBound: number
@@ -104,7 +105,7 @@ export interface StreamReader {
 
 /** What a reader needs to know of the call. */
 export interface ReaderOptions {
-  readonly clientStyle: Style
+  readonly endpoint: Endpoint
   readonly providerStyle: Style
   /** As the client named it; replaces the provider's name in answers. */
   readonly model: string

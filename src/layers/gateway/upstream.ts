@@ -5,9 +5,11 @@
 import type { Readable } from "node:stream"
 import { Redacted } from "effect"
 import { Pool } from "undici"
+import type { Endpoint } from "../../services/Gateway.ts"
 import type { ProviderSetting } from "./configuration.ts"
 
 export interface UpstreamRequest {
+  readonly endpoint: Endpoint
   readonly body: Uint8Array | string
   readonly stream: boolean
   readonly versionHeaders: Readonly<Record<string, string>>
@@ -55,11 +57,13 @@ export const connect = (provider: ProviderSetting): Upstream => {
     headersTimeout: 0,
     bodyTimeout: 0
   })
-  const path =
-    baseUrl.pathname.replace(/\/+$/, "") + (style === "openai" ? "/chat/completions" : "/v1/messages")
+  const above = baseUrl.pathname.replace(/\/+$/, "")
+  const generating = above + (style === "openai" ? "/chat/completions" : "/v1/messages")
+  const embedding = `${above}/embeddings`
   return {
     provider,
-    send: async ({ body, stream, versionHeaders }, signal) => {
+    send: async ({ body, endpoint, stream, versionHeaders }, signal) => {
+      const path = endpoint === "embeddings" ? embedding : generating
       const headers = headersOf(provider, stream, versionHeaders)
       const response = await pool.request({ path, method: "POST", headers, body, signal })
       return { status: response.statusCode, headers: response.headers, body: response.body }

@@ -75,6 +75,13 @@ export const chatUsage = (usage: Json | undefined): Usage | undefined => {
   }
 }
 
+/** The `usage` of embeddings: all of it is the prompt. */
+export const embeddingsUsage = (usage: Json | undefined): Usage | undefined => {
+  if (!isObject(usage)) return undefined
+  const prompt = tokenCount(usage.prompt_tokens) ?? tokenCount(usage.total_tokens)
+  return prompt === undefined ? undefined : plainUsage(prompt, 0)
+}
+
 /** The prompt in the `usage` of messages, which counts what was written to or read from the cache apart. */
 export const messagesPrompt = (usage: Json | undefined): PromptUsage | undefined => {
   const fresh = isObject(usage) ? tokenCount(usage.input_tokens) : undefined

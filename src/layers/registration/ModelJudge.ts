@@ -78,7 +78,10 @@ const ask = (snapshot: Snapshot, route: RouteSetting, prompt: string, maxTokens:
     const body = JSON.stringify(bodyOf(route, prompt, maxTokens))
     const { bytes, status } = yield* Effect.tryPromise({
       try: async (signal) => {
-        const response = await upstream.send({ body, stream: false, versionHeaders: {} }, signal)
+        const response = await upstream.send(
+          { endpoint: "chat", body, stream: false, versionHeaders: {} },
+          signal
+        )
         return { status: response.status, bytes: await collect(response.body, maxAnswerBytes) }
       },
       catch: () => new NoVerdict({ reason: "unreachable" })
@@ -119,7 +122,7 @@ const marksIn = (text: string): Option.Option<ReadonlyMap<string, Mark>> => {
 const makeDecide = Effect.fnUntraced(function* (name: string) {
   const gateway = yield* GatewayConfig
   const modelIn = ({ configuration }: Snapshot) =>
-    Option.fromUndefinedOr(modelNamed(configuration, name)?.model)
+    Option.filter(Option.fromUndefinedOr(modelNamed(configuration, name)?.model), ({ embeds }) => !embeds)
   if (Option.isNone(Option.flatMap(yield* gateway.current, modelIn))) {
     return yield* new RegistrationJudgeUnusable({
       message: `AUSPEX_REGISTRATION_JUDGE_MODEL=${JSON.stringify(name)} cannot be used: expected a model of AUSPEX_GATEWAY_CONFIG.`
