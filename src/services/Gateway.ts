@@ -14,7 +14,7 @@ export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
 /** What is called: each belongs to a style, and has its errors. */
-export type Endpoint = "chat" | "embeddings" | "messages"
+export type Endpoint = "chat" | "embeddings" | "messages" | "responses"
 
 export const styleOf = (endpoint: Endpoint): Style => (endpoint === "messages" ? "anthropic" : "openai")
 

@@ -165,7 +165,7 @@ layer(gatewayServer(models))("A call", (it) => {
 
   it.effect("of a path that is none is told which there are", () =>
     Effect.gen(function* () {
-      const { json } = yield* send("POST", `${base}/responses`)
+      const { json } = yield* send("POST", `${base}/batches`)
       for (const path of [chatPath, messagesPath, `${base}/models`]) {
         assert.include(json["detail"], path)
       }

@@ -141,6 +141,119 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       })
     )
 
+    it.effect(`is given a response (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, key, openai } = yield* clients()
+        const model = `${kind}-plain`
+        const call = openai.responses.create({
+          model,
+          instructions: "Be brief.",
+          input: "Where is the fox?",
+          max_output_tokens: 50,
+          store: false
+        })
+        const { data, request_id } = yield* Effect.promise(() => call.withResponse())
+        assert.strictEqual(data.output_text, answerText)
+        assert.deepStrictEqual(
+          [data.object, data.status, data.model, data.instructions, data.max_output_tokens],
+          ["response", "completed", model, "Be brief.", 50]
+        )
+        assert.deepStrictEqual([data.usage?.input_tokens, data.usage?.output_tokens], [25, 9])
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n - 12_200n)
+        const item = yield* settledCall(key)
+        assert.strictEqual(member(item, "style"), "openai")
+        assert.strictEqual(member(item, "request_id"), request_id)
+      })
+    )
+
+    it.effect(
+      `streams a response with tools and reasoning, and sends them back (a provider of ${kind})`,
+      () =>
+        Effect.gen(function* () {
+          const { agentId, openai } = yield* clients()
+          const { north, south } = yield* Providers
+          const asked = {
+            model: `${kind}-tools`,
+            store: false,
+            include: ["reasoning.encrypted_content" as const],
+            tools: [
+              { type: "function" as const, name: "look", description: "Looks.", parameters, strict: false },
+              { type: "function" as const, name: "wait", parameters: null, strict: null }
+            ]
+          }
+          const stream = openai.responses.stream({ ...asked, input: [user] })
+          const numbers: Array<number> = []
+          stream.on("event", ({ sequence_number }) => numbers.push(sequence_number))
+          const { output, status, usage } = yield* Effect.promise(() => stream.finalResponse())
+          assert.deepStrictEqual(
+            numbers,
+            numbers.map((_, index) => index)
+          )
+          assert.strictEqual(status, "completed")
+          assert.strictEqual(usage?.output_tokens, 50)
+          const told = output.map((item) => {
+            if (item.type === "reasoning") return item.summary.map(({ text }) => text)
+            if (item.type === "message")
+              return item.content.map((part) => (part.type === "output_text" ? part.text : ""))
+            return item.type === "function_call" ? [item.name, item.arguments] : []
+          })
+          assert.deepStrictEqual(told, [
+            ["Let me see."],
+            ["Looking."],
+            ["look", '{"at":"fox"}'],
+            ["wait", "{}"]
+          ])
+          assert.strictEqual((yield* stateOf(`agent:${agentId}`)).held, 0n)
+
+          const results = output.flatMap((item) =>
+            item.type === "function_call"
+              ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "a fox" }]
+              : []
+          )
+          // The client's types have items that come and cannot be sent.
+          const given = output.flatMap((item) =>
+            item.type === "reasoning" || item.type === "message" || item.type === "function_call"
+              ? [item]
+              : []
+          )
+          const again = openai.responses.create({ ...asked, input: [user, ...given, ...results] })
+          assert.strictEqual((yield* Effect.promise(() => again)).output_text, "Looking.")
+          const sent = JSON.parse((kind === "chat" ? north : south).received.at(-1)?.text ?? "")
+          const roles = sent.messages.map(({ role }: { role: string }) => role)
+          if (kind === "chat") {
+            assert.deepStrictEqual(roles, ["user", "assistant", "tool", "tool"])
+            assert.strictEqual(sent.messages[1].reasoning_content, "Let me see.")
+          } else {
+            assert.deepStrictEqual(roles, ["user", "assistant", "user"])
+            assert.deepStrictEqual(sent.messages[1].content[0], {
+              type: "thinking",
+              thinking: "Let me see.",
+              signature: "c2ln"
+            })
+          }
+        })
+    )
+
+    it.effect(`sees the stream of a response break off as an error (a provider of ${kind})`, () =>
+      Effect.gen(function* () {
+        const { agentId, openai } = yield* clients()
+        let text = ""
+        const error = yield* failed(async () => {
+          const stream = await openai.responses.create({
+            model: `${kind}-broken`,
+            input: [user],
+            stream: true
+          })
+          for await (const event of stream)
+            if (event.type === "response.output_text.delta") text += event.delta
+        })
+        assert.instanceOf(error, OpenAIErrors.APIError)
+        assert.strictEqual(member(error, "code"), "stream_failed")
+        assert.isAbove(text.length, 0)
+        assert.strictEqual((yield* stateOf(`agent:${agentId}`)).posted, 100_000_000n)
+      })
+    )
+
     it.effect(`may leave in the middle, and pays for what it got (a provider of ${kind})`, () =>
       Effect.gen(function* () {
         const { agentId, key, openai } = yield* clients()
@@ -226,6 +339,31 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
     })
   )
 
+  it.effect("is told what would be right where a response cannot be as it is asked for", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* clients()
+      const ask = (more: object) =>
+        Effect.map(
+          failed(() => openai.responses.create({ model: "chat-plain", input: "Hello", ...more })),
+          (error) => (error instanceof OpenAIErrors.APIError ? [error.status, error.code, error.param] : [])
+        )
+      assert.deepStrictEqual(yield* ask({ store: true }), [400, "invalid_request", "store"])
+      assert.deepStrictEqual(yield* ask({ max_output_tokens: 5000 }), [
+        400,
+        "invalid_request",
+        "max_output_tokens"
+      ])
+      assert.deepStrictEqual(yield* ask({ model: "vectors" }), [400, "invalid_request", "model"])
+      const poor = yield* clients(1)
+      const unpaid = yield* failed(() =>
+        poor.openai.responses.create({ model: "chat-plain", input: "x".repeat(4700) })
+      )
+      if (!(unpaid instanceof OpenAIErrors.APIError)) return assert.fail(String(unpaid))
+      assert.strictEqual(unpaid.status, 402)
+      assert.match(unpaid.message, /lower max_output_tokens to \d+/)
+    })
+  )
+
   it.effect("gets embeddings, as the bytes that it asks for by itself or as numbers", () =>
     Effect.gen(function* () {
       const { agentId, openai } = yield* clients()
@@ -260,7 +398,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
   it.effect("is told so in errors of its own kind where it calls what is not there", () =>
     Effect.gen(function* () {
       const { openai } = yield* clients()
-      const error = yield* failed(() => openai.responses.create({ model: "chat-plain", input: "Hello" }))
+      const error = yield* failed(() => openai.moderations.create({ input: "Hello" }))
       if (!(error instanceof OpenAIErrors.NotFoundError)) return assert.fail(String(error))
       assert.strictEqual(error.code, "not_found")
       assert.isString(error.requestID)

@@ -129,6 +129,7 @@ export const optionsOf = (
   model: "swift-1",
   asksUsage: true,
   asksJson: false,
+  requested: undefined,
   choices: 1,
   requestId: "req-1",
   created: 1_700_000_001,

@@ -49,6 +49,18 @@ const messagesRequest = {
   example: chatRequest.example
 }
 
+const responsesRequest = {
+  properties: {
+    model,
+    input: { description: "a text, or the items of the whole conversation: nothing is stored" },
+    instructions: { type: "string" },
+    stream,
+    max_output_tokens: tokens
+  },
+  required: ["model", "input"],
+  example: { model: "swift-1", max_output_tokens: 200, input: "Will gold rise today?" }
+}
+
 const embeddingsRequest = {
   properties: {
     model: { type: "string", description: "a model that has embeddings" },
@@ -160,6 +172,13 @@ export const modelCalls = {
     "gateway.chat",
     open("a chat-completions request: what is not listed here travels on", chatRequest),
     "a chat completion, or its events where stream is true",
+    true
+  ),
+  [gatewayPaths.responses]: called(
+    "A response, of any configured model",
+    "gateway.responses",
+    open("a request for a response; what needs something to be stored is refused", responsesRequest),
+    "a response, or its events where stream is true",
     true
   ),
   [gatewayPaths.embeddings]: called(

@@ -1,6 +1,6 @@
 /**
- * Calls of models, as clients of either style make them: `POST chat/completions`, `embeddings`, `messages` and
- * `messages/count_tokens`. What they get is in that style, errors too.
+ * Calls of models, as clients of either style make them: `POST chat/completions`, `responses`, `embeddings`, `messages`
+ * and `messages/count_tokens`. What they get is in that style, errors too.
  */
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -36,7 +36,7 @@ export const layer = HttpRouter.use(
         : HttpServerResponse.uint8Array(answer.body, { contentType, headers })
     })
 
-    for (const endpoint of ["chat", "embeddings", "messages"] as const) {
+    for (const endpoint of ["chat", "responses", "embeddings", "messages"] as const) {
       const answer = call(endpoint).pipe(errorsIn(styleOf(endpoint), gateway))
       yield* router.add("POST", gatewayPaths[endpoint], answer)
     }

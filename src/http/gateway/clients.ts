@@ -12,6 +12,7 @@ const base = `${root}/v1`
 
 export const gatewayPaths = {
   chat: `${base}/chat/completions`,
+  responses: `${base}/responses`,
   embeddings: `${base}/embeddings`,
   messages: `${base}/messages`,
   countTokens: `${base}/messages/count_tokens`,

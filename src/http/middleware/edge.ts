@@ -147,7 +147,7 @@ const nothingNear = (path: string): Rejection => {
 
 const noSuchModelCall: Rejection = {
   ...nothingThere,
-  detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.embeddings}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}.`
+  detail: `There is nothing at this path. Of models there are POST ${gatewayPaths.chat}, ${gatewayPaths.responses}, ${gatewayPaths.embeddings}, ${gatewayPaths.messages} and ${gatewayPaths.countTokens}, and GET ${gatewayPaths.models}.`
 }
 
 const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => ({

@@ -7,7 +7,7 @@ import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting, ProviderSetting, RouteSetting } from "./configuration.ts"
-import { admit, tokensAMessage } from "./callBody.ts"
+import { admit, maximumName, tokensAMessage } from "./callBody.ts"
 import { extrasIn, refusedExtra, reservedFor } from "./extras.ts"
 import type { Extra } from "./extras.ts"
 import type { Admitted, Rejected } from "./types.ts"
@@ -118,7 +118,7 @@ export const admitCall = Effect.fnUntraced(function* (
   const unfit = whyUnfit(model, endpoint)
   if (unfit !== undefined) return yield* badCall({ message: unfit, param: "model" })
   if (!allows(model, admitted)) {
-    const param = "max_completion_tokens" in admitted.body ? "max_completion_tokens" : "max_tokens"
+    const param = maximumName(admitted)
     return yield* badCall({
       message: `${param}: Expected at most ${model.maxOutputTokens}, which is what the model generates at most`,
       param

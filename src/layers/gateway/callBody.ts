@@ -6,6 +6,8 @@ import { askingMembers } from "./extras.ts"
 import { isAbsent, isObject, members, objectsIn, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { parse, rejected } from "./parseBody.ts"
+import { chatOfResponses } from "./translate/responsesRequest.ts"
+import { translated } from "./translate/untranslatable.ts"
 import type { Parsed, Problem } from "./parseBody.ts"
 import type { Admitted, Rejected } from "./types.ts"
 
@@ -69,6 +71,14 @@ const problemsOfEmbedding = (body: JsonObject): ReadonlyArray<Problem> => {
   return problems
 }
 
+const problemsOfResponse = (body: JsonObject): ReadonlyArray<Problem> => {
+  const problems = problemsOfModel(body)
+  if (!isAbsent(body.max_output_tokens) && !isCount(body.max_output_tokens)) {
+    problems.push({ path: "max_output_tokens", message: countExpected })
+  }
+  return problems
+}
+
 /** Problems with a prompt, and with what every call has. */
 const problemsOfPrompt = (body: JsonObject): Array<Problem> => {
   const { messages } = body
@@ -117,7 +127,11 @@ const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | 
   return given.length === 0 ? undefined : Math.max(...given)
 }
 
-const generating = (endpoint: "chat" | "messages", parsed: Parsed): Admitted => {
+const generating = (
+  endpoint: Exclude<Endpoint, "embeddings">,
+  parsed: Parsed,
+  requested?: JsonObject
+): Admitted => {
   const { body } = parsed
   const style = styleOf(endpoint)
   const { images, text } = promptSize(body)
@@ -129,6 +143,7 @@ const generating = (endpoint: "chat" | "messages", parsed: Parsed): Admitted => 
     stream: body.stream === true,
     asksUsage: style === "anthropic" || wantsUsage(body),
     asksJson: style === "openai" && wantsJson(body),
+    requested,
     maxTokens: maximumOf(body),
     choices: style === "openai" && isCount(body.n) ? body.n : 1,
     textTokensBound: text,
@@ -144,6 +159,7 @@ const embedding = (parsed: Parsed): Admitted => ({
   stream: false,
   asksUsage: true,
   asksJson: false,
+  requested: undefined,
   maxTokens: undefined,
   choices: 0,
   textTokensBound: embeddedSize(parsed.body),
@@ -153,25 +169,42 @@ const embedding = (parsed: Parsed): Admitted => ({
 const admitWith = (
   bytes: Uint8Array,
   problemsIn: (body: JsonObject) => ReadonlyArray<Problem>,
-  admitted: (parsed: Parsed) => Admitted
+  admitted: (parsed: Parsed) => Admission
 ): Admission =>
   Result.flatMap(parse(bytes), (parsed) => {
     const problems = problemsIn(parsed.body)
-    return problems.length === 0 ? Result.succeed(admitted(parsed)) : rejected(problems)
+    return problems.length === 0 ? admitted(parsed) : rejected(problems)
   })
 
-export const admit = (endpoint: Endpoint, bytes: Uint8Array): Admission =>
-  endpoint === "embeddings"
-    ? admitWith(bytes, problemsOfEmbedding, embedding)
-    : admitWith(
+/** From here on a response is a chat completion, until it is answered. */
+const responding = ({ body }: Parsed): Admission =>
+  Result.map(
+    translated(() => chatOfResponses(body)),
+    (chat) => {
+      const bytes = Buffer.from(JSON.stringify(chat))
+      return generating("responses", { bytes, body: chat, writesCache: false }, body)
+    }
+  )
+
+export const admit = (endpoint: Endpoint, bytes: Uint8Array): Admission => {
+  switch (endpoint) {
+    case "embeddings":
+      return admitWith(bytes, problemsOfEmbedding, (parsed) => Result.succeed(embedding(parsed)))
+    case "responses":
+      return admitWith(bytes, problemsOfResponse, responding)
+    case "chat":
+    case "messages":
+      return admitWith(
         bytes,
         (body) => problemsOfCall(styleOf(endpoint), body),
-        (parsed) => generating(endpoint, parsed)
+        (parsed) => Result.succeed(generating(endpoint, parsed))
       )
+  }
+}
 
 /** Reads the body of `POST v1/messages/count_tokens`, which generates nothing. */
 export const admitCount = (bytes: Uint8Array): Admission =>
-  admitWith(bytes, problemsOfPrompt, (parsed) => generating("messages", parsed))
+  admitWith(bytes, problemsOfPrompt, (parsed) => Result.succeed(generating("messages", parsed)))
 
 /*
  * How many tokens a prompt has at most, without a tokenizer: no tokenizer makes more tokens of a text than it has bytes,
@@ -179,6 +212,12 @@ export const admitCount = (bytes: Uint8Array): Admission =>
  * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
  * Every call passes here, so it adds up in place and makes no lists.
  */
+
+/** The member by which a call asked for its maximum, or would. */
+export const maximumName = ({ body, endpoint }: Admitted): string => {
+  if (endpoint === "responses") return "max_output_tokens"
+  return "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens"
+}
 
 interface PromptSize {
   /** At most so many tokens, without images. */

@@ -30,14 +30,18 @@ export const statusOf = Match.type<CallError>().pipe(
   })
 )
 
-/** With what the caller can do about credit that does not cover a call; `tokens` is the max_tokens that an amount allows. */
+/**
+ * With what the caller can do about credit that does not cover a call; `tokens` is the maximum that an amount allows, and
+ * `name` the member that asks for it.
+ */
 export const withRemedy = <E extends CallError>(
   error: E,
-  tokens: (left: bigint) => number
+  tokens: (left: bigint) => number,
+  name = "max_tokens"
 ): E | CreditInFlight | CreditTooLow => {
   if (error._tag !== "CreditTooLow" && error._tag !== "CreditInFlight") return error
   const max = tokens(error.left)
-  const lower = max > 0 ? `lower max_tokens to ${max}, or ` : ""
+  const lower = max > 0 ? `lower ${name} to ${max}, or ` : ""
   const detail = `${error.detail}: ${lower}${error.remedy}.`
   return error._tag === "CreditTooLow"
     ? new CreditTooLow({ ...error, detail })

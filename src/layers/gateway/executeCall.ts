@@ -2,18 +2,18 @@
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf } from "../../scoring/tokenPrices.ts"
-import { styleOf } from "../../services/Gateway.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { maxTokensFor } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
-import { statusOf, streamError, withRemedy } from "./errors.ts"
+import { maximumName } from "./callBody.ts"
+import { statusOf, withRemedy } from "./errors.ts"
 import { chargedFor } from "./extras.ts"
 import type { Extra } from "./extras.ts"
 import { contextLengthCode } from "./rejection.ts"
 import { promptTokens, textTokens } from "./tokens.ts"
-import type { Admitted } from "./types.ts"
+import type { Admitted, ShownError } from "./types.ts"
 import { plainUsage } from "./usage.ts"
 import type { Usage } from "./usage.ts"
 import { newCallState } from "./attempt.ts"
@@ -68,7 +68,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
     const result = yield* Effect.acquireUseRelease(
       maxCost > 0n
         ? Effect.mapError(reserve(open), (error) =>
-            withRemedy(error, (left) => maxTokensFor(admittedCall, left))
+            withRemedy(error, (left) => maxTokensFor(admittedCall, left), maximumName(admitted))
           )
         : nothingLeft,
       (left) => {
@@ -83,21 +83,22 @@ export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }:
           settled = yield* settle(ended)
         })
     )
-    if (result.result === "broken") yield* client.write(brokenStream(call))
+    if (result.result === "broken" && state.reader !== undefined) {
+      yield* client.write(state.reader.error(brokenStream(call.requestId)))
+    }
     return { result, settled }
   }, cheapSpan("Gateway.call"))
 })
 
 const nothingLeft: Effect.Effect<bigint | undefined> = Effect.undefined
 
-const brokenStream = (call: Call) =>
-  streamError(styleOf(call.endpoint), {
-    status: 502,
-    message: "The provider failed in the middle of the answer: nothing was charged.",
-    code: "stream_failed",
-    param: null,
-    requestId: call.requestId
-  })
+const brokenStream = (requestId: string): ShownError => ({
+  status: 502,
+  message: "The provider failed in the middle of the answer: nothing was charged.",
+  code: "stream_failed",
+  param: null,
+  requestId
+})
 
 /** What a call is charged and recorded with. */
 interface BillableUsage {

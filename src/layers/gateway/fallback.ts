@@ -219,6 +219,7 @@ const askRoute = Effect.fnUntraced(function* (
       model: model === admittedCall.named.model ? admitted.model : model.name,
       asksUsage: admitted.asksUsage,
       asksJson: admitted.asksJson,
+      requested: admitted.requested,
       choices: admitted.choices,
       requestId: call.requestId,
       created: Math.floor(beganAt / 1000)

@@ -100,7 +100,7 @@ const endOfString = (bytes: Uint8Array, start: number): number => {
 }
 
 /** Counts the structure of a JSON text without parsing it; stops at the first limit that it exceeds. */
-const shapeOf = (bytes: Uint8Array): Shape => {
+const shapeOf = (bytes: Uint8Array, max = maxValues): Shape => {
   let members = 0
   let values = 1
   let depth = 0
@@ -125,10 +125,13 @@ const shapeOf = (bytes: Uint8Array): Shape => {
       case comma:
         values += 1
     }
-    if (values > maxValues) return { members, excess: "values" }
+    if (values > max) return { members, excess: "values" }
   }
   return { members, excess: undefined }
 }
+
+/** Whether a JSON text within a body is parsed in no time, however long it is. */
+export const isSmall = (bytes: Uint8Array): boolean => shapeOf(bytes, 1000).excess === undefined
 
 /** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
 export const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => {

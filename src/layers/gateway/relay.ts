@@ -6,6 +6,7 @@ import { Result } from "effect"
 import { styleOf } from "../../services/Gateway.ts"
 import type { Endpoint, Style } from "../../services/Gateway.ts"
 import { blockText, messagesParser } from "./anthropic.ts"
+import { streamError } from "./errors.ts"
 import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { chatParser, chatTexts } from "./openai.ts"
@@ -18,6 +19,7 @@ import { chatAnswer, chatStream } from "./translate/chatAnswer.ts"
 import { chatRequest } from "./translate/chatRequest.ts"
 import { messageAnswer, messagesStream } from "./translate/messagesAnswer.ts"
 import { messagesRequest } from "./translate/messagesRequest.ts"
+import { responseAnswer, responsesStream } from "./translate/responsesAnswer.ts"
 import { translated } from "./translate/untranslatable.ts"
 import type {
   Admitted,
@@ -90,6 +92,10 @@ const written = (
 ): Uint8Array => {
   const { endpoint, model, providerStyle } = options
   const clientStyle = styleOf(endpoint)
+  if (endpoint === "responses") {
+    const chat = providerStyle === "openai" ? body : chatAnswer(body, usage, options)
+    return Buffer.from(JSON.stringify(responseAnswer(chat, usage, options)))
+  }
   if (clientStyle !== providerStyle) {
     const answer =
       clientStyle === "openai" ? chatAnswer(body, usage, options) : messageAnswer(body, usage, options)
@@ -153,7 +159,11 @@ export const streamReader = (options: ReaderOptions): StreamReader => {
     },
     usage: parser.usage,
     prompt: parser.prompt,
-    generated: parser.generated
+    generated: parser.generated,
+    error: (error) => {
+      const own = writer.error?.(error)
+      return own === undefined ? streamError(styleOf(options.endpoint), error) : Buffer.from(own)
+    }
   }
 }
 
@@ -167,12 +177,31 @@ const bytesOf = (written: Written): Uint8Array =>
 const writerFor = (options: ReaderOptions, parser: StreamParser): StreamWriter => {
   /** What is shown is what is charged; zeros for what was not reported. */
   const usage = (): Usage => parser.usage() ?? { ...plainUsage(0, 0), ...parser.prompt() }
+  if (options.endpoint === "responses") {
+    const writer = responsesStream(options, usage)
+    return options.providerStyle === "openai" ? writer : chained(chatStream(options, usage), writer)
+  }
   if (styleOf(options.endpoint) === "openai") {
     return options.providerStyle === "openai" ? native(nativeChat(options)) : chatStream(options, usage)
   }
   return options.providerStyle === "anthropic"
     ? native(nativeMessages(options))
     : messagesStream(options, usage)
+}
+
+/** Has the second write from the chat completions that the first one writes. */
+const chained = (first: StreamWriter, second: StreamWriter): StreamWriter => {
+  const splitter = frameSplitter()
+  const parser = chatParser(1)
+  const through = (written: Written): Uint8Array =>
+    Buffer.concat(
+      splitter.push(bytesOf(written)).map((each) => bytesOf(second.write(each, parser.read(each))))
+    )
+  return {
+    ...second,
+    write: (frame, parsed) => through(first.write(frame, parsed)),
+    end: () => Buffer.concat([through(first.end()), bytesOf(second.end())])
+  }
 }
 
 /** For a client of the provider's style, frames pass unchanged but for the model's name. */

@@ -28,6 +28,8 @@ export interface Admitted {
   readonly asksUsage: boolean
   /** Whether the answer is to be JSON of no schema. */
   readonly asksJson: boolean
+  /** Of responses: the request, which the answer repeats. */
+  readonly requested: Schema.JsonObject | undefined
   /** The client's maximum for one choice, if any. */
   readonly maxTokens: number | undefined
   /** `n`: the number of answers, each of which is paid; 0 where nothing is generated. */
@@ -90,6 +92,8 @@ export interface StreamWriter {
   readonly write: (frame: Frame, parsed: ParsedFrame) => Written
   /** Completes the client's stream once the provider has closed its own. */
   readonly end: () => Written
+  /** The event that ends a broken stream, where the style's own would not do. */
+  readonly error?: (error: ShownError) => string
 }
 
 /** Reads a provider's stream, in chunks of any size, and writes the client's. */
@@ -101,6 +105,8 @@ export interface StreamReader {
   readonly prompt: StreamParser["prompt"]
   /** All text generated so far, for counting. */
   readonly generated: () => string
+  /** The event that ends the client's stream where the provider's broke. */
+  readonly error: (error: ShownError) => Uint8Array
 }
 
 /** What a reader needs to know of the call. */
@@ -111,6 +117,7 @@ export interface ReaderOptions {
   readonly model: string
   readonly asksUsage: boolean
   readonly asksJson: boolean
+  readonly requested: Schema.JsonObject | undefined
   /** A stream is complete when each of its choices is. */
   readonly choices: number
   /** The id of a translated answer whose provider gives none. */

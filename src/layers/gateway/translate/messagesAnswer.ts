@@ -5,6 +5,8 @@ import { frame } from "../sse.ts"
 import type { ReaderOptions, StreamWriter } from "../types.ts"
 import { plainUsage } from "../usage.ts"
 import type { Usage } from "../usage.ts"
+import { blockSequence } from "./chatBlocks.ts"
+import type { Block } from "./chatBlocks.ts"
 import { messagesToolId } from "./toolIds.ts"
 
 /** A chat completion as a message. */
@@ -48,33 +50,12 @@ const contentOf = (message: JsonObject, requestId: string): ReadonlyArray<JsonOb
   ]
 }
 
-/*
- * Blocks of a message follow each other, while chat completions may mix the arguments of several tools: a block waits
- * until the arguments before it are complete.
- */
-
-interface Block {
-  readonly kind: "text" | "thinking" | "tool"
-  /** Identifies the provider's call. */
-  readonly key: Json
-  id: string
-  name: string
-  /** All text so far, and how many characters of it were sent. */
-  text: string
-  sent: number
-  state: "waiting" | "open" | "closed"
-}
-
 const event = (body: { readonly type: string; readonly [name: string]: Json }): string =>
   frame(JSON.stringify(body), body.type)
 
 export const messagesStream = ({ model, requestId }: ReaderOptions, usage: () => Usage): StreamWriter => {
-  const blocks: Array<Block> = []
   let started = false
   let ended = false
-  let refused = false
-  /** The number of blocks opened. */
-  let opened = 0
   let finish: Json | undefined
 
   const begin = (body: JsonObject): string => {
@@ -93,84 +74,24 @@ export const messagesStream = ({ model, requestId }: ReaderOptions, usage: () =>
     return event({ type: "message_start", message })
   }
 
-  const emptyBlock = ({ id, key, kind, name }: Block): JsonObject => {
-    if (kind === "text") return { type: "text", text: "" }
+  const emptyBlock = ({ id, index, key, kind, name }: Block): JsonObject => {
     if (kind === "thinking") return { type: "thinking", thinking: "", signature: "" }
-    return { type: "tool_use", id: toolId(id, requestId, Number(key) || opened), name, input: {} }
+    if (kind !== "tool") return { type: "text", text: "" }
+    return { type: "tool_use", id: toolId(id, requestId, Number(key) || index + 1), name, input: {} }
   }
 
   const deltaOf = (kind: Block["kind"], text: string): JsonObject => {
     if (kind === "tool") return { type: "input_json_delta", partial_json: text }
-    return { type: `${kind}_delta`, [kind]: text }
+    return kind === "thinking" ? { type: "thinking_delta", thinking: text } : { type: "text_delta", text }
   }
 
-  const open = (block: Block): string => {
-    block.state = "open"
-    opened += 1
-    return event({ type: "content_block_start", index: opened - 1, content_block: emptyBlock(block) })
-  }
-
-  const send = (block: Block): string => {
-    const unsent = block.text.slice(block.sent)
-    block.sent = block.text.length
-    if (unsent === "") return ""
-    return event({ type: "content_block_delta", index: opened - 1, delta: deltaOf(block.kind, unsent) })
-  }
-
-  const close = (block: Block): string => {
-    block.state = "closed"
-    return event({ type: "content_block_stop", index: opened - 1 })
-  }
-
-  const isComplete = ({ kind, text }: Block): boolean => kind !== "tool" || isObject(parsedJson(text))
-
-  /** Sends the blocks that are complete so far, or all. */
-  const advance = (all: "all" | "complete"): string => {
-    let written = ""
-    let current: Block | undefined
-    for (const block of blocks) {
-      if (block.state === "closed") continue
-      if (current !== undefined) {
-        if (all === "complete" && !isComplete(current)) return written
-        written += close(current)
-      }
-      if (block.state === "waiting") written += open(block)
-      written += send(block)
-      current = block
-    }
-    return all === "all" && current !== undefined ? written + close(current) : written
-  }
-
-  const add = (kind: Block["kind"], key: Json): Block => {
-    const block: Block = { kind, key, id: "", name: "", text: "", sent: 0, state: "waiting" }
-    blocks.push(block)
-    return block
-  }
-
-  const speak = (kind: "text" | "thinking", text: string) => {
-    if (text === "") return
-    const last = blocks.at(-1)
-    const block = last?.kind === kind ? last : add(kind, null)
-    block.text += text
-  }
-
-  const call = (called: JsonObject) => {
-    // Some providers leave out the index and send each call whole.
-    const key = called.index ?? textOf(called.id)
-    const tool = blocks.find((block) => block.kind === "tool" && block.key === key) ?? add("tool", key)
-    const target = isObject(called.function) ? called.function : {}
-    tool.id ||= textOf(called.id)
-    tool.name ||= textOf(target.name)
-    tool.text += textOf(target.arguments)
-  }
-
-  const take = (delta: JsonObject) => {
-    const refusal = textOf(delta.refusal)
-    if (refusal !== "") refused = true
-    speak("thinking", textOf(delta.reasoning_content) || textOf(delta.reasoning))
-    speak("text", textOf(delta.content) + refusal)
-    for (const called of objectsIn(delta.tool_calls)) call(called)
-  }
+  const { advance, blocks, take } = blockSequence({
+    open: (block) =>
+      event({ type: "content_block_start", index: block.index, content_block: emptyBlock(block) }),
+    send: ({ index, kind }, unsent) =>
+      event({ type: "content_block_delta", index, delta: deltaOf(kind, unsent) }),
+    close: ({ index }) => event({ type: "content_block_stop", index })
+  })
 
   const write = (body: JsonObject): string => {
     const beginning = begin(body)
@@ -185,7 +106,8 @@ export const messagesStream = ({ model, requestId }: ReaderOptions, usage: () =>
   const end = (): string => {
     if (ended) return ""
     ended = true
-    const delta = { stop_reason: refused ? "refusal" : stopReason(finish), stop_sequence: null }
+    const isRefused = blocks.some(({ kind }) => kind === "refusal")
+    const delta = { stop_reason: isRefused ? "refusal" : stopReason(finish), stop_sequence: null }
     const last = event({ type: "message_delta", delta, usage: messagesUsageOf(usage()) })
     return `${begin({})}${advance("all")}${last}${event({ type: "message_stop" })}`
   }
