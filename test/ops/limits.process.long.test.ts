@@ -133,46 +133,109 @@ const burst = Effect.fnUntraced(function* (
   yield* letThroughAfter(again, Number(last.retryAfter))
 })
 
-/** Of replies, so many in a window of a second. */
-const perSecond = 4
+/** Of replies. The row of the window of a day, which these never fill, keeps when each of them was counted. */
+const windows = [
+  { count: 4, millis: 1000 },
+  { count: 30, millis: 60_000 }
+] as const
+const replyLimit = "4/second,30/minute,1000/day"
+const day = 86_400_000
+
+interface Sending {
+  readonly isRight: boolean
+  readonly status: number
+  readonly sentAt: number
+  readonly answeredAt: number
+  /** 0 of what was let in. */
+  readonly retryAfter: number
+}
 
 /** Right and wrong replies at random times, each to one of the processes. */
 const arrivals = Effect.fnUntraced(function* ({ replicas, token }: Place, comment: string) {
   const arrival = Effect.all({
     isRight: Random.nextBoolean,
-    after: Random.nextIntBetween(0, 20_000),
+    after: Random.nextIntBetween(0, 75_000),
     isFirst: Random.nextBoolean
   })
-  const all = yield* Effect.replicateEffect(arrival, 1000).pipe(Random.withSeed("arrivals"))
+  const all = yield* Effect.replicateEffect(arrival, 3000).pipe(Random.withSeed("arrivals"))
   return yield* Effect.forEach(
     all,
     Effect.fnUntraced(function* ({ after, isFirst, isRight }) {
       yield* Effect.sleep(after)
       const sentAt = yield* Clock.currentTimeMillis
       const path = `agent/comments/${isRight ? comment : unknown}/replies`
-      const { status } = yield* sent(replicas[isFirst ? 0 : 1], token, path, { content: "I disagree." })
-      return { isRight, status, sentAt, answeredAt: yield* Clock.currentTimeMillis }
+      const answer = yield* sent(replicas[isFirst ? 0 : 1], token, path, { content: "I disagree." })
+      const answeredAt = yield* Clock.currentTimeMillis
+      return {
+        isRight,
+        status: answer.status,
+        sentAt,
+        answeredAt,
+        retryAfter: Number(answer.retryAfter ?? 0)
+      }
     }),
     { concurrency: "unbounded" }
   )
 })
 
+const Counted = Schema.Struct({ at: Schema.Int })
+
+/** When each of the agent's replies was counted, in order, in milliseconds. */
+const countedAt = Effect.fnUntraced(function* (agentId: AgentId) {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`
+    select u.at::float8 as at
+      from limit_windows w
+     cross join unnest(w.times, w.totals) with ordinality u (at, total, place)
+     cross join generate_series(coalesce(w.totals[u.place - 1], 0) + 1, u.total)
+     where w.key = ${`replies:${day}:${agentId}`}
+     order by u.at`
+  const counted = yield* Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Counted))(rows))
+  return counted.map(({ at }) => at)
+})
+
+/** Seconds until there is room, at a moment at which the first so many of all uses had been counted; 0 where there is. */
+const secondsLeft = (uses: ReadonlyArray<number>, known: number, now: number): number => {
+  const left = windows.map(({ count, millis }) => {
+    const leaving = uses[known - count]
+    return leaving === undefined ? 0 : leaving + millis - now
+  })
+  return Math.ceil(Math.max(0, ...left) / 1000)
+}
+
 /**
- * Whatever moment between its sending and its answer each was accepted at: there were never more than so many in a second,
- * and of those that are right, none was refused without so many.
+ * All that a request could be told, by the list of all uses: it was decided at some moment between its sending and its answer,
+ * by uses that were counted until then: at least by those that had been answered before it was sent.
  */
-const assertExact = (answers: Effect.Success<ReturnType<typeof arrivals>>) => {
+const possibleSeconds = (
+  { answeredAt, sentAt }: Sending,
+  uses: ReadonlyArray<number>,
+  accepted: ReadonlyArray<Sending>
+): ReadonlySet<number> => {
+  const fewest = accepted.filter((each) => each.answeredAt < sentAt).length
+  const most = accepted.filter((each) => each.sentAt <= answeredAt).length
+  const moments = times(answeredAt - sentAt + 1, (index) => sentAt + index)
+  const possible = times(most - fewest + 1, (index) => fewest + index).flatMap((known) =>
+    moments.filter((now) => (uses[known - 1] ?? 0) <= now).map((now) => secondsLeft(uses, known, now))
+  )
+  return new Set(possible)
+}
+
+/** There were never more than so many in any window, and each request was told what a list of all uses says, to the second. */
+const assertExact = (answers: ReadonlyArray<Sending>, uses: ReadonlyArray<number>) => {
   const accepted = answers.filter(({ status }) => status === 201)
-  for (const { sentAt } of accepted) {
-    const within = accepted.filter((each) => each.sentAt >= sentAt && each.answeredAt < sentAt + 1000)
-    assert.isAtMost(within.length, perSecond)
+  assert.strictEqual(uses.length, accepted.length)
+  for (const { count, millis } of windows) {
+    const tooSoon = uses.filter((at, index) => at < (uses[index - count] ?? -millis) + millis)
+    assert.deepStrictEqual(tooSoon, [])
   }
-  const right = answers.filter(({ isRight }) => isRight)
-  for (const { answeredAt, sentAt } of right.filter(({ status }) => status === 429)) {
-    const near = accepted.filter((each) => each.sentAt <= answeredAt && each.answeredAt > sentAt - 1000)
-    assert.isAtLeast(near.length, perSecond)
+  for (const answer of answers) {
+    if (answer.status !== 429) assert.strictEqual(answer.status, answer.isRight ? 201 : 404)
+    const possible = possibleSeconds(answer, uses, accepted)
+    assert.isTrue(possible.has(answer.retryAfter), JSON.stringify({ ...answer, possible: [...possible] }))
   }
-  assert.deepStrictEqual([...new Set(right.map(({ status }) => status))].sort(), [201, 429])
+  // The window of a minute was full, and some of it had left it again.
+  assert.isAbove(uses.length, windows[1].count)
 }
 
 const onTwo = Effect.gen(function* () {
@@ -181,7 +244,7 @@ const onTwo = Effect.gen(function* () {
     const { comment, kinds, prepare } = yield* scene
     const environment = replicaEnvironment(url, {
       AUSPEX_ROLES: "api",
-      AUSPEX_LIMIT_REPLIES: `${perSecond}/second`,
+      AUSPEX_LIMIT_REPLIES: replyLimit,
       AUSPEX_LIMIT_REFUSED_WRITES: "10000/minute"
     })
     const replicas = yield* Effect.all([readyAuspex({ environment }), readyAuspex({ environment })], {
@@ -197,8 +260,9 @@ const onTwo = Effect.gen(function* () {
       { concurrency: "unbounded", discard: true }
     )
     yield* bursts
-    const { token } = yield* poster
-    assertExact(yield* arrivals({ replicas, token }, comment))
+    const { agentId, token } = yield* poster
+    const answers = yield* arrivals({ replicas, token }, comment)
+    assertExact(answers, yield* countedAt(agentId))
   }).pipe(Effect.provide(servicesOn(url)))
 })
 
