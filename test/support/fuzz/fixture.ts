@@ -305,6 +305,11 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
 
   const sample = (given: Partial<Sample>): Sample => ({ params: {}, query: {}, hints: {}, ...given })
   const always = (given: Partial<Sample>) => Effect.succeed(sample(given))
+  let logNames = 0
+  const newLogName = Effect.sync(() => {
+    logNames += 1
+    return sample({ hints: { origin: `arena.example/log/${logNames}` } })
+  })
   let tournaments = 0
   const newTournament = Effect.sync(() => {
     tournaments += 1
@@ -483,6 +488,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
         }
       })
     ],
+    "admin.continueLog": [newLogName],
     "admin.importTournament": [newTournament],
     "admin.replaceReleaseCalendar": [
       always({
