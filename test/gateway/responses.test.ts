@@ -8,7 +8,6 @@ import type {
   ResponseStreamEvent
 } from "openai/resources/responses/responses"
 import { admit } from "../../src/layers/gateway/callBody.ts"
-import { readAnswer } from "../../src/layers/gateway/relay.ts"
 import { closedReasoning } from "../../src/layers/gateway/translate/responsesRequest.ts"
 import type { ReaderOptions } from "../../src/layers/gateway/types.ts"
 import {
@@ -27,6 +26,7 @@ import {
   messageStop,
   optionsOf,
   readAll,
+  readWhole,
   toolCall,
   wholeChatTools,
   wholeMessagesTools
@@ -345,12 +345,7 @@ const requested = {
 const optionsFor = (style: "openai" | "anthropic", others: Partial<ReaderOptions> = {}) =>
   optionsOf("openai", style, { endpoint: "responses", requested, ...others })
 
-const answered = (style: "openai" | "anthropic", body: object) =>
-  JSON.parse(
-    Buffer.from(
-      Result.getOrThrow(readAnswer(Buffer.from(JSON.stringify(body)), optionsFor(style))).bytes
-    ).toString()
-  )
+const answered = (style: "openai" | "anthropic", body: object) => readWhole(optionsFor(style), body).body
 
 const told: Told = {
   id: "resp_chatcmpl-1",

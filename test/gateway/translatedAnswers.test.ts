@@ -24,15 +24,12 @@ import {
   messageStop,
   optionsOf,
   readAll,
+  readWhole,
   toolCall
 } from "../support/providerStreams.ts"
 
-const answered = (clientStyle: Style, providerStyle: Style, body: object) => {
-  const answer = Result.getOrThrow(
-    readAnswer(Buffer.from(JSON.stringify(body)), optionsOf(clientStyle, providerStyle))
-  )
-  return { ...answer, body: JSON.parse(Buffer.from(answer.bytes).toString()) }
-}
+const answered = (clientStyle: Style, providerStyle: Style, body: object) =>
+  readWhole(optionsOf(clientStyle, providerStyle), body)
 
 const completion = (answer: object, finish_reason: string) => ({
   id: "chatcmpl-1",
@@ -109,10 +106,8 @@ describe("A whole answer", () => {
     const json = { type: "tool_use", id: "toolu_a", name: jsonTool.name, input: { at: "fox" } }
     const look = { type: "tool_use", id: "toolu_b", name: "look", input: {} }
     const choiceOf = (content: ReadonlyArray<object>, asksJson: boolean) => {
-      const bytes = Buffer.from(JSON.stringify(answer(content, "tool_use")))
-      const read = readAnswer(bytes, optionsOf("openai", "anthropic", { asksJson }))
-      const { choices } = JSON.parse(Buffer.from(Result.getOrThrow(read).bytes).toString())
-      const [{ finish_reason, message }] = choices
+      const options = optionsOf("openai", "anthropic", { asksJson })
+      const [{ finish_reason, message }] = readWhole(options, answer(content, "tool_use")).body.choices
       return { finish_reason, content: message.content, calls: message.tool_calls?.length }
     }
     const text = '{"at":"fox"}'

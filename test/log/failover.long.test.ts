@@ -118,6 +118,9 @@ const oneHeadEach = Effect.fnUntraced(function* (
 const start = (url: Redacted.Redacted, roles: string, dataDir: string) =>
   startAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: roles, AUSPEX_DATA_DIR: dataDir }) })
 
+const ready = (url: Redacted.Redacted, roles: string, dataDir: string) =>
+  Effect.flatMap(start(url, roles, dataDir), (auspex) => whenReady(auspex))
+
 /** A primary and its standby, which streams by a way of its own, and an instance for requests on the way to who leads. */
 const fleet = Effect.fnUntraced(function* (options: Readonly<Record<string, string>>) {
   const disk = yield* newDisk
@@ -128,9 +131,7 @@ const fleet = Effect.fnUntraced(function* (options: Readonly<Record<string, stri
   const standby = yield* spare.start()
   const way = yield* makeTcpProxy(primary.url)
   const directory = yield* temporaryDirectory
-  const api = yield* Effect.flatMap(start(way.url, "api", join(directory, "api")), (auspex) =>
-    whenReady(auspex)
-  )
+  const api = yield* ready(way.url, "api", join(directory, "api"))
   const failover = Effect.gen(function* () {
     yield* primary.kill
     yield* promote(standby)
@@ -338,8 +339,7 @@ describe("A server that is put back to an older state of its disk", () => {
       const directory = yield* temporaryDirectory
       const first = yield* disk.start()
       const way = yield* makeTcpProxy(first.url)
-      const both = (name: string) =>
-        Effect.flatMap(start(way.url, "api,jobs", join(directory, name)), (auspex) => whenReady(auspex))
+      const both = (name: string) => ready(way.url, "api,jobs", join(directory, name))
       const before = yield* both("one")
       yield* made(3).pipe(to(before))
       yield* showsAll(first).pipe(to(before))
@@ -395,8 +395,7 @@ describe("A restore from an archive", () => {
         archive_command: `test ! -f ${archive}/%f && cp %p ${archive}/%f`
       })
       const way = yield* makeTcpProxy(first.url)
-      const both = (name: string) =>
-        Effect.flatMap(start(way.url, "api,jobs", join(directory, name)), (auspex) => whenReady(auspex))
+      const both = (name: string) => ready(way.url, "api,jobs", join(directory, name))
       const before = yield* both("one")
       yield* made(3).pipe(to(before))
       yield* showsAll(first).pipe(to(before))

@@ -1,5 +1,6 @@
 /** Streams as providers send them, and ways to read them. */
-import { streamReader } from "../../src/layers/gateway/relay.ts"
+import { Result } from "effect"
+import { readAnswer, streamReader } from "../../src/layers/gateway/relay.ts"
 import type { Piece, ReaderOptions, StreamReader } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
 
@@ -140,6 +141,12 @@ export interface Read {
   readonly text: string
   readonly last: Piece
   readonly reader: StreamReader
+}
+
+/** A whole answer, with the body that the client gets of it. */
+export const readWhole = (options: ReaderOptions, body: object) => {
+  const answer = Result.getOrThrow(readAnswer(Buffer.from(JSON.stringify(body)), options))
+  return { ...answer, body: JSON.parse(Buffer.from(answer.bytes).toString()) }
 }
 
 /** Everything that the client gets of these chunks, and what the stream came to. */
