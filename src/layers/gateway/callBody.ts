@@ -206,18 +206,18 @@ export const admit = (endpoint: Endpoint, bytes: Uint8Array): Admission => {
 export const admitCount = (bytes: Uint8Array): Admission =>
   admitWith(bytes, problemsOfPrompt, (parsed) => Result.succeed(generating("messages", parsed)))
 
+/** The member by which a call asked for its maximum, or would. */
+export const maximumName = ({ body, endpoint }: Admitted): string => {
+  if (endpoint === "responses") return "max_output_tokens"
+  return "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens"
+}
+
 /*
  * How many tokens a prompt has at most, without a tokenizer: no tokenizer makes more tokens of a text than it has bytes,
  * so "a text's bytes bound its tokens, plus 16 a message; an image counts as the model's `image_tokens`, not its bytes".
  * What is neither text nor an image of a message counts with the bytes of its JSON, which are never fewer than its text.
  * Every call passes here, so it adds up in place and makes no lists.
  */
-
-/** The member by which a call asked for its maximum, or would. */
-export const maximumName = ({ body, endpoint }: Admitted): string => {
-  if (endpoint === "responses") return "max_output_tokens"
-  return "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens"
-}
 
 interface PromptSize {
   /** At most so many tokens, without images. */
