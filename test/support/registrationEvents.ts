@@ -28,7 +28,7 @@ const bySlug = new Map(templates.map((template) => [template.slug, template]))
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
-/** The numbers of a prompt that was made of this template. */
+/** The numbers of a prompt that was made of this template, as its slug has them: "430.0" is 430 there. */
 const numbersOf = (template: EventTemplate, prompt: string): string | undefined => {
   const names: Array<string> = []
   const pattern = template.prompt
@@ -43,7 +43,7 @@ const numbersOf = (template: EventTemplate, prompt: string): string | undefined 
   const found = new RegExp(`^${pattern}\n`).exec(prompt)
   return found === null
     ? undefined
-    : names.map((name, index) => `${name}=${(found[index + 1] ?? "").replaceAll(" ", "")}`).join("&")
+    : names.map((name, index) => `${name}=${Number((found[index + 1] ?? "").replaceAll(" ", ""))}`).join("&")
 }
 
 /** The event that a prompt tells. */
