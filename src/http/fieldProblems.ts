@@ -163,7 +163,9 @@ const gotAt = (sent: unknown, path: Path, message: string, words: ReadonlyArray<
   )
   if (value === undefined) return ""
   if (Array.isArray(value)) return `, got a list of ${value.length}`
-  if (Predicate.isObject(value)) return message.startsWith("Expected an object") ? "" : ", got an object"
+  if (Predicate.isObject(value)) {
+    return path.length === 0 || message.startsWith("Expected an object") ? "" : ", got an object"
+  }
   if (typeof value !== "string") return `, got ${String(value)}`
   if (/Expected an? (?:object|array)/.test(message)) {
     return /^\s*[[{]/.test(value) ? ", got a string: send the JSON itself, not quoted" : ", got a string"

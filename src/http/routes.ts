@@ -102,6 +102,7 @@ const fixedSegments = (template: ReadonlyArray<string>, segments: ReadonlyArray<
 
 const segmentsOf = (path: string): ReadonlyArray<string> =>
   path
+    .replaceAll(/\/{2,}/g, "/")
     .replace(/\/+$/, "")
     .replace(/^(?:\/api)?(?:\/v1)?\//, "")
     .split("/")
@@ -113,7 +114,7 @@ const calledAs = (path: string, methods: ReadonlySet<string>): string =>
 const foreign: ReadonlySet<string> = new Set([webhookPath, ...Object.values(foreignPaths)])
 const named = [...methodsByPath]
   .filter(([path]) => !foreign.has(path))
-  .map(([path, methods]) => ({ template: segmentsOf(path), called: calledAs(path, methods) }))
+  .map(([path, methods]) => ({ path, template: segmentsOf(path), called: calledAs(path, methods) }))
 
 const challengePaths = ["challenges", "macro/challenges", "price-events/challenges"]
 
@@ -149,8 +150,8 @@ const aligned = (template: Segments, segments: Segments): ReadonlyArray<readonly
 }
 
 /** The call of a path that lacks its beginning or a segment, or has one too many: the one that most of it is as sent. */
-const misplaced = (segments: Segments): string | undefined => {
-  const [best] = named
+const misplaced = (segments: Segments, among: typeof named): string | undefined => {
+  const [best] = among
     .flatMap(({ called, template }) =>
       aligned(template, segments)
         .filter(([each, sent]) => fixedSegments(each, each) === fixedSegments(each, sent))
@@ -164,16 +165,18 @@ const misplaced = (segments: Segments): string | undefined => {
 /** The call that was probably meant by a path at which there is nothing. */
 export const nearestPath = (path: string): string | undefined => {
   const segments = segmentsOf(path)
+  // Who calls the API means no page of the site.
+  const among = path.startsWith("/api/") ? named.filter((each) => each.path.startsWith("/api/")) : named
   return (
     ofAnotherType(path) ??
     misspelt(
       path,
       segments,
       // A parameter would take any word that is misspelt.
-      named.filter(({ template }) => !template.some(isParameter))
+      among.filter(({ template }) => !template.some(isParameter))
     ) ??
-    misplaced(segments) ??
-    misspelt(path, segments, named)
+    misplaced(segments, among) ??
+    misspelt(path, segments, among)
   )
 }
 

@@ -304,7 +304,8 @@ layer(testServices())("The list of challenges", (it) => {
       assert.deepStrictEqual(yield* found({ asset: "NG" }), [[closedGas.id, gas.id], 2])
       assert.deepStrictEqual(yield* found({ asset: "NG", status: "open" }), [[gas.id], 1])
       assert.deepStrictEqual(yield* found({ asset: "NG", status: "closed", eventId: event_id }), [[], 0])
-      assert.deepStrictEqual(yield* found({ eventId: EventId.make("unknown") }), [[], 0])
+      const none = yield* Effect.flip(list({ eventId: EventId.make("unknown") }))
+      assert.strictEqual(none.detail, "event_id: There is no event unknown.")
     })
   )
 
@@ -581,11 +582,12 @@ layer(testServices())("An agent's own predictions", (it) => {
       yield* predict(agent, over, { is_revision: true })
       yield* forecast(agent, figure)
       yield* cancel(open, "why")
+      const unanswered = yield* newMacro({ period: "2026-04", deadline: plus(now, "9 hours") })
       yield* moveTo(plus(now, "2 hours"))
       for (const [filter, expected] of [
         [{}, [figure, over, open]],
         [{ challengeId: over.id.toUpperCase() }, [over]],
-        [{ challengeId: "nothing" }, []],
+        [{ challengeId: unanswered.id }, []],
         [{ type: "macro" }, [figure]],
         [{ type: "directional" }, [over, open]],
         [{ type: "price_event" }, []],
@@ -603,6 +605,12 @@ layer(testServices())("An agent's own predictions", (it) => {
           [expected.map(({ id }) => id), null],
           JSON.stringify(filter)
         )
+      }
+      for (const challengeId of ["nothing", agent]) {
+        const none = yield* Effect.flip(
+          Arenas.use((arenas) => arenas.ownPredictions(agent, firstPage, { challengeId }))
+        )
+        assert.strictEqual(none.detail, `challenge_id: There is no challenge ${challengeId}.`)
       }
     })
   )

@@ -172,7 +172,8 @@ layer(testServices())("A stake", (it) => {
       for (const value of [3.1, 4]) {
         assert.deepStrictEqual(yield* rejectionOf(agent, challenge, 50, value), {
           code: "already_staked",
-          detail: "This agent has staked in this pool: an agent stakes once, on one bin."
+          detail:
+            "This agent has staked in this pool: an agent stakes once, on one bin. A forecast is replaced without amount."
         })
       }
       assert.strictEqual((yield* stateOf(`agent:${agent}`)).held, credits(50))

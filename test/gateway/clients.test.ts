@@ -309,6 +309,7 @@ layer(gatewayServer(models, {}, "usual"))("A program with the openai client", (i
       assert.instanceOf(unknown, OpenAIErrors.BadRequestError)
       assert.strictEqual(unknown.code, "unknown_model")
       assert.strictEqual(unknown.param, "model")
+      assert.include(unknown.message, 'There is no model "nothing": GET /api/v1/llm/v1/models lists them.')
       const huge = yield* ask("chat-plain", { max_tokens: 1_000_000 })
       assert.instanceOf(huge, OpenAIErrors.BadRequestError)
       assert.strictEqual(huge.param, "max_tokens")

@@ -133,7 +133,11 @@ export const administrators = Layer.effect(
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const bearer = Redacted.value(credential)
-        if (bearer === "") return yield* missing()
+        if (bearer === "") {
+          return yield* new Unauthorized({
+            detail: "Send the administrator's token: Authorization: Bearer <ADMIN_TOKEN>."
+          })
+        }
         const sent = digest(bearer)
         if (!accepted.some((each) => timingSafeEqual(sent, each))) {
           return yield* new InvalidToken({ detail: "The administrator's token is wrong." })

@@ -161,6 +161,13 @@ const tooMany = ({ code, detail, retry_after }: TooManyRequests): Rejection => (
 const noPath = ({ isOfModels, path, reject }: RequestInfo) =>
   reject(isOfModels ? noSuchModelCall : nothingNear(path))
 
+/** What is added to a list is in the body, not in the path. */
+const hintOfList = (path: string, method: string): Pick<Rejection, "hint"> => {
+  const list = path.replace(/\/:\w+$/, "")
+  const takes = list !== path && knownPath(list)?.methods.has(method) === true
+  return takes ? { hint: `${method} ${list} takes it in its body.` } : {}
+}
+
 const notFound = (info: RequestInfo) => {
   const { known, reject, request } = info
   if (known === undefined) return noPath(info)
@@ -170,6 +177,7 @@ const notFound = (info: RequestInfo) => {
     status: 405,
     code: "method_not_allowed",
     detail: `This path takes ${allow}.`,
+    ...hintOfList(known.path, request.method),
     headers: { allow }
   })
 }

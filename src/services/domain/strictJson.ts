@@ -23,6 +23,13 @@ const described = (code: ParseErrorCode): string =>
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
 
+/** What stands there; a byte order mark is invisible. */
+const gotAt = (text: string, offset: number): string => {
+  const [character = ""] = text.slice(offset, offset + 2)
+  if (character === "\ufeff") return ", got a byte order mark"
+  return /[!-~]/.test(character) ? `, got ${character}` : ""
+}
+
 /** The value of a JSON text, or its first fault, by the path of the member it is in. */
 export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> => {
   const root: Array<unknown> = []
@@ -68,10 +75,10 @@ export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> 
           names.splice(-1, 1, name)
           add(undefined)
         },
-        onError: (code, _offset, _length, line, character) => {
+        onError: (code, offset, _length, line, character) => {
           throw new JsonFault(
             "",
-            `Malformed JSON at line ${line + 1}, column ${character + 1}: ${described(code)}`
+            `Malformed JSON at line ${line + 1}, column ${character + 1}: ${described(code)}${gotAt(text, offset)}`
           )
         }
       },

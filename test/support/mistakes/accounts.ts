@@ -156,6 +156,14 @@ const registrations: ReadonlyArray<Mistake> = [
     tells: ['answer.market_impact.magnitude: Expected "', '"medium"', 'got the string "huge"']
   },
   {
+    name: "a related event of a sentence",
+    path: submit,
+    json: { answer: { ...answer, related_events: ["x".repeat(101)] } },
+    ...invalid,
+    tells: ["answer.related_events.0: Expected", "100", "(101 characters)"],
+    rightly: { json: { answer } }
+  },
+  {
     name: "an answer to an unknown registration challenge",
     path: "/api/v1/agent/challenge/<agent>/submit",
     json: { answer },
@@ -282,6 +290,18 @@ const tokens: ReadonlyArray<Mistake> = [
     tells: ["access_token"]
   },
   {
+    name: "a token asked for by HTTP Basic",
+    ...nobody,
+    path: token,
+    body: "grant_type=client_credentials",
+    headers: {
+      "content-type": "application/x-www-form-urlencoded",
+      authorization: "Basic <basic>"
+    },
+    status: 200,
+    tells: ["access_token"]
+  },
+  {
     name: "no token",
     ...nobody,
     method: "GET",
@@ -357,6 +377,14 @@ const scopesAndSubscriptions: ReadonlyArray<Mistake> = [
     rightly: { json: { add: ["comment:create"] } }
   },
   {
+    name: "no scopes",
+    path: scopes,
+    json: {},
+    ...invalid,
+    tells: ["Expected add, remove or both"],
+    rightly: { json: { add: ["comment:create"] } }
+  },
+  {
     name: "scopes that are not under add",
     path: scopes,
     json: { scopes: ["comment:create"] },
@@ -397,6 +425,15 @@ const scopesAndSubscriptions: ReadonlyArray<Mistake> = [
     status: 403,
     code: "gateway_disabled",
     tells: ["claim"]
+  },
+  {
+    name: "a gateway key that the owner has not allowed",
+    as: "claimed",
+    path: "/api/v1/llm/keys",
+    json: { name: "mine" },
+    status: 403,
+    code: "gateway_disabled",
+    tells: ["(credit_arena_enabled), which is done at /account."]
   },
   {
     name: "a model call without a key",

@@ -92,6 +92,7 @@ const tokenFor = Effect.fnUntraced(function* (as: Call["as"]) {
     ["secret", agent.secret],
     ["passed", agent.registered.challenge_id],
     ["token", agent.token],
+    ["basic", Buffer.from(`${agent.agentId}:${agent.secret}`).toString("base64")],
     ["pending agent", pending.agent_id],
     ["pending secret", pending.client_secret],
     ["pending challenge", pending.challenge_id]

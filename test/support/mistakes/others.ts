@@ -106,6 +106,30 @@ const reads: ReadonlyArray<Mistake> = [
     rightly: { path: "/api/v1/eval/agents/<other>/scorecard" }
   },
   {
+    name: "the id of nothing as a filter of one's predictions",
+    ...read,
+    path: "/api/v1/agent/predictions?challenge_id=<other>",
+    ...invalid,
+    tells: ["challenge_id: There is no challenge <other>."],
+    rightly: { path: "/api/v1/agent/predictions?challenge_id=<gold>" }
+  },
+  {
+    name: "the id of nothing as a filter of challenges",
+    ...read,
+    path: `${challenges}?event_id=nothing`,
+    ...invalid,
+    tells: ["event_id: There is no event nothing."],
+    rightly: { path: `${challenges}?event_id=<event>` }
+  },
+  {
+    name: "the paper-trade signals of a macro challenge",
+    ...read,
+    path: `${challenges}/<cpi>/paper-signals`,
+    ...notFound,
+    tells: ["There is no challenge <cpi>.", "<cpi> is a macro challenge, which takes no paper-signals."],
+    rightly: { path: `${challenges}/<gold>/paper-signals` }
+  },
+  {
     name: "nothing subscribed, so nothing active",
     ...read,
     path: `${challenges}/active`,
@@ -169,6 +193,22 @@ const paths: ReadonlyArray<Mistake> = [
     ...notFound,
     tells: ["Did you mean GET /api/v1/agent/profile/self?"],
     rightly: { path: "/api/v1/agent/profile/self" }
+  },
+  {
+    name: "a slash too many",
+    ...read,
+    path: "/api/v1//eval/challenges",
+    ...notFound,
+    tells: ["Did you mean GET /api/v1/eval/challenges?"],
+    rightly: { path: challenges }
+  },
+  {
+    name: "a path of the API that is like a page",
+    ...read,
+    path: "/api/v1/events/<event>/comments",
+    ...notFound,
+    tells: ["Did you mean GET /api/v1/events/{event_id}?"],
+    rightly: { path: "/api/v1/events/<event>" }
   },
   {
     name: "a path that is like none",
@@ -268,6 +308,47 @@ const discussion: ReadonlyArray<Mistake> = [
     rightly: { json: { target_agent_id: "<other>" } }
   },
   {
+    name: "a follow by its path",
+    ...claimed,
+    path: "/api/v1/agent/follows/<other>",
+    status: 405,
+    code: "method_not_allowed",
+    tells: ["This path takes DELETE.", "POST /api/v1/agent/follows takes it in its body."],
+    rightly: { path: "/api/v1/agent/follows", json: { target_agent_id: "<other>" } }
+  },
+  {
+    name: "a like of what is no comment",
+    ...claimed,
+    path: "/api/v1/agent/comments/<agent>/like",
+    ...notFound,
+    tells: ["There is no comment <agent>."],
+    rightly: { path: "/api/v1/agent/comments/<comment>/like" }
+  },
+  {
+    name: "the id of a reply at the likes of comments",
+    ...claimed,
+    path: "/api/v1/agent/comments/<reply>/like",
+    ...notFound,
+    tells: ["<reply> is a reply: POST /api/v1/agent/replies/<reply>/like"],
+    rightly: { path: "/api/v1/agent/replies/<reply>/like" }
+  },
+  {
+    name: "the id of a comment at the likes of replies",
+    ...claimed,
+    path: "/api/v1/agent/replies/<comment>/like",
+    ...notFound,
+    tells: ["<comment> is a comment: POST /api/v1/agent/comments/<comment>/like"],
+    rightly: { path: "/api/v1/agent/comments/<comment>/like" }
+  },
+  {
+    name: "event_id for news_id",
+    path: comments,
+    json: { event_id: "<event>", content: "Calm." },
+    ...invalid,
+    tells: ["news_id: Missing", "not known here: event_id"],
+    rightly: { json: { news_id: "<event>", content: "Calm." } }
+  },
+  {
     name: "a follow by another name",
     ...claimed,
     path: "/api/v1/agent/follows",
@@ -359,6 +440,16 @@ const administration: ReadonlyArray<Mistake> = [
     ...invalid,
     tells: ["actual_value: Missing; expected a number", "not known here: value"],
     rightly: { json: { actual_value: 3.1 } }
+  },
+  {
+    name: "an administrator's call without a token",
+    as: "nobody",
+    path: "/api/v1/admin/challenges",
+    json: terms,
+    status: 401,
+    code: "unauthorized",
+    tells: ["Send the administrator's token: Authorization: Bearer <ADMIN_TOKEN>."],
+    rightly: { ...administrator }
   },
   {
     name: "an agent's token for an administrator's",

@@ -128,6 +128,24 @@ export const predictions: ReadonlyArray<Mistake> = [
     tells: ["JSON"]
   },
   {
+    name: "a prediction in single quotes",
+    path: predict,
+    body: "{'direction': 'bullish', 'confidence': 0.7}",
+    headers: { "content-type": "application/json" },
+    ...invalid,
+    tells: ["Malformed JSON at line 1, column 2: invalid symbol, got '"],
+    rightly: { json: right }
+  },
+  {
+    name: "a byte order mark",
+    path: predict,
+    body: `\ufeff${JSON.stringify(right)}`,
+    headers: { "content-type": "application/json" },
+    ...invalid,
+    tells: ["Malformed JSON at line 1, column 1: invalid symbol, got a byte order mark"],
+    rightly: { json: right }
+  },
+  {
     name: "a member twice",
     path: predict,
     body: '{"direction":"bullish","direction":"bearish","confidence":0.7}',
@@ -352,7 +370,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     after: [subscribed],
     json: { predicted_value: 9, predicted_std: 1 },
     ...invalid,
-    tells: ["predicted_value: Expected a value from 0 to 7, as days are counted"],
+    tells: ["predicted_value: Expected a value from 0 to 7, as days are counted, got 9"],
     rightly: { json: { predicted_value: 5, predicted_std: 1 } }
   },
   {
@@ -479,6 +497,16 @@ export const predictions: ReadonlyArray<Mistake> = [
     code: "insufficient_credit",
     tells: ["more than this agent has available: 1000"],
     rightly: { json: staked }
+  },
+  {
+    name: "a stake of more than half of a bin",
+    path: stake,
+    as: "claimed",
+    after: [forecasted],
+    json: { ...staked, amount: 900 },
+    status: 400,
+    code: "bin_concentration",
+    tells: ["more than half of bin", "may be staked on it now"]
   },
   {
     name: "a second stake",

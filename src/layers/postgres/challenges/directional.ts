@@ -116,9 +116,15 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
       ...(filter.asset === undefined ? [] : [sql`c.target = ${filter.asset}`])
     ])
     const isKept = filter.eventId === undefined && filter.status !== "open" && filter.status !== "closed"
-    return yield* isKept
+    const found = yield* isKept
       ? select(conditions, page, now, keptTotal(filter.status, filter.asset))
       : select(conditions, page, now)
+    if (found.items.length === 0 && filter.eventId !== undefined) {
+      const known = yield* sql`select 1 from events where id = ${filter.eventId}`.pipe(orDie)
+      if (known.length === 0)
+        return yield* InvalidRequest.of("event_id", `There is no event ${filter.eventId}.`)
+    }
+    return found
   })
 
   const active: DirectionalArena["active"] = Effect.fn("DirectionalArena.active")(function* (

@@ -139,7 +139,10 @@ export const makePaperSignals = Effect.gen(function* () {
     function* (agentId, challengeId, page) {
       const { after, cut, limit } = yield* pages.open(page, challengeId.toLowerCase())
       if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-      const known = yield* sql`select 1 from challenges where id = ${challengeId}::uuid`.pipe(orDie)
+      const known =
+        yield* sql`select 1 from challenges where id = ${challengeId}::uuid and type = 'directional'`.pipe(
+          orDie
+        )
       if (known.length === 0) return yield* unknownChallenge(challengeId)
       const rows = yield* signals(sql`
         select s.id::text as prediction_id, s.challenge_id::text, s.direction, s.confidence::float8 as confidence,

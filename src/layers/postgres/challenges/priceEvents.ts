@@ -96,7 +96,7 @@ const formFor = (
       ? [
           {
             path: "predicted_value",
-            message: `Expected a value from 0 to ${countedDays}, as days are counted`
+            message: `Expected a value from 0 to ${countedDays}, as days are counted, got ${predicted_value}`
           }
         ]
       : []),

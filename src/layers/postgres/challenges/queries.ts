@@ -7,6 +7,7 @@ import { Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
 import { ChallengeSummary, ChallengeType, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import type { ListStatus } from "../../../services/domain/Challenge.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { InstantText, Timestamp } from "../../../services/domain/text.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -84,6 +85,9 @@ export const makeQueries = Effect.gen(function* () {
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
     return found.value.type
   })
+
+  const noSuchFilter = (challengeId: string) =>
+    InvalidRequest.of("challenge_id", unknownChallenge(challengeId).detail)
 
   const results: Arenas["Service"]["results"] = Effect.fn("Arenas.results")(function* (challengeId, page) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
@@ -170,7 +174,7 @@ export const makeQueries = Effect.gen(function* () {
     filter = {}
   ) {
     const { challengeId, status, type } = filter
-    if (challengeId !== undefined && !isUuid(challengeId)) return { items: [], next_cursor: null }
+    if (challengeId !== undefined && !isUuid(challengeId)) return yield* noSuchFilter(challengeId)
     const asked = [challengeId?.toLowerCase(), type, status]
     const isFiltered = asked.some((each) => each !== undefined)
     const pages = yield* ownPages.open(
@@ -213,6 +217,9 @@ export const makeQueries = Effect.gen(function* () {
     const found = rows.filter((row) => row.prediction_id !== null)
     const { items, next_cursor } = cut(found, (last) => last.prediction_id)
     const last = rows[0]?.looked_at ?? null
+    if (found.length === 0 && challengeId !== undefined) {
+      yield* Effect.mapError(typeOf(challengeId), () => noSuchFilter(challengeId))
+    }
     return {
       items: items.map(({ commit, salt, body, leaf_index, looked_at: _looked, ...own }) => ({
         ...own,

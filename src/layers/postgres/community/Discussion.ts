@@ -43,7 +43,9 @@ const PostOutcome = Schema.Struct({
   event_id: Schema.NullOr(EventId)
 })
 
-const LikeOutcome = Schema.Struct({ outcome: Schema.Literals(["liked", "unknown", "own_post"]) })
+const LikeOutcome = Schema.Struct({
+  outcome: Schema.Literals(["liked", "unknown", "other_kind", "own_post"])
+})
 
 /** A secret is longer than its replacement, so a text never gains length. */
 const ownSecrets = new RegExp(`${secretPrefix}[\\w\\\\-]{10,}`, "g")
@@ -145,11 +147,12 @@ const make = Effect.gen(function* () {
         select i.id, i.comment_id, i.agent_id, c.agent_id as author_id,
                case
                  when c.agent_id is null then 'unknown'
+                 when c.is_reply <> i.is_reply then 'other_kind'
                  when c.agent_id = i.agent_id then 'own_post'
                  else 'liked'
                end as outcome
           from item i
-          left join comments c on c.id = i.comment_id and c.is_reply = i.is_reply
+          left join comments c on c.id = i.comment_id
       ),
       given as (
         insert into comment_likes (comment_id, agent_id, author_id, id, created_at)
@@ -159,6 +162,7 @@ const make = Effect.gen(function* () {
       accepted as (${accept({ now: likedAt, owed: [owed], recorded: sql`select 1 from decided where outcome = 'liked'` })})
       select outcome from decided cross join accepted`)
     if (outcome === "unknown") return yield* unknownPost(kind, id)
+    if (outcome === "other_kind") return yield* otherKind(kind, id)
     if (outcome === "own_post") return yield* ownPost()
   }, cheapSpan("Discussion.like"))
 
@@ -373,6 +377,15 @@ export const unknownEvent = (id: string) => new NotFound({ detail: `There is no 
 
 const unknownPost = (kind: PostKind, id: string) =>
   new NotFound({ detail: `There is no ${kind} ${id.slice(0, 64)}.` })
+
+const otherKind = (kind: PostKind, id: string) =>
+  new NotFound({
+    detail: `There is no ${kind} ${id}.`,
+    hint:
+      kind === "comment"
+        ? `${id} is a reply: POST /api/v1/agent/replies/${id}/like`
+        : `${id} is a comment: POST /api/v1/agent/comments/${id}/like`
+  })
 
 const replyToReply = (id: string) =>
   new ReplyToReply({

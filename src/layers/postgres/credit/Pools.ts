@@ -467,7 +467,8 @@ const rejection = (rejected: Rejected, { challengeId, receivedAt, stake }: Stake
     case "already_staked":
       return new StakeRefused({
         code: rejected.outcome,
-        detail: "This agent has staked in this pool: an agent stakes once, on one bin."
+        detail:
+          "This agent has staked in this pool: an agent stakes once, on one bin. A forecast is replaced without amount."
       })
     case "stake_too_small":
       return new StakeRefused({

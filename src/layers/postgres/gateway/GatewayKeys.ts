@@ -138,13 +138,16 @@ const make = Effect.gen(function* () {
     const { gatewayKeyMaxTtl, gatewayKeyTtl } = settings
     if (asked === null || asked === undefined) return DateTime.addDuration(now, gatewayKeyTtl)
     if (DateTime.isLessThanOrEqualTo(asked, now)) {
-      return yield* InvalidRequest.of("expires_at", "Expected a time in the future")
+      return yield* InvalidRequest.of(
+        "expires_at",
+        `Expected a time in the future, got ${DateTime.formatIso(asked)}`
+      )
     }
     const latest = DateTime.addDuration(now, gatewayKeyMaxTtl)
     if (DateTime.isGreaterThan(asked, latest)) {
       return yield* InvalidRequest.of(
         "expires_at",
-        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most`
+        `Expected ${DateTime.formatIso(latest)} at the latest: a key lives for ${Duration.format(gatewayKeyMaxTtl)} at most, got ${DateTime.formatIso(asked)}`
       )
     }
     return asked

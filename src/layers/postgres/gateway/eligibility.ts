@@ -30,6 +30,8 @@ export const disabledReason = ({
   if (suspended) return "The agent is suspended by an administrator."
   if (!claimed) return "The gateway is for claimed agents: the operator has to open the claim link first."
   if (!enabled)
-    return "The owner has not enabled spending credit on models for this agent (credit_arena_enabled)."
-  return paid ? undefined : "The gateway needs the agent's owner to be on a paid plan."
+    return "The owner has not enabled spending credit on models for this agent (credit_arena_enabled), which is done at /account."
+  return paid
+    ? undefined
+    : "The gateway needs the agent's owner to be on a paid plan, which an administrator of this service sets."
 }
