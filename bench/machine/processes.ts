@@ -97,13 +97,12 @@ export const freePort = Effect.callback<number>((resume) => {
 })
 
 const isReady = (port: number) =>
-  Effect.promise(async () => {
-    try {
-      return (await fetch(`http://127.0.0.1:${port}/health/ready`)).status === 200
-    } catch {
-      return false
-    }
-  })
+  Effect.promise(() =>
+    fetch(`http://127.0.0.1:${port}/health/ready`).then(
+      ({ status }) => status === 200,
+      () => false
+    )
+  )
 
 export interface Server {
   readonly pid: number

@@ -223,7 +223,7 @@ describe("An asynchronous failover", () => {
         const heads = yield* watching(api)
         const size = yield* shownSize
         yield* failover
-        yield* until("predictions go on", Effect.map(challenge, Option.isSome))
+        yield* until("predictions go on", Effect.map(challenge, Option.isSome), "10 seconds")
         yield* says(/on another server than before, or on one that was promoted/)
         const { pending, size: left } = yield* logState.pipe(Effect.provide(Database.client(standby.url)))
         assert.strictEqual(left, size)
@@ -259,8 +259,14 @@ describe("A synchronous failover", () => {
         )
         yield* failover
         const before = acknowledged.length
+        // Requests find the new primary by themselves, within 10 s.
         yield* until(
           "it goes on",
+          Effect.sync(() => acknowledged.length > before),
+          "10 seconds"
+        )
+        yield* until(
+          "there is a load again",
           Effect.sync(() => acknowledged.length > before + 20)
         )
         yield* Fiber.interrupt(load)

@@ -277,6 +277,30 @@ describe("A start", () => {
   )
 })
 
+describe("A server before PostgreSQL 18", () => {
+  it.effect("is refused in a line", () =>
+    Effect.gen(function* () {
+      const owner = yield* databaseIn("UTF8")
+      // What the server says of itself, as an older one would.
+      const older = SqlClient.SqlClient.use((sql) =>
+        Effect.andThen(
+          sql`create function public.current_setting(text) returns text language sql as $$
+                select case $1 when 'server_version_num' then '170009' when 'server_version' then '17.9'
+                       else pg_catalog.current_setting($1) end $$`,
+          sql`do $$ begin
+                execute format('alter database %I set search_path = public, pg_catalog', current_database());
+              end $$`
+        )
+      )
+      yield* Effect.provide(older, Database.client(owner))
+      assert.strictEqual(
+        yield* started(owner, none),
+        "The database server is PostgreSQL 17.9: Auspex needs 18 or later."
+      )
+    })
+  )
+})
+
 describe("A database in another encoding than UTF-8", () => {
   it.effect("is refused in a line", () =>
     Effect.gen(function* () {

@@ -6,7 +6,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
-import { balancer } from "../support/balancer.ts"
 import { emptyDatabase, poolOn } from "../support/database.ts"
 import {
   project,
@@ -49,7 +48,7 @@ const versionBefore = Effect.gen(function* () {
 describe("Two replicas behind a balancer", () => {
   it.live("answer every request while one after the other is restarted, and lose no prediction", () =>
     Effect.gen(function* () {
-      const { failures, lost, problems } = yield* rolling({ balancer, minRequests })
+      const { failures, lost, problems } = yield* rolling({ minRequests })
       assert.deepStrictEqual({ failures, lost, problems }, { failures: [], lost: [], problems: [] })
     }).pipe(Effect.provide(NodeServices.layer))
   )
@@ -57,7 +56,7 @@ describe("Two replicas behind a balancer", () => {
   it.live("answer every request while they are upgraded from the version before", () =>
     Effect.gen(function* () {
       const before = yield* versionBefore
-      const { failures, lost, problems } = yield* rolling({ balancer, minRequests, before })
+      const { failures, lost, problems } = yield* rolling({ minRequests, before })
       assert.deepStrictEqual({ failures, lost, problems }, { failures: [], lost: [], problems: [] })
     }).pipe(Effect.provide(NodeServices.layer))
   )

@@ -1,13 +1,16 @@
 /**
- * A balancer as operators put one in front of replicas: it asks each for its readiness, takes out one that is not ready twice
- * in a row, and passes requests on in turn. A connection that does not come about is tried at the next one; nothing else is
- * sent twice.
+ * A balancer as operators put one in front of replicas: HAProxy where it is installed, else one that does the same. It asks
+ * each for its readiness, takes out one that is not ready twice in a row, and passes requests on in turn. A connection that does
+ * not come about is tried at the next one; nothing else is sent twice.
  */
+import { spawn, spawnSync } from "node:child_process"
 import { Agent, createServer, request } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { Effect } from "effect"
+import { join } from "node:path"
+import { Effect, FileSystem } from "effect"
+import { freePort, project, temporaryDirectory } from "./process.ts"
 
-export interface Replica {
+interface Replica {
   readonly port: number
   /** Where its health is served. */
   readonly opsPort: number
@@ -26,7 +29,7 @@ const isReady = (opsPort: number) =>
   )
 
 /** Listens on a free port, which it answers, until the scope ends. */
-export const balancer = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
+const ours = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
   const agent = new Agent({ keepAlive: true })
   const failures = new Map(replicas.map((replica) => [replica, maxFailures]))
   let turn = 0
@@ -81,3 +84,26 @@ export const balancer = Effect.fnUntraced(function* (replicas: ReadonlyArray<Rep
       })
   )
 })
+
+/** HAProxy with the file of docs/operations.md, but for the addresses; listens on a free port until the scope ends. */
+const haproxy = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
+  const fs = yield* FileSystem.FileSystem
+  const docs = yield* fs.readFileString(join(project, "docs/operations.md"))
+  const documented = /HAProxy:\n\n```\n([^`]+)```/.exec(docs)?.[1] ?? ""
+  const port = yield* freePort
+  const settings = documented
+    .replace(/bind .*/, `bind 127.0.0.1:${port}`)
+    .replace(
+      /(?: {2}server .*\n)+/,
+      replicas.map((each) => `  server r${each.port} 127.0.0.1:${each.port} port ${each.opsPort}\n`).join("")
+    )
+  const file = join(yield* temporaryDirectory, "haproxy.cfg")
+  yield* fs.writeFileString(file, settings)
+  yield* Effect.acquireRelease(
+    Effect.sync(() => spawn("haproxy", ["-db", "-f", file], { stdio: "inherit" })),
+    (child) => Effect.sync(() => child.kill())
+  )
+  return port
+})
+
+export const balancer = spawnSync("haproxy", ["-v"]).status === 0 ? haproxy : ours

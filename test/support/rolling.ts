@@ -4,7 +4,7 @@ import { Clock, Console, Duration, Effect, Fiber, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
-import type { Replica } from "./balancer.ts"
+import { balancer } from "./balancer.ts"
 import { Readiness } from "../../src/services/Health.ts"
 import { emptyDatabase } from "./database.ts"
 import { room } from "./faults/oneMachine.ts"
@@ -100,8 +100,7 @@ const problemsOf = Effect.fnUntraced(function* (opsPort: number) {
 })
 
 /** Runs the load, during which each replica of the version before, or else of ours, is replaced by one of ours, and so on. */
-export const rolling = Effect.fnUntraced(function* <E, R>(options: {
-  readonly balancer: (replicas: ReadonlyArray<Replica>) => Effect.Effect<number, E, R>
+export const rolling = Effect.fnUntraced(function* (options: {
   readonly minRequests: number
   readonly before?: Pick<Start, "folder">
 }) {
@@ -141,7 +140,7 @@ export const rolling = Effect.fnUntraced(function* <E, R>(options: {
   })
   const { challenge, ids } = yield* Effect.provide(prepared, Database.client(database))
   const served = places.filter(({ roles }) => roles === "api")
-  const url = `http://127.0.0.1:${yield* options.balancer(served)}`
+  const url = `http://127.0.0.1:${yield* balancer(served)}`
   yield* until(
     "the balancer has found the replicas",
     Effect.promise(() =>
