@@ -113,9 +113,10 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
   )
   const url = `http://127.0.0.1:${port}`
   const client = yield* anonymousClient(url)
+  // An instance is alive while it still starts, and then refuses all else.
   const isUp = keepsTime
     ? Effect.map(client.health.ready(), ({ status }) => status === "ready")
-    : Effect.as(client.health.live(), true)
+    : Effect.as(client.public.targets(), true)
   const ready = isUp.pipe(
     Effect.filterOrFail((isSo) => isSo),
     Effect.retry(Schedule.spaced("100 millis")),
