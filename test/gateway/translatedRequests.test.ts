@@ -1,33 +1,16 @@
 /** Requests of one style at a provider of the other: what the provider gets. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import { admit } from "../../src/layers/gateway/callBody.ts"
 import { isObject } from "../../src/layers/gateway/json.ts"
-import { requestBody } from "../../src/layers/gateway/relay.ts"
 import { jsonTool } from "../../src/layers/gateway/translate/messagesRequest.ts"
-import type { Rejected } from "../../src/layers/gateway/types.ts"
 import type { Style } from "../../src/services/Gateway.ts"
-import { testTarget } from "../support/upstream.ts"
 import { endpointOf, toolCall } from "../support/providerStreams.ts"
+import { translateRequest, user } from "../support/translation.ts"
 
 const styles = ["openai", "anthropic"] as const
-const other = { openai: "anthropic", anthropic: "openai" } as const
-
-const user = { role: "user", content: "hi" }
-const base: Readonly<Record<Style, object>> = {
-  openai: { model: "swift-1", messages: [user] },
-  anthropic: { model: "swift-1", max_tokens: 100, messages: [user] }
-}
 
 /** A body with these members, as a provider of the other style gets it. */
-const translate = (style: Style, members: object): Result.Result<unknown, Rejected> => {
-  const body = { ...base[style], ...members }
-  const admitted = Result.getOrThrow(admit(endpointOf[style], Buffer.from(JSON.stringify(body))))
-  const target = { ...testTarget(other[style], "swift-1-0613"), maxOutputTokens: 8192 }
-  return Result.map(requestBody(admitted, target), (sent) =>
-    JSON.parse(typeof sent === "string" ? sent : Buffer.from(sent).toString())
-  )
-}
+const translate = (style: Style, members: object) => translateRequest(endpointOf[style], members)
 
 const translated = (style: Style, body: object): unknown => Result.getOrThrow(translate(style, body))
 

@@ -49,7 +49,7 @@ export const chatRequest = (
 const known = members(`
   messages system model stream max_tokens n stop_sequences temperature top_p top_k tools tool_choice
   thinking output_config metadata service_tier cache_control diagnostics inference_geo speed
-  context_management container mcp_servers
+  context_management container mcp_servers user_profile_id workspace_id
 `)
 
 const toolOf = (tool: Json, index: number): JsonObject => {
