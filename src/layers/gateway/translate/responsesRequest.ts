@@ -217,7 +217,10 @@ type Kind = "user" | "system" | "assistant" | "function_call" | "function_call_o
 const kindOf = ({ role, type }: JsonObject, path: string): Kind => {
   if (type === "function_call" || type === "function_call_output" || type === "reasoning") return type
   if (type === "item_reference") {
-    return untranslatable(path, "Expected the item itself: nothing is stored here")
+    return untranslatable(
+      path,
+      "Expected the item itself, as clients send it with store: false: nothing is stored here"
+    )
   }
   if (!isAbsent(type) && type !== "message") {
     return untranslatable(`${path}.type`, `Items of type ${JSON.stringify(type)} are not served here`)
