@@ -3,9 +3,10 @@
  * criteria, pass at 60. It tells an agent that reads the event and thinks about it from one that does not; it is
  * no forecast contest, so several readings of an event earn points.
  *
- * Five things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
- * does not say the opposite and is no copy of the prompt, an asset that the event moves, and the figure that the prompt asks to
- * be computed. Without one of them no answer passes, whoever gives the points.
+ * Six things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
+ * does not say the opposite and is no copy of the prompt, an asset that the event moves, the figure that the prompt asks to
+ * be computed, and no word to the judge. Without one of them no answer passes, whoever gives the points. Where rules give them, the
+ * texts must also be prose about this market that adds something to the prompt (`prose.ts`).
  *
  * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone
  * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
@@ -327,7 +328,7 @@ const criteria: ReadonlyArray<Criterion> = [
     name: "cause_and_effect",
     points: 30,
     description:
-      "reasoning: 2-3 sentences of cause and effect that name the facts and an asset they move, agree with the direction, and state the figure that the prompt asks for.",
+      "reasoning: 2-3 sentences of cause and effect that name the facts and an asset they move, say by what it is moved (who has to buy or sell, what runs short), agree with the direction, and state the figure that the prompt asks for.",
     assess: assessReasoning
   },
   {
@@ -368,10 +369,17 @@ const copiedReasoning = "No answer passes whose reasoning is the prompt again or
 const withoutFigure =
   "The figure that the prompt asks for is missing or wrong: compute it from the numbers given and write it in digits, without other guesses."
 
-/** What keeps an answer from passing, however good the rest. */
+const toTheJudge =
+  "No answer passes that speaks to its judge or about itself, or holds markup or code: write about the event alone, in English or Chinese."
+
+const withoutOwn =
+  "The texts add too little to the prompt: say what the figure is, and what carries the event to the price, such as who has to act or what runs short."
+
+/** What keeps an answer from passing, however good the rest and whoever gives the points. */
 const obstacles = (submission: Submission): ReadonlyArray<string> => {
-  const { answer, event, isComputed, prompt, reasoning } = submission
+  const { answer, event, isComputed, lacks, prompt, reasoning } = submission
   return complaints(
+    [lacks.addressesJudge, toTheJudge],
     [(event.directions[answer.market_impact.direction] ?? 0) < allowed, unsupported],
     [contradictsDirection(event, answer), contradictory],
     [!namesAnyMoved(submission), withoutAsset],
@@ -379,6 +387,15 @@ const obstacles = (submission: Submission): ReadonlyArray<string> => {
     [event.figure !== undefined && !isComputed, withoutFigure]
   )
 }
+
+/** What keeps an answer from passing where nobody understands its texts. */
+const doubts = ({ lacks }: Submission): ReadonlyArray<string> =>
+  complaints(
+    [lacks.isStrange, "Too many words have nothing to do with markets: use plain English or Chinese."],
+    [lacks.isDisordered, "The texts are words in a row or go in circles: write sentences."],
+    [lacks.isScattered, "The texts speak of many matters that this event does not touch: keep to this one."],
+    [lacks.addsNothing, withoutOwn]
+  )
 
 /** Takes from the reasoning first, then from the horizons, what would let an answer pass. */
 const capped = (
@@ -417,34 +434,6 @@ const verdictOn = (
   return { name, points, max_points: most, feedback }
 }
 
-/** What holds whoever assesses the criteria: an answer to another event is worth little, and obstacles keep it from passing. */
-const verdictWith = (
-  event: RegistrationEvent,
-  answer: RegistrationAnswer,
-  bank: ReadonlyArray<RegistrationEvent>,
-  assess: (criterion: Criterion, submission: Submission) => Assessment
-): Verdict => {
-  const [name] = event.slug.split("?", 1)
-  const others = bank.filter(({ slug }) => slug !== name)
-  const submission = open(event, answer, others)
-  const verdicts = capped(
-    criteria.map((criterion) => verdictOn(submission, criterion, assess(criterion, submission))),
-    obstacles(submission)
-  )
-  const score = verdicts.reduce((sum, { points }) => sum + points, 0)
-  return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }
-}
-
-/**
- * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the events that might
- * have been asked about instead.
- */
-export const judge = (
-  event: RegistrationEvent,
-  answer: RegistrationAnswer,
-  bank: ReadonlyArray<RegistrationEvent> = []
-): Verdict => verdictWith(event, answer, bank, ({ assess }, submission) => assess(submission))
-
 /** The points that somebody else gives by the rubric. */
 export interface Mark {
   readonly points: number
@@ -452,14 +441,31 @@ export interface Mark {
   readonly comment: string
 }
 
-/** The verdict by marks, by the names of the criteria: the obstacles and what another event's answer is worth stay rules. */
-export const judgeByMarks = (
+const assessmentOf = ({ description, points }: Criterion, mark: Mark | undefined): Assessment => ({
+  share: (mark?.points ?? 0) / points,
+  lacking: [mark?.comment || description]
+})
+
+/**
+ * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the events that might
+ * have been asked about instead. With marks, by the names of the criteria, they decide instead of the rules: only the obstacles
+ * and what another event's answer is worth stay.
+ */
+export const judge = (
   event: RegistrationEvent,
   answer: RegistrationAnswer,
-  bank: ReadonlyArray<RegistrationEvent>,
-  marks: ReadonlyMap<string, Mark>
-): Verdict =>
-  verdictWith(event, answer, bank, ({ description, name, points }) => {
-    const mark = marks.get(name)
-    return { share: (mark?.points ?? 0) / points, lacking: [mark?.comment || description] }
-  })
+  bank: ReadonlyArray<RegistrationEvent> = [],
+  marks?: ReadonlyMap<string, Mark>
+): Verdict => {
+  const [name] = event.slug.split("?", 1)
+  const others = bank.filter(({ slug }) => slug !== name)
+  const submission = open(event, answer, others)
+  const assess = (criterion: Criterion) =>
+    marks === undefined ? criterion.assess(submission) : assessmentOf(criterion, marks.get(criterion.name))
+  const verdicts = capped(
+    criteria.map((criterion) => verdictOn(submission, criterion, assess(criterion))),
+    [...obstacles(submission), ...(marks === undefined ? doubts(submission) : [])]
+  )
+  const score = verdicts.reduce((sum, { points }) => sum + points, 0)
+  return { score, passed: score >= passScore, threshold: passScore, criteria: verdicts }
+}

@@ -17,7 +17,7 @@ export interface HonestAnswer {
   readonly answer: RegistrationAnswer
 }
 
-const answer = (
+export const answer = (
   slug: string,
   style:
     | `${HonestAnswer["voice"]} ${HonestAnswer["language"]}`

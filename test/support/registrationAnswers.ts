@@ -1,5 +1,9 @@
 /** Answers made from what the rubric expects of an event: competent ones that must pass, lazy ones that must fail. */
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
+import { namesOfAsset } from "../../src/scoring/registration/assets.ts"
+import { termsOfKind } from "../../src/scoring/registration/lexicon.ts"
+import { mentions, read } from "../../src/scoring/registration/text.ts"
+import type { Term } from "../../src/scoring/registration/text.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 
 type Direction = RegistrationAnswer["market_impact"]["direction"]
@@ -99,6 +103,17 @@ export const ownWords = ({ prompt, terms }: RegistrationEvent): ReadonlyArray<st
 const ownChineseWords = ({ terms }: RegistrationEvent): ReadonlyArray<string> =>
   terms.filter((term) => /\p{Script=Han}/u.test(term))
 
+/** Words of its kind that the prompt has not, by which an analyst tells what carries it to the price. */
+const channels = (event: RegistrationEvent, within: Term["within"]): ReadonlyArray<string> => {
+  const known = new Set(event.assets.core.flatMap(namesOfAsset))
+  return event.kinds
+    .flatMap((kind) => termsOfKind[kind])
+    .filter((each) => each.within === within && !mentions(read(event.prompt), each))
+    .map(({ needle }) => needle.trim())
+    .filter((word) => !known.has(word))
+    .slice(0, 4)
+}
+
 /** The figure that the prompt asks for, as one writes it down. */
 const figureOf = ({ figure }: RegistrationEvent): string | undefined =>
   figure === undefined ? undefined : String(Number(Math.abs(figure.value).toPrecision(4)))
@@ -127,7 +142,7 @@ export const englishAnswer = (
       affected_assets: [...event.assets.core, ...event.assets.plausible.slice(0, 1)],
       direction,
       magnitude: bestMagnitude(event),
-      reasoning: `Because the ${last} changes the outlook for ${topic}, investors must value ${asset} anew, which ${englishEffects[direction]} its price. The shock then spreads through ${second}, so that ${other} moves as well.`
+      reasoning: `Because the ${last} changes the outlook for ${topic}, investors must value ${asset} anew, which ${englishEffects[direction]} its price. The shock then spreads through ${[second, ...channels(event, "spaced")].join(", ")}, so that ${other} moves as well.`
     },
     trading_implications: {
       short_term: `Over the next few days ${asset} should stay volatile while positions are adjusted to the news.`,
@@ -157,7 +172,7 @@ export const chineseAnswer = (event: RegistrationEvent): RegistrationAnswer => {
       affected_assets: event.assets.core.map((key) => assetNames[key][1]),
       direction,
       magnitude: bestMagnitude(event),
-      reasoning: `由于${last}改变了${topic}的前景，投资者必须重新评估${asset}的价值，这${chineseEffects[direction]}其价格。随后冲击会通过${second}扩散开来，因此${other}也会受到牵连。`
+      reasoning: `由于${last}改变了${topic}的前景，投资者必须重新评估${asset}的价值，这${chineseEffects[direction]}其价格。随后冲击会通过${[second, ...channels(event, "joined")].join("、")}扩散开来，因此${other}也会受到牵连。`
     },
     trading_implications: {
       short_term: `未来几天${asset}的波动会加大，仓位需要时间调整。`,

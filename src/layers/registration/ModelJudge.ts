@@ -3,7 +3,7 @@
  * alone: what keeps an answer from passing by rules keeps it from passing here. Where the model gives no verdict, the rules do.
  */
 import { Clock, Data, Duration, Effect, Layer, Option, Schema } from "effect"
-import { judgeByMarks, rubric } from "../../scoring/registration.ts"
+import { judge, rubric } from "../../scoring/registration.ts"
 import type { Mark, RegistrationAnswer, RegistrationEvent } from "../../scoring/registration.ts"
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import { collect } from "../gateway/attempt.ts"
@@ -164,7 +164,7 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
         duration: timeout,
         orElse: () => Effect.fail(new NoVerdict({ reason: "timeout" }))
       }),
-      Effect.map((marks) => judgeByMarks(event, answer, others, marks)),
+      Effect.map((marks) => judge(event, answer, others, marks)),
       Effect.catch((error) => Effect.andThen(logOnce(error), byRules(event, answer, others)))
     )
   return decide

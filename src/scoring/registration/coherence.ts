@@ -70,7 +70,9 @@ const headAt = (words: ReadonlyArray<string>, at: number): Head | undefined => {
   const found = namesByFirst
     .get(word)
     ?.find(([name]) => name.every((part, offset) => words[at + offset] === part))
-  return found === undefined ? undefined : { key: found[1] }
+  if (found === undefined) return undefined
+  // "Treasury yields" are no Treasuries.
+  return { key: otherThings.has(words[at + found[0].length] ?? "") ? undefined : found[1] }
 }
 
 const firstOf = <A>(from: number, to: number, find: (at: number) => A | undefined): A | undefined => {

@@ -7,7 +7,7 @@ export interface Figure {
 }
 
 /** A list of guesses is no figure: so many numbers that the prompt has not, and none of them counts. */
-const maxForeign = 10
+const maxForeign = 8
 /** Texts round: by this share, or to the decimals they write where that does not change it by more. */
 const closeEnough = 0.012
 const roundedEnough = 0.04

@@ -3,6 +3,8 @@ import { namesAsset } from "./assets.ts"
 import { statesFigure } from "./figure.ts"
 import { termsOfKind } from "./lexicon.ts"
 import type { RegistrationAnswer, RegistrationEvent } from "./model.ts"
+import { lacksOf } from "./prose.ts"
+import type { Lacks } from "./prose.ts"
 import { countMentions, mentions, read, term } from "./text.ts"
 import type { Passage, Term } from "./text.ts"
 
@@ -25,6 +27,7 @@ export interface Submission {
   readonly fit: number
   /** Whether the texts have the figure that the prompt asks for. */
   readonly isComputed: boolean
+  readonly lacks: Lacks
 }
 
 /** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
@@ -68,14 +71,13 @@ export const open = (
   const mediumTerm = read(answer.trading_implications.medium_term)
   const texts = [summary, reasoning, shortTerm, mediumTerm]
   const own = wordsOf(event, texts)
-  const isComputed =
-    event.figure !== undefined &&
-    statesFigure(event.figure, event.prompt, [
-      answer.event_summary,
-      answer.market_impact.reasoning,
-      answer.trading_implications.short_term,
-      answer.trading_implications.medium_term
-    ])
+  const written = [
+    answer.event_summary,
+    answer.market_impact.reasoning,
+    answer.trading_implications.short_term,
+    answer.trading_implications.medium_term
+  ]
+  const isComputed = event.figure !== undefined && statesFigure(event.figure, event.prompt, written)
   return {
     event,
     answer,
@@ -90,6 +92,10 @@ export const open = (
     mediumTerm,
     specificity: ramp(own, 0, wordsOfEvent),
     isComputed,
+    lacks: lacksOf(event, written, reasoning, [
+      ...answer.market_impact.affected_assets,
+      ...answer.related_events
+    ]),
     // Who has computed the figure and speaks of the event has read it.
     fit: isComputed && own >= wordsOfEvent ? 1 : fitOf(own, texts, others)
   }
