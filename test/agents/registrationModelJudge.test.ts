@@ -69,6 +69,8 @@ const judged = (model: string, answer: RegistrationAnswer, slug = event.slug) =>
     Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model })))
   )
 
+const judgeGood = () => Effect.flatMap(RegistrationJudge, ({ judge }) => judge(event.slug, good))
+
 const byRules = (answer: RegistrationAnswer) => judgeByRules(event, answer, bank)
 
 const says = (text: string) =>
@@ -246,6 +248,31 @@ layer(gatewayFile(models).pipe(Layer.provideMerge(telemetryRecorder)))("A model 
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* Fiber.join(judging), byRules(good))
         yield* until(() => north.aborted > aborted)
+      })
+    )
+
+    it.effect("and is asked again after a minute of rules alone, at once where it only spoke nonsense", () =>
+      Effect.gen(function* () {
+        const { north } = yield* Providers
+        const asks = (judging: ReturnType<typeof judgeGood>) =>
+          Effect.gen(function* () {
+            const before = north.received.length
+            assert.deepStrictEqual(yield* judging, byRules(good))
+            return north.received.length > before
+          })
+        yield* Effect.gen(function* () {
+          assert.isTrue(yield* asks(judgeGood()))
+          assert.isFalse(yield* asks(judgeGood()))
+          yield* TestClock.adjust("59 seconds")
+          assert.isFalse(yield* asks(judgeGood()))
+          yield* TestClock.adjust("1 second")
+          assert.isTrue(yield* asks(judgeGood()))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "broken" }))))
+        yield* says("no verdict")
+        yield* Effect.gen(function* () {
+          assert.isTrue(yield* asks(judgeGood()))
+          assert.isTrue(yield* asks(judgeGood()))
+        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "chat" }))))
       })
     )
 

@@ -23,12 +23,16 @@ export class RegistrationJudgeUnusable extends Data.TaggedError("RegistrationJud
 /** In stable words: what a provider says in its own may quote its key. */
 class NoVerdict extends Data.TaggedError("NoVerdict")<{ readonly reason: string }> {}
 
+const malformed = "malformed"
+
 /** For all routes together. */
 const timeout = Duration.seconds(20)
 const maxOutputTokens = 4000
 const maxAnswerBytes = 256 * 1024
 const maxComment = 300
 const logInterval = Duration.toMillis(Duration.minutes(1))
+/** So long a model that does not serve is not asked again: otherwise each registration would wait for it. */
+const cooldown = Duration.toMillis(Duration.minutes(1))
 
 const instructions = `You judge an analyst's answer to a market event. These are the criteria, each with its maximum of points:
 ${rubric.map(({ description, name, points }) => `- ${name} (${points}): ${description}`).join("\n")}
@@ -143,13 +147,16 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
       routes.map((route) => ask(snapshot.value, route, prompt, maxTokens))
     )
     return yield* Effect.fromOption(marksIn(text)).pipe(
-      Effect.mapError(() => new NoVerdict({ reason: "malformed" }))
+      Effect.mapError(() => new NoVerdict({ reason: malformed }))
     )
   })
 
   let quietUntil = 0
-  const logOnce = Effect.fnUntraced(function* ({ reason }: NoVerdict) {
+  let restsUntil = 0
+  const noteFailure = Effect.fnUntraced(function* ({ reason }: NoVerdict) {
     const now = yield* Clock.currentTimeMillis
+    // What a model says may be the answer's doing, and must not decide how others are judged.
+    if (reason !== malformed) restsUntil = now + cooldown
     if (now < quietUntil) return
     quietUntil = now + logInterval
     yield* Effect.logWarning("a registration was judged by rules alone: the model gave no verdict").pipe(
@@ -157,16 +164,18 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
     )
   })
 
-  const decide: Decide = (event, answer, others) =>
-    marksOf(event, answer).pipe(
+  const decide: Decide = Effect.fnUntraced(function* (event, answer, others) {
+    if ((yield* Clock.currentTimeMillis) < restsUntil) return yield* byRules(event, answer, others)
+    return yield* marksOf(event, answer).pipe(
       Effect.scoped,
       Effect.timeoutOrElse({
         duration: timeout,
         orElse: () => Effect.fail(new NoVerdict({ reason: "timeout" }))
       }),
       Effect.map((marks) => judge(event, answer, others, marks)),
-      Effect.catch((error) => Effect.andThen(logOnce(error), byRules(event, answer, others)))
+      Effect.catch((error) => Effect.andThen(noteFailure(error), byRules(event, answer, others)))
     )
+  })
   return decide
 })
 
