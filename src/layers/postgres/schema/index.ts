@@ -19,6 +19,7 @@ import { heldNames } from "./migrations/0005_held_names.ts"
 import { gatewayTokens } from "./migrations/0006_gateway_tokens.ts"
 import { continuations } from "./migrations/0007_continuations.ts"
 import { acceptedUses } from "./migrations/0008_accepted_uses.ts"
+import { sharedWindows } from "./migrations/0009_shared_windows.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -65,7 +66,8 @@ export const migrations = {
   "0005_held_names": expand(heldNames),
   "0006_gateway_tokens": expand(gatewayTokens),
   "0007_continuations": expand(continuations),
-  "0008_accepted_uses": expand(acceptedUses)
+  "0008_accepted_uses": expand(acceptedUses),
+  "0009_shared_windows": expand(sharedWindows)
 }
 
 /** The migration that stores in `instance` which programs may run. */
