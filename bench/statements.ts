@@ -3,7 +3,7 @@
  * prediction to prediction marked. The yardsticks so do the work that `src` does today.
  */
 import { createHash } from "node:crypto"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Result } from "effect"
 import {
   agentId,
   agentPrefix,
@@ -50,26 +50,24 @@ const templateOf = ({ params, text }: Recorded, marks: Marks): Template => ({
 export const recordPrediction = Effect.fnUntraced(function* (url: string) {
   const receivedAt = yield* DateTime.now
   const [agent, challenge] = [AgentId.make(agentId(sample.agent)), challengeId(sample.challenge)]
-  const prediction = { direction: "bearish", confidence: 0.4375, reasoning } as const
-  const run = Arenas.use((arenas) =>
-    arenas.directional.predict({ agentId: agent, challengeId: challenge, prediction, receivedAt })
-  )
-  const [recorded] = yield* sentBy(url, [{ run }])
+  const answer = { direction: "bearish", confidence: 0.4375, reasoning } as const
+  const submission = { agentId: agent, challengeId: challenge, answer, receivedAt, owed: [] }
+  const [recorded] = yield* sentBy(url, [{ run: Arenas.use((arenas) => arenas.predict([submission])) }])
   const statement = recorded?.sent.find(({ text }) => text.includes("insert into predictions"))
-  const answer = recorded?.answer.answer
-  if (statement === undefined || answer === undefined || answer.receipt === null) {
+  const made = recorded?.answer.map(Result.getOrThrow)[0]?.answer
+  if (statement === undefined || made === undefined || made.receipt === null) {
     return yield* new BenchFailed({ message: "the service sent no statement that records a prediction" })
   }
   return templateOf(statement, [
     [reasoning, "reasoning"],
     [createHash("sha256").update(reasoning).digest("hex"), "reasoningHash"],
-    [answer.receipt.salt, "salt"],
-    [answer.prediction_id, "id"],
+    [made.receipt.salt, "salt"],
+    [made.prediction_id, "id"],
     [agent, "agentId"],
     [challenge, "challengeId"],
     [DateTime.formatIso(receivedAt), "receivedAt"],
-    [prediction.direction, "direction"],
-    [String(prediction.confidence), "confidence"]
+    [answer.direction, "direction"],
+    [String(answer.confidence), "confidence"]
   ])
 })
 

@@ -8,7 +8,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
-import type { NewPrediction, PredictionAnswer } from "../../src/services/domain/Prediction.ts"
+import type { PredictionAnswer } from "../../src/services/Arenas.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { answerTo } from "./answers.ts"
 
@@ -99,7 +99,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
     return active.items.find(({ id }) => id === challengeId)
   })
 
-  const send = (challengeId: string, payload: NewPrediction) =>
+  const send = (challengeId: string, payload: Said) =>
     client.arena.predict({ params: { challenge_id: challengeId }, headers: {}, payload })
 
   /** Reads the challenge, remembers its open price, and predicts; undefined when too late. */
@@ -112,7 +112,7 @@ export const enrol = Effect.fn("demo.enrol")(function* (
   })
 
   /** Reads the others' counts and lowers its confidence when it is alone. */
-  const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: NewPrediction) {
+  const reconsider = Effect.fnUntraced(function* (challengeId: string, prediction: Said) {
     const challenge = yield* find(challengeId)
     if (challenge === undefined || !isAlone(prediction.direction, challenge)) return undefined
     const answer = yield* send(challengeId, lessConfident(prediction))
@@ -139,6 +139,14 @@ export const enrol = Effect.fn("demo.enrol")(function* (
 export type Agent = Effect.Success<ReturnType<typeof enrol>>
 
 export type Sent = PredictionAnswer
+
+/** What it sends. */
+interface Said {
+  readonly direction: Direction
+  readonly confidence: number
+  readonly reasoning?: string
+  readonly is_revision?: boolean
+}
 
 interface Call {
   readonly direction: Direction
@@ -226,11 +234,7 @@ const recordOf = ({ call }: Strategy, prices: ReadonlyArray<number>, deadZone: n
 
 const rounded = (share: number): number => Math.round(share * 100) / 100
 
-export const predict = (
-  strategy: Strategy,
-  prices: ReadonlyArray<number>,
-  deadZone: number
-): NewPrediction => {
+export const predict = (strategy: Strategy, prices: ReadonlyArray<number>, deadZone: number): Said => {
   const { because, direction } = strategy.call(prices, deadZone)
   const { right, share, tried } = recordOf(strategy, prices, deadZone)
   return {
@@ -260,7 +264,7 @@ export const isAlone = (direction: Direction, counts: Counts): boolean => {
 const loneConfidence = 0.7
 
 /** The same direction with less confidence. */
-export const lessConfident = (prediction: NewPrediction): NewPrediction => ({
+export const lessConfident = (prediction: Said): Said => ({
   direction: prediction.direction,
   confidence: rounded(prediction.confidence * loneConfidence),
   reasoning: `${prediction.reasoning ?? ""} More agents say otherwise, so less surely.`.trim(),

@@ -1,7 +1,7 @@
 /** `npm run demo -- macro`: years of a real series, forecast month by month, settled, scored and calibrated. */
 import { Console, DateTime, Duration, Effect, FileSystem, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
-import type { NewForecast } from "../../src/services/domain/Prediction.ts"
+import type { NewForecast } from "../../src/services/domain/Answer.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { clientOf, register } from "./agent.ts"
 import { ownServer } from "./ownServer.ts"
@@ -190,7 +190,7 @@ export const forecastOf = (
   { boldness, expect }: Forecaster,
   series: Series,
   position: number
-): NewForecast => {
+): typeof NewForecast.Type => {
   const errors = Array.from({ length: remembered }, (_, back) => position - 1 - back)
     .filter((past) => past >= 7)
     .map((past) => (series.months[past]?.value ?? 0) - expect(series, past))

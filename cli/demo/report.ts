@@ -149,8 +149,8 @@ const decodeBody = Schema.decodeUnknownOption(Committed)
 interface Stated {
   readonly agent_id: string
   readonly challenge_id: string
-  readonly direction: string
-  readonly confidence: number
+  readonly direction: string | null
+  readonly confidence: number | null
   readonly created_at: string
 }
 

@@ -1,5 +1,6 @@
 /** What is wrong with the fields of a request: what was expected, beside what was got. */
 import { Predicate, SchemaAST, SchemaIssue } from "effect"
+import { InvalidRequest } from "../services/domain/errors.ts"
 import type { FieldProblem } from "../services/domain/errors.ts"
 import { nearest } from "../services/domain/nearest.ts"
 import { secretName, withoutSecretValues } from "./redaction.ts"
@@ -13,7 +14,27 @@ const maxMembers = 20
 
 type Path = ReadonlyArray<PropertyKey>
 
-/** What a schema says of each field that is wrong, of `sent`. */
+/** Every field that is wrong of `sent`, in one answer. */
+export const invalidRequest = (issue: SchemaIssue.Issue, sent: unknown): InvalidRequest => {
+  const errors = problemsOf(issue, sent)
+  return new InvalidRequest({ detail: detailOf(errors), errors })
+}
+
+/** The error with the names of members that are not known, which may be misspelt ones. */
+export const withUnknownNames = (error: InvalidRequest, unknown: ReadonlyArray<UnknownMember>) => {
+  const names = unknownNames(unknown)
+  if (names === undefined) return error
+  const { detail, errors, hint } = error
+  return new InvalidRequest({ detail: `${detail}; ${names}`, errors, ...(hint !== undefined && { hint }) })
+}
+
+/** A member that is not known, beside those that are. */
+export interface UnknownMember {
+  readonly path: string
+  readonly name: string
+  readonly members: Iterable<string>
+}
+
 export const problemsOf = (issue: SchemaIssue.Issue, sent: unknown): ReadonlyArray<FieldProblem> => {
   const found: Array<FieldProblem> = []
   collect(issue, [], undefined, (path, message, words = []) => {
@@ -188,9 +209,7 @@ const shown = (value: string): string => {
 const maxUnknown = 10
 
 /** Names of members that are not known, each with the known one that was probably meant. */
-export const unknownNames = (
-  unknown: ReadonlyArray<{ readonly path: string; readonly name: string; readonly members: Iterable<string> }>
-): string | undefined => {
+const unknownNames = (unknown: ReadonlyArray<UnknownMember>): string | undefined => {
   if (unknown.length === 0) return undefined
   const names = unknown.slice(0, maxUnknown).map(({ members: known, name, path }) => {
     const meant = nearest(name, known)

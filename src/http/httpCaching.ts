@@ -8,7 +8,7 @@ import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
-import { SharedCache, HttpCaching } from "./middleware/definitions.ts"
+import { SharedCache, HttpCaching, TellsAgents } from "./middleware/definitions.ts"
 import { namesOf, refusedParameters } from "./middleware/unknownFields.ts"
 
 type Request = HttpServerRequest.HttpServerRequest
@@ -64,6 +64,10 @@ const compressibleBody = ({ body, headers, status }: Response): HttpBody.Uint8Ar
     ? body
     : undefined
 
+/** What the answer depends on besides its address: an answer that is made once is negotiated often. */
+const varied = (vary = ""): string =>
+  [...new Set([...vary.split(", ").filter((name) => name !== ""), "accept-encoding"])].join(", ")
+
 /**
  * The answer as the client takes it, compressed or not; 304 if it has that already. Tags are strong, so each form has its own.
  * Not for answers that hold a secret beside what others chose, whose length would tell of it (BREACH).
@@ -74,7 +78,7 @@ export const negotiated = (request: Request, response: Response): Effect.Effect<
   const coding = chosenCoding(request.headers["accept-encoding"])
   const { etag } = response.headers
   const varying = HttpServerResponse.setHeaders(response, {
-    vary: "accept-encoding",
+    vary: varied(response.headers["vary"]),
     ...(coding !== undefined && etag !== undefined && { etag: etagOf(Buffer.from(etag + coding)) })
   })
   const answer = notModified(request, varying)
@@ -207,11 +211,19 @@ export const publicReads = Layer.effect(
       // Whoever asks: a cache in between keeps one answer for all.
       "access-control-allow-origin": "*"
     }
+    const vary = { vary: "authorization" }
+    /** What an agent is told of itself. It is not compressed: its length would tell of it. */
+    const personal = { "cache-control": "private, no-cache", ...vary }
 
     return HttpCaching.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const made = Effect.map(httpEffect, (response) => withEtag(response, headers))
+        const isTold = Context.get(endpoint.annotations, TellsAgents)
+        if (isTold && request.headers["authorization"] !== undefined) {
+          return notModified(request, withEtag(yield* httpEffect, personal))
+        }
+        const told = isTold ? { ...headers, ...vary } : headers
+        const made = Effect.map(httpEffect, (response) => withEtag(response, told))
         const parameters = namesOf(endpoint.query)
         const isShared =
           Context.get(endpoint.annotations, SharedCache) &&

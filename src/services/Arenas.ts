@@ -4,8 +4,9 @@
  * late prediction in.
  */
 import { Context, Schema } from "effect"
-import type { DateTime, Effect } from "effect"
+import type { DateTime, Effect, Result } from "effect"
 import { SettlementRecord, SettlementVersion } from "./Amendments.ts"
+import type { NewAnswer } from "./domain/Answer.ts"
 import { AnyStatus, ChallengeType, Direction, MacroBin } from "./domain/Challenge.ts"
 import type {
   ActiveChallenges,
@@ -32,28 +33,106 @@ import type {
 } from "./domain/Challenge.ts"
 import { criteriaTexts } from "./domain/language.ts"
 import { NameTag } from "./domain/names.ts"
-import { LogPlace, PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
+import { LogPlace, PredictionValues, PredictionVerdict, Receipt } from "./domain/Prediction.ts"
 import type {
   PaperSignals,
-  PredictionAnswer,
   OwnPredictions,
-  NewPriceEventPrediction,
-  PriceEventAnswer,
   ScopeNotSubscribed,
   DuplicatePrediction,
-  NewPrediction,
   ProvisionalLimit,
   RevisionConflict
 } from "./domain/Prediction.ts"
 import { Credit } from "./Credits.ts"
+import { FieldProblem } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
-import { AgentId, ChallengeId } from "./domain/ids.ts"
+import { AgentId, ChallengeId, PredictionId } from "./domain/ids.ts"
 import type { EventId } from "./domain/ids.ts"
-import type { TooManyRequests } from "./RateLimiter.ts"
+import type { LimitReached, TooManyRequests, Use } from "./RateLimiter.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
-import { PoolResult } from "./Pools.ts"
-import type { StakeRefused, StakedForecast, StakedForecastAnswer } from "./Pools.ts"
+import { PoolResult, StakeAnswer } from "./Pools.ts"
+import type { StakeRefused } from "./Pools.ts"
 import { Timestamp } from "./domain/text.ts"
+
+/** What was recorded; members of a form that the challenge does not take are null. */
+export const PredictionAnswer = Schema.Struct({
+  prediction_id: PredictionId,
+  challenge_id: ChallengeId,
+  ...PredictionValues.fields,
+  created_at: Timestamp,
+  counts_for_score: Schema.Boolean.annotate({ description: "false for paper-trade signals" }),
+  note: Schema.NullOr(Schema.String),
+  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
+  receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" }),
+  stake: Schema.optionalKey(Schema.NullOr(StakeAnswer)).annotate({
+    description: "of macro challenges; null without an amount"
+  })
+}).annotate({ identifier: "PredictionAnswer" })
+export type PredictionAnswer = typeof PredictionAnswer.Type
+
+const Refusal = Schema.Struct({
+  detail: Schema.String,
+  code: Schema.String,
+  hint: Schema.optionalKey(Schema.String),
+  errors: Schema.optionalKey(Schema.Array(FieldProblem)),
+  current_revision: Schema.optionalKey(Schema.NullOr(Schema.Int)),
+  retry_after: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "Refusal" })
+export type Refusal = typeof Refusal.Type
+
+/** What became of the answers of a batch, in their order. */
+export const PredictionOutcomes = Schema.Struct({
+  items: Schema.Array(
+    Schema.Union([
+      Schema.Struct({
+        outcome: Schema.Literals(["recorded", "revised", "paper_trade"]),
+        ...PredictionAnswer.fields,
+        ignored_fields: Schema.optionalKey(Schema.Array(Schema.String)).annotate({
+          description: "fields that are not known, or that the challenge does not take"
+        })
+      }).annotate({ identifier: "AcceptedAnswer" }),
+      Schema.Struct({
+        outcome: Schema.Literal("refused"),
+        challenge_id: Schema.NullOr(Schema.String).annotate({ description: "as sent" }),
+        status: Schema.Int.annotate({ description: "that of the error" }),
+        error: Refusal.annotate({ description: "the body that the error would have had alone" })
+      }).annotate({ identifier: "RefusedAnswer" })
+    ])
+  )
+}).annotate({ identifier: "PredictionOutcomes" })
+export type PredictionOutcomes = typeof PredictionOutcomes.Type
+
+export interface Submission {
+  readonly agentId: AgentId
+  readonly challengeId: string
+  /** Where a challenge of another type is unknown. */
+  readonly type?: typeof ChallengeType.Type
+  readonly answer: NewAnswer
+  /** When the body had been read. */
+  readonly receivedAt: DateTime.Utc
+  /** What it counts towards once it is recorded. */
+  readonly owed: ReadonlyArray<Use>
+}
+
+export interface Predicted {
+  readonly answer: PredictionAnswer
+  /** Whether it replaced an earlier prediction (200) or is a new record (201). */
+  readonly replaced: boolean
+  /** Values that the challenge does not take. */
+  readonly ignored: ReadonlyArray<string>
+}
+
+export type PredictionRefused =
+  | NotFound
+  | InvalidRequest
+  | ScopeNotSubscribed
+  | DuplicatePrediction
+  | RevisionConflict
+  | ChallengeClosed
+  | NotRecordedInTime
+  | ChallengeCancelled
+  | ProvisionalLimit
+  | StakeRefused
+  | TooManyRequests
 
 export const Results = Schema.Struct({
   challenge_id: ChallengeId,
@@ -133,36 +212,12 @@ export interface OwnPredictionFilter {
   readonly status?: AnyStatus | undefined
 }
 
-export interface Submission {
-  readonly agentId: AgentId
-  readonly challengeId: string
-  readonly prediction: NewPrediction
-  /** When the body had been read. */
-  readonly receivedAt: DateTime.Utc
-}
-
 /** Challenges on which way a price moves. */
 export interface DirectionalArena {
   readonly get: (challengeId: string) => Effect.Effect<Challenge, NotFound>
   readonly list: (filter: ChallengeFilter, page: Page) => Effect.Effect<Challenges, InvalidRequest>
   /** Open challenges of the agent's subscribed scopes. */
   readonly active: (agentId: AgentId, page: Page) => Effect.Effect<ActiveChallenges, InvalidRequest>
-  /**
-   * Records a prediction, its revision, or, when it was received at the deadline or later, a paper-trade signal.
-   * `replaced` tells a revision (200) from a new record (201).
-   */
-  readonly predict: (
-    submission: Submission
-  ) => Effect.Effect<
-    { readonly answer: PredictionAnswer; readonly replaced: boolean },
-    | NotFound
-    | DuplicatePrediction
-    | RevisionConflict
-    | NotRecordedInTime
-    | ChallengeCancelled
-    | ProvisionalLimit
-    | TooManyRequests
-  >
   readonly paperSignals: (
     agentId: AgentId,
     challengeId: string,
@@ -179,14 +234,6 @@ export interface DirectionalArena {
   ) => Effect.Effect<Challenge, NotFound | ChallengeState>
 }
 
-interface ForecastSubmission {
-  readonly agentId: AgentId
-  readonly challengeId: string
-  readonly forecast: StakedForecast
-  /** When the body had been read. */
-  readonly receivedAt: DateTime.Utc
-}
-
 export interface MacroArena {
   readonly get: (challengeId: string) => Effect.Effect<MacroChallenge, NotFound>
   /** Newest first; of every status without one. */
@@ -194,33 +241,8 @@ export interface MacroArena {
     status: MacroStatus | undefined,
     page: Page
   ) => Effect.Effect<typeof MacroChallenges.Type, InvalidRequest>
-  /**
-   * Records a forecast, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201).
-   * One with an amount is recorded with its stake or not at all.
-   */
-  readonly predict: (
-    submission: ForecastSubmission
-  ) => Effect.Effect<
-    { readonly answer: StakedForecastAnswer; readonly replaced: boolean },
-    | NotFound
-    | InvalidRequest
-    | RevisionConflict
-    | ChallengeClosed
-    | NotRecordedInTime
-    | ChallengeCancelled
-    | ProvisionalLimit
-    | StakeRefused
-  >
   /** Administration. */
   readonly create: (challenge: NewMacroChallenge) => Effect.Effect<MacroChallenge, InvalidRequest>
-}
-
-interface PriceEventSubmission {
-  readonly agentId: AgentId
-  readonly challengeId: string
-  readonly prediction: NewPriceEventPrediction
-  /** When the body had been read. */
-  readonly receivedAt: DateTime.Utc
 }
 
 export interface PriceEventArena {
@@ -230,21 +252,6 @@ export interface PriceEventArena {
     status: PriceEventStatus | undefined,
     page: Page
   ) => Effect.Effect<typeof PriceEventList.Type, InvalidRequest>
-  /** Records an answer, or replaces the agent's earlier one: `replaced` tells a replacement (200) from a new record (201). */
-  readonly predict: (
-    submission: PriceEventSubmission
-  ) => Effect.Effect<
-    { readonly answer: PriceEventAnswer; readonly replaced: boolean },
-    | NotFound
-    | InvalidRequest
-    | ScopeNotSubscribed
-    | DuplicatePrediction
-    | RevisionConflict
-    | ChallengeClosed
-    | NotRecordedInTime
-    | ChallengeCancelled
-    | ProvisionalLimit
-  >
   /** Administration. */
   readonly create: (challenge: NewPriceEvent) => Effect.Effect<PriceEvent, InvalidRequest>
 }
@@ -255,6 +262,16 @@ export class Arenas extends Context.Service<
     readonly directional: DirectionalArena
     readonly macro: MacroArena
     readonly priceEvents: PriceEventArena
+    /**
+     * Records predictions, their revisions, or, when a directional challenge is closed or resolved, paper-trade signals: each
+     * with an outcome of its own, as if it had come alone, one after the other. One with an amount is recorded with its
+     * stake or not at all. Those of one caller are written by one statement.
+     */
+    readonly predict: (
+      submissions: ReadonlyArray<Submission>
+    ) => Effect.Effect<ReadonlyArray<Result.Result<Predicted, PredictionRefused | LimitReached>>>
+    /** What the work records is recorded together, or, where the database is lost meanwhile, not at all. */
+    readonly together: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /**
      * Challenges of every type in one list: open ones by the next deadline, closed ones by the last deadline, the others
      * newest first.

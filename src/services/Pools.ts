@@ -7,7 +7,6 @@ import type { DateTime, Effect } from "effect"
 import { CountsAsOf, MacroBin, PoolOwnerRule, MacroValueField } from "./domain/Challenge.ts"
 import type { ChallengeCancelled, ChallengeClosed, NotRecordedInTime } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
-import { ForecastAnswer, NewForecast, oneReason } from "./domain/Prediction.ts"
 import { apiErrorWith } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { ChallengeId } from "./domain/ids.ts"
@@ -19,18 +18,6 @@ export const NewStake = Schema.Struct({
 }).annotate({ identifier: "NewStake" })
 export type NewStake = typeof NewStake.Type
 
-/** A forecast as an agent sends it, which may come with a stake. */
-export const StakedForecast = Schema.Struct({
-  ...NewForecast.fields,
-  amount: Schema.optionalKey(CreditAmount).annotate({
-    description:
-      "credits, staked on the bin of predicted_value; needs credits:stake. The forecast is recorded with its stake or not at all"
-  })
-})
-  .check(oneReason)
-  .annotate({ identifier: "NewForecast" })
-export type StakedForecast = typeof StakedForecast.Type
-
 export const StakeAnswer = Schema.Struct({
   stake_id: Schema.String,
   challenge_id: ChallengeId,
@@ -40,12 +27,6 @@ export const StakeAnswer = Schema.Struct({
   frozen: Credit.annotate({ description: "of the agent, with the stake" })
 }).annotate({ identifier: "StakeAnswer" })
 export type StakeAnswer = typeof StakeAnswer.Type
-
-export const StakedForecastAnswer = Schema.Struct({
-  ...ForecastAnswer.fields,
-  stake: Schema.NullOr(StakeAnswer).annotate({ description: "null without an amount" })
-}).annotate({ identifier: "ForecastAnswer" })
-export type StakedForecastAnswer = typeof StakedForecastAnswer.Type
 
 /** The share of a pool on each bin: a distribution of participation, not priced odds. */
 export const PoolOdds = Schema.Struct({
@@ -109,12 +90,13 @@ export class Pools extends Context.Service<
       NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
     /**
-     * The same in one transaction with what comes before it: neither is done without the other. `before` may be run again,
-     * and does nothing but what a rollback undoes.
+     * The same in one transaction with what comes before it, and which says on which value: neither is done without the
+     * other. `before` may be run again, and does nothing but what a rollback undoes.
      */
     readonly stakeAfter: <A, E>(
-      submission: StakeSubmission,
-      before: Effect.Effect<A, E>
+      submission: Omit<StakeSubmission, "stake"> & { readonly amount: bigint },
+      before: Effect.Effect<A, E>,
+      valueOf: (done: A) => number
     ) => Effect.Effect<
       { readonly before: A; readonly stake: StakeAnswer },
       E | NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused

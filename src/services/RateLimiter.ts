@@ -2,8 +2,7 @@
  * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length, and
  * there is room again the moment the oldest has left it. What a limit itself refuses is no use.
  */
-import { Context, Data, Result, Schema } from "effect"
-import type { Effect } from "effect"
+import { Context, Data, Effect, Result, Schema } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { LimitName } from "./Settings.ts"
@@ -51,16 +50,33 @@ export const OwedUses = Context.Reference<ReadonlyArray<Use>>("auspex/services/O
 
 /**
  * Among writes that would have been recorded these, by their places from 1, owe a use to a window that is full; nothing was
- * done. A defect, since only whoever lets requests in (`admitWrite`) can meet it and do something about it.
+ * done. A defect, since only whoever lets requests in (`admitWrite`) can meet it and do something about it; of a write among
+ * others (`admitWrites`) a failure.
  */
 export class LimitReached extends Data.TaggedError("LimitReached")<{
   readonly places: ReadonlyArray<number>
 }> {}
 
+/** A write among others, which meets a full limit for itself. */
+export const failingAtLimits = <A, E, R>(
+  write: Effect.Effect<A, E, R>
+): Effect.Effect<A, E | LimitReached, R> =>
+  Effect.catchDefect(write, (defect) =>
+    defect instanceof LimitReached ? Effect.fail(defect) : Effect.die(defect)
+  )
+
 /** A write that was let in. */
 export interface AdmittedWrite {
   /** It was accepted: tells so in `MetQuotas`. */
   readonly accepted: Effect.Effect<void>
+}
+
+/** Writes of one request, each with what it uses. */
+export interface AdmittedWrites {
+  /** By their places. */
+  readonly refusals: ReadonlyArray<TooManyRequests | undefined>
+  /** Those at these places were accepted: tells so in `MetQuotas`. */
+  readonly accepted: (places: ReadonlyArray<number>) => Effect.Effect<void>
 }
 
 export class RateLimiter extends Context.Service<
@@ -78,6 +94,11 @@ export class RateLimiter extends Context.Service<
       agentId: string,
       uses: ReadonlyArray<Use>
     ) => Effect.Effect<AdmittedWrite, TooManyRequests>
+    /** The same for writes of one request, which owe all that they use, and are let in or refused each for itself. */
+    readonly admitWrites: (
+      agentId: string,
+      writes: ReadonlyArray<ReadonlyArray<Use>>
+    ) => Effect.Effect<AdmittedWrites>
     /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
     readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
     /** Removes the windows that can no longer refuse anything. */

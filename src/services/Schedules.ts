@@ -5,11 +5,12 @@
  * for: predictions could not be in time.
  */
 import { Context, Schema } from "effect"
-import type { Effect } from "effect"
+import type { DateTime, Effect, Option } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
 import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
+import type { QuestionFilter } from "./OpenQuestions.ts"
 
 /** What an operator switches on and off. */
 export const scheduleNames = ["session", "flash", "price_event", "macro"] as const
@@ -45,6 +46,10 @@ export class Schedules extends Context.Service<
   {
     /** Makes what is due now, of the schedules that are on. */
     readonly makeDue: Effect.Effect<ScheduleReport>
+    /** When the next challenge is made that can be told beforehand: flash hours follow events, which nobody foresees. */
+    readonly nextExpected: (
+      filter: Pick<QuestionFilter, "asset" | "category" | "type" | "kind">
+    ) => Effect.Effect<Option.Option<DateTime.Utc>>
   }
 >()("auspex/services/Schedules") {}
 

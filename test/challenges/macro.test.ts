@@ -205,7 +205,7 @@ layer(testServices())("Macro forecasts", (it) => {
       const second = yield* forecast(agent, challenge, { predicted_value: 3.2, predicted_std: 0.05 })
       assert.deepStrictEqual([second.replaced, second.answer.revision_count], [true, 1])
       assert.strictEqual(
-        second.answer.receipt.body,
+        second.answer.receipt?.body,
         `{"agent_id":"${agent}","challenge_id":"${challenge.id}","kind":"macro","reasoning_sha256":null,` +
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"predicted_std":0.05,"predicted_value":3.2}}`
       )

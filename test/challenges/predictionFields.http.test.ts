@@ -57,6 +57,28 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
+  it.effect("is answered with the values of the other form as null, at whichever endpoint", () =>
+    Effect.gen(function* () {
+      const { token } = yield* predictor
+      const said = { direction: "bullish", confidence: 0.5, predicted_value: null, predicted_std: null }
+      const figure = { direction: null, confidence: null, ...normal }
+      const expected = [said, { ...figure, stake: null }, said, figure]
+      for (const [index, { id, json, path }] of (yield* eachType).entries()) {
+        const { created_at, prediction_id, receipt, ...others } = (yield* post(path, { token, json })).json
+        assert.deepStrictEqual<unknown>(others, {
+          challenge_id: id,
+          ...expected[index],
+          counts_for_score: true,
+          note: null,
+          revision_count: 0
+        })
+        assert.isString(created_at)
+        assert.isString(prediction_id)
+        assert.isString(member(receipt, "commit"))
+      }
+    })
+  )
+
   it.effect("takes the same reason under both names, and names both where they differ", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
@@ -207,7 +229,10 @@ layer(testServer())("An answer to a price event", (it) => {
 layer(testServer())("An amount", (it) => {
   it.effect("is refused where the challenge has no pool", () =>
     Effect.gen(function* () {
-      const { token } = yield* predictor
+      yield* freshWeek
+      const agent = yield* onboardClaimed({ requested_scopes: ["prediction:submit", "credits:stake"] })
+      yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
+      const { token } = agent
       const [directional, , yesOrNo, numeric] = yield* eachType
       for (const each of [directional, yesOrNo, numeric]) {
         const { json, path } = each ?? { json: {}, path: "" }

@@ -62,6 +62,8 @@ layer(testServices())("A prediction on an open challenge", (it) => {
         challenge_id: challenge.id,
         direction: "bearish",
         confidence: 0.25,
+        predicted_value: null,
+        predicted_std: null,
         created_at: DateTime.formatIso(now),
         counts_for_score: true,
         note: null,

@@ -3,6 +3,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
+import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import type { NewPriceEvent } from "../../src/services/domain/Challenge.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
@@ -15,6 +16,7 @@ import {
   millisBefore,
   moveTo,
   newChallenge,
+  submit,
   newMacro,
   newPriceEvent,
   plus,
@@ -283,7 +285,7 @@ layer(testServices())("An answer to a price event", (it) => {
       })
       assert.deepStrictEqual([revised.replaced, revised.answer.revision_count], [true, 1])
       assert.strictEqual(
-        revised.answer.receipt.body,
+        revised.answer.receipt?.body,
         `{"agent_id":"${agent}","challenge_id":"${challenge.id}","kind":"price_event","reasoning_sha256":null,` +
           `"received_at":"${DateTime.formatIso(now)}","revision":1,"values":{"confidence":0.2,"direction":"bearish"}}`
       )
@@ -331,15 +333,20 @@ layer(testServices())("An answer to a price event", (it) => {
     () =>
       Effect.gen(function* () {
         const now = yield* freshWeek
-        const { priceEvents: events } = yield* Arenas
         const agent = yield* claimedAgent()
         const [barrier, count] = [
           yield* newPriceEvent({ kind: "barrier" }),
           yield* newPriceEvent({ kind: "count_days" })
         ]
-        const send = (challenge: { readonly id: string }, prediction: object) =>
+        const send = (challenge: { readonly id: string }, prediction: NewAnswer) =>
           Effect.flip(
-            events.predict({ agentId: agent, challengeId: challenge.id, prediction, receivedAt: now })
+            submit({
+              agentId: agent,
+              challengeId: challenge.id,
+              type: "price_event",
+              answer: prediction,
+              receivedAt: now
+            })
           )
         for (const [challenge, body, paths] of [
           [barrier, {}, ["direction", "confidence"]],
@@ -360,14 +367,13 @@ layer(testServices())("An answer to a price event", (it) => {
   it.effect("needs the asset's scope", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      const { priceEvents: events } = yield* Arenas
       const targets = yield* Targets
       const agent = yield* claimedAgent()
       const challenge = yield* newPriceEvent({ kind: "threshold", asset: "BTC" })
-      const send = events.predict({
+      const send = submit({
         agentId: agent,
         challengeId: challenge.id,
-        prediction: { direction: "bullish", confidence: 1 },
+        answer: { direction: "bullish", confidence: 1 },
         receivedAt: now
       })
       yield* targets.subscribe(agent, "ETH")

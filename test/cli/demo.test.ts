@@ -15,7 +15,7 @@ import { commitOf, conclude, faultOf } from "../../cli/demo/report.ts"
 import * as Jobs from "../../src/jobs/Jobs.ts"
 import { bank } from "../../src/layers/registration/bank.ts"
 import { judge, passScore } from "../../src/scoring/registration.ts"
-import { NewPrediction } from "../../src/services/domain/Prediction.ts"
+import { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { NodeServices } from "@effect/platform-node"
 import { isFull } from "../support/breadth.ts"
@@ -84,9 +84,9 @@ describe("The agents' strategies", () => {
   plainIt.each(strategies)("$name always sends what the API takes, from the first price on", (strategy) => {
     for (let seen = 1; seen <= prices.length; seen++) {
       const prediction = predict(strategy, prices.slice(0, seen), 0.3)
-      assert.isTrue(Schema.is(NewPrediction)(prediction))
+      assert.isTrue(Schema.is(NewAnswer)(prediction))
       assert.isTrue(prediction.confidence > 0 && prediction.confidence < 1)
-      assert.isTrue(Schema.is(NewPrediction)(lessConfident(prediction)))
+      assert.isTrue(Schema.is(NewAnswer)(lessConfident(prediction)))
     }
   })
 

@@ -1,5 +1,4 @@
 /** Whom a stake waits for, and who waits for it; and what the database itself rejects of stakes. */
-import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { assert, layer } from "@effect/vitest"
@@ -139,13 +138,8 @@ const withStake = Effect.fnUntraced(function* (
   challengeId: string,
   receivedAt?: DateTime.Utc
 ) {
-  const { macro } = yield* Arenas
-  return yield* macro.predict({
-    agentId,
-    challengeId,
-    forecast: { predicted_value: 3.1, predicted_std: 0.1, amount: credits(50) },
-    receivedAt: receivedAt ?? (yield* DateTime.now)
-  })
+  const sent = { amount: credits(50) }
+  return yield* forecast(agentId, { id: challengeId }, sent, receivedAt)
 })
 
 layer(testServices())("A forecast with a stake", (it) => {

@@ -58,7 +58,8 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
         const operation = operations.find((each) => each.path === path && each.method === route.method)
         const schemes = operation?.security.map((each) => Object.keys(each).join()) ?? []
         const expected = { agent: "oauth2", administrator: "administrator", anybody: undefined }[route.caller]
-        assert.strictEqual(schemes[0], expected, route.name)
+        // Where a token is optional, the first scheme is none.
+        assert.strictEqual(schemes[0] || undefined, expected, route.name)
         if (route.scope !== undefined) {
           assert.deepStrictEqual(operation?.security, [{ oauth2: [route.scope] }], route.name)
         }
@@ -129,7 +130,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: baseUrl } }))("/openapi.json"
           assert.deepStrictEqual(problems(schema, example).map(printed), [], operationId)
         }
       }
-      assert.isAtLeast(shown, 35)
+      assert.isAtLeast(shown, 33)
       const written = JSON.stringify(document)
       assert.notMatch(written, /aus_(cs|gw|cl)_\w/)
       assert.notInclude(written, "127.0.0.1")

@@ -237,6 +237,11 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /public/prediction-scopes": plain(2),
   "GET /public/target-catalog": plain(2),
   "GET /eval/btc/context": plain(2),
+  "GET /eval/open": page(2),
+  "GET /eval/open/:challenge_id": made(
+    2,
+    Effect.map(openChallenge(), ({ id }) => ({ parameters: { challenge_id: id } }))
+  ),
   "GET /eval/challenges": page(3),
   "GET /eval/challenges/:challenge_id": made(
     3,
@@ -344,6 +349,16 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   ),
+  // Token, limits of all, and all of them recorded.
+  "POST /eval/predictions": {
+    statements: 3,
+    request: Effect.fnUntraced(function* (count) {
+      const { token } = yield* Crowd
+      const open = yield* Effect.forEach(numbers.slice(0, count), () => openChallenge())
+      const predictions = open.map(({ id }) => ({ challenge_id: id, direction: "bullish", confidence: 0.5 }))
+      return { asked: { token, json: { predictions } } }
+    })
+  },
   "GET /eval/macro/challenges": page(2, "&status=all"),
   "POST /eval/macro/challenges/:challenge_id/predict": made(
     3,
@@ -376,9 +391,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   ),
   "GET /eval/price-events/challenges": page(2, "&status=all"),
-  // What the question asks for, before what it is answered with is recorded.
   "POST /eval/price-events/challenges/:challenge_id/predict": made(
-    4,
+    3,
     Effect.gen(function* () {
       const { id } = yield* openPriceEvent
       const { agent, token } = yield* Crowd

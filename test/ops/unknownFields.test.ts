@@ -198,13 +198,7 @@ layer(testServer())("A field that is not known", (it) => {
     Effect.gen(function* () {
       const { json } = yield* get("/openapi.json")
       assert.strictEqual(member(json, "components", "schemas", "IgnoredFields", "type"), "array")
-      for (const name of [
-        "PredictionAnswer",
-        "ForecastAnswer",
-        "PriceEventAnswer",
-        "StakeAnswer",
-        "Registered"
-      ]) {
+      for (const name of ["PredictionAnswer", "PredictionOutcomes", "StakeAnswer", "Registered"]) {
         const property = member(json, "components", "schemas", name, "properties", "ignored_fields")
         assert.deepStrictEqual<unknown>(property, { $ref: "#/components/schemas/IgnoredFields" }, name)
       }

@@ -20,3 +20,6 @@ export const breadth = <A, B>(usual: A, full: B): A | B => (isFull ? full : usua
  */
 export const oneIn = <A>(step: number, cases: ReadonlyArray<A>): ReadonlyArray<A> =>
   isFull ? cases : cases.filter((_, index) => index % step === inject("breadthSeed") % step)
+
+/** Of random cases, which `BREADTH_SEED` repeats. */
+export const seedOfRun = inject("breadthSeed")

@@ -1,18 +1,16 @@
 /** Moments, challenges of every type, predictions on them, and the prices that settle them. */
-import { DateTime, Effect, Schema } from "effect"
+import { Array as Arr, DateTime, Effect, Schema } from "effect"
 import type { Duration } from "effect"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
+import type { Submission } from "../../src/services/Arenas.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { Challenge } from "../../src/services/domain/Challenge.ts"
 import type { NewChallenge, NewMacroChallenge, NewPriceEvent } from "../../src/services/domain/Challenge.ts"
-import type {
-  NewForecast,
-  NewPrediction,
-  NewPriceEventPrediction
-} from "../../src/services/domain/Prediction.ts"
+import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
+import { OwedUses } from "../../src/services/RateLimiter.ts"
 import { post } from "./server.ts"
 import { testAdminToken } from "./settings.ts"
 
@@ -54,18 +52,27 @@ export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChall
   })
 })
 
+/** What becomes of one answer. */
+export const submit = Effect.fnUntraced(function* (answer: Omit<Submission, "owed">) {
+  const submission = { ...answer, owed: yield* OwedUses }
+  const outcomes = yield* Arenas.use((arenas) => arenas.predict([submission]))
+  return yield* Effect.fromResult(Arr.getUnsafe(outcomes, 0)).pipe(
+    Effect.catchTag("LimitReached", Effect.die)
+  )
+})
+
 /** Bullish with confidence 0.5, stamped now; `sent` and `receivedAt` say what differs. */
 export const predict = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string },
-  sent: Partial<NewPrediction> = {},
+  sent: NewAnswer = {},
   receivedAt?: DateTime.Utc
 ) {
-  const arenas = yield* Arenas
-  return yield* arenas.directional.predict({
+  return yield* submit({
     agentId,
     challengeId: challenge.id,
-    prediction: { direction: "bullish", confidence: 0.5, ...sent },
+    type: "directional",
+    answer: { direction: "bullish", confidence: 0.5, ...sent },
     receivedAt: receivedAt ?? (yield* DateTime.now)
   })
 })
@@ -113,14 +120,14 @@ export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChal
 export const forecast = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string },
-  sent: Partial<NewForecast> = {},
+  sent: NewAnswer = {},
   receivedAt?: DateTime.Utc
 ) {
-  const { macro } = yield* Arenas
-  return yield* macro.predict({
+  return yield* submit({
     agentId,
     challengeId: challenge.id,
-    forecast: { predicted_value: 3.1, predicted_std: 0.1, ...sent },
+    type: "macro",
+    answer: { predicted_value: 3.1, predicted_std: 0.1, ...sent },
     receivedAt: receivedAt ?? (yield* DateTime.now)
   })
 })
@@ -145,16 +152,16 @@ export const newPriceEvent = Effect.fnUntraced(function* (
 export const answerPriceEvent = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string; readonly kind: string; readonly asset: string },
-  sent: Partial<NewPriceEventPrediction> = {},
+  sent: NewAnswer = {},
   receivedAt?: DateTime.Utc
 ) {
-  const { priceEvents: events } = yield* Arenas
   yield* Effect.orDie(Targets.use((targets) => targets.subscribe(agentId, challenge.asset)))
   const isYesOrNo = challenge.kind === "barrier" || challenge.kind === "threshold"
-  return yield* events.predict({
+  return yield* submit({
     agentId,
     challengeId: challenge.id,
-    prediction: {
+    type: "price_event",
+    answer: {
       ...(isYesOrNo
         ? { direction: "bullish" as const, confidence: 0.5 }
         : { predicted_value: challenge.kind === "count_days" ? 4 : 100, predicted_std: 10 }),

@@ -114,7 +114,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
           idempotency_key: `season ${player.name}`.replaceAll(" ", "-")
         }
       })
-      return { id: agent_id, player, client, memory: new Memory(), done: new Set<string>() }
+      return { id: agent_id, player, client, memory: new Memory(), answered: 0 }
     })
   )
   yield* Console.log(

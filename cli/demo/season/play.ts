@@ -3,13 +3,10 @@
  * prices and its four players.
  */
 import { Console, DateTime, Effect, FileSystem, Path, Random } from "effect"
-import { microCredits } from "../../../src/services/Credits.ts"
-import type { Challenge, MacroChallenge, PriceEvent } from "../../../src/services/domain/Challenge.ts"
-import type {
-  NewForecast,
-  NewPrediction,
-  NewPriceEventPrediction
-} from "../../../src/services/domain/Prediction.ts"
+import type { Direction } from "../../../src/services/domain/Challenge.ts"
+import { maxAnswers } from "../../../src/services/domain/Answer.ts"
+import type { NewAnswer } from "../../../src/services/domain/Answer.ts"
+import type { OpenQuestion } from "../../../src/services/OpenQuestions.ts"
 import { EventId } from "../../../src/services/domain/ids.ts"
 import type { AgentId } from "../../../src/services/domain/ids.ts"
 import type { ApiClient } from "../../client/connection.ts"
@@ -20,7 +17,8 @@ interface Contestant {
   readonly player: Player
   readonly client: ApiClient
   readonly memory: Memory
-  readonly done: Set<string>
+  /** How many questions. */
+  answered: number
 }
 
 interface Season {
@@ -49,27 +47,20 @@ const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
   return { open: yield* count("open"), resolved: yield* count("resolved") }
 })
 
-/** All open challenges that it has not predicted. */
-const predictAll = Effect.fnUntraced(function* ({ client, done, memory, player }: Contestant, stake: number) {
-  const isNew = ({ id }: { readonly id: string }) => !done.has(id)
-  const { items } = yield* client.arena.active({ query: { limit: 200 } })
-  for (const challenge of items.filter(isNew)) {
-    const payload = predictionOf(player, memory, challenge)
-    yield* client.arena.predict({ params: { challenge_id: challenge.id }, headers: {}, payload })
-    done.add(challenge.id)
-  }
-  const week = (yield* client.public.priceEvents({ query: { limit: 200 } })).items
-  for (const event of week.filter(isNew)) {
-    const payload = answerOf(player, memory, event, week)
-    yield* client.priceEvents.answer({ params: { challenge_id: event.id }, headers: {}, payload })
-    done.add(event.id)
-  }
-  const macro = (yield* client.public.macroChallenges({ query: { limit: 200 } })).challenges
-  for (const challenge of macro.filter(isNew)) {
-    const payload = { ...forecastOf(player, challenge), amount: microCredits(stake) }
-    yield* client.macro.forecast({ params: { challenge_id: challenge.id }, headers: {}, payload })
-    done.add(challenge.id)
-  }
+/** Answers all open questions that it has not answered. */
+const predictAll = Effect.fnUntraced(function* (contestant: Contestant, stake: number) {
+  const { client, memory, player } = contestant
+  const { items } = yield* client.questions.open({ query: { limit: maxAnswers } })
+  const predictions = items
+    .filter(({ mine }) => mine?.answer === null)
+    .map((question) => ({
+      challenge_id: question.challenge_id,
+      ...answerOf(player, memory, question),
+      ...(question.type === "macro" && { amount: stake })
+    }))
+  if (predictions.length === 0) return
+  const outcomes = yield* client.answers.predictAll({ headers: {}, payload: { predictions } })
+  contestant.answered += outcomes.items.filter(({ outcome }) => outcome === "recorded").length
 })
 
 /** Publishes first prints, as a statistical office does. */
@@ -122,7 +113,7 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
     yield* everybodyPredicts
     if (day % 7 !== 6) continue
     const { open, resolved } = yield* totals(anyone)
-    const predictions = contestants.reduce((sum, { done }) => sum + done.size, 0)
+    const predictions = contestants.reduce((sum, { answered }) => sum + answered, 0)
     yield* Console.log(
       `week ${String((day + 1) / 7).padStart(2)}, until ${DateTime.formatIsoDateUtc(date)}:  ${String(resolved).padStart(4)} directional challenges settled, ${String(open).padStart(2)} open, ${String(predictions).padStart(5)} predictions of all types`
     )
@@ -229,7 +220,7 @@ interface Player {
   readonly name: string
   readonly bio: string
   /** Its reaction to the last move of an asset: 1 follows it, -1 bets against it. */
-  readonly call: (move: number) => Pick<NewPrediction, "direction" | "confidence">
+  readonly call: (move: number) => { readonly direction: Direction; readonly confidence: number }
   /** The factor of its standard deviations. */
   readonly boldness: number
 }
@@ -276,42 +267,27 @@ export class Memory {
     this.#seen.set(asset, { price, move: before === undefined ? 0 : Math.sign(price - before.price) })
   }
   readonly moveOf = (asset: string): number => this.#seen.get(asset)?.move ?? 0
-  readonly priceOf = (asset: string): number | undefined => this.#seen.get(asset)?.price
 }
 
-const predictionOf = (player: Player, memory: Memory, { asset, open_price }: Challenge): NewPrediction => {
-  memory.see(asset, open_price)
-  return player.call(memory.moveOf(asset))
+/** A number is the latest price, the middle of the bins, which is the last print, or half the days of a week. */
+const middleOf = ({ answer: { bins }, context: { price } }: OpenQuestion): number => {
+  const edges = bins?.flatMap(({ low }) => (low === null ? [] : [low])) ?? []
+  if (edges.length > 0) return ((edges[0] ?? 0) + (edges.at(-1) ?? 0)) / 2
+  return price?.price ?? 1
 }
 
-/**
- * The answer in the form of the question's kind. A week is centred on the level of its threshold, which lies at the
- * price.
- */
-const answerOf = (
-  player: Player,
-  memory: Memory,
-  { asset, kind, reference_scale }: PriceEvent,
-  week: ReadonlyArray<PriceEvent>
-): NewPriceEventPrediction => {
-  const scale = (reference_scale ?? 1) * player.boldness
-  if (kind === "count_days") return { predicted_value: 3.5, predicted_std: scale }
-  if (kind === "numeric_close") {
-    const threshold = week.find((each) => each.asset === asset && each.kind === "threshold")
-    return { predicted_value: threshold?.level ?? memory.priceOf(asset) ?? 1, predicted_std: scale }
+const answerOf = (player: Player, memory: Memory, question: OpenQuestion): Omit<NewAnswer, "amount"> => {
+  const { answer, asset, kind, open_price, type } = question
+  const scale = answer.reference_scale ?? 1
+  const std = Number((scale * player.boldness).toFixed(4))
+  if (open_price !== null) memory.see(asset, open_price)
+  if (kind === "count_days") return { predicted_value: 3.5, predicted_std: std }
+  if (answer.forms.includes("predicted_value")) {
+    const tilt = player.call(1).direction === "bullish" ? 0.4 : -0.4
+    const shift = type === "macro" ? tilt * scale : 0
+    return { predicted_value: Number((middleOf(question) + shift).toFixed(4)), predicted_std: std }
   }
   const { confidence, direction } = player.call(memory.moveOf(asset))
-  return { direction: direction === "bullish" ? "bullish" : "bearish", confidence }
-}
-
-/** Repeats the last print, which is the middle of the bins. */
-const forecastOf = (player: Player, { bins, reference_scale }: MacroChallenge): NewForecast => {
-  const edges = bins.flatMap(({ low }) => (low === null ? [] : [low]))
-  const middle = ((edges[0] ?? 0) + (edges.at(-1) ?? 0)) / 2
-  const tilt = player.call(1).direction === "bullish" ? 0.4 : -0.4
-  const scale = reference_scale ?? 1
-  return {
-    predicted_value: Number((middle + tilt * scale).toFixed(4)),
-    predicted_std: Number((scale * player.boldness).toFixed(4))
-  }
+  const isYesOrNo = type === "price_event"
+  return { direction: isYesOrNo && direction === "neutral" ? "bearish" : direction, confidence }
 }

@@ -11,7 +11,8 @@ import {
   RequiredScope,
   AdminAuthentication,
   AgentAuthentication,
-  GatewayReader
+  GatewayReader,
+  OptionalAuthentication
 } from "../middleware/definitions.ts"
 
 export interface Call {
@@ -21,7 +22,7 @@ export interface Call {
   readonly method: string
   /** With `{names}` for parameters. */
   readonly path: string
-  readonly credential: "none" | "token" | "token or key" | "key"
+  readonly credential: "none" | "token or none" | "token" | "token or key" | "key"
   /** When the body decides, that of an empty body. */
   readonly scope: Scope | undefined
   readonly limit: LimitName | undefined
@@ -90,6 +91,7 @@ export const readCalls = (document: OpenApi.OpenAPISpec): ReadonlyMap<string, Ca
 
 const credentialOf = (middleware: ReadonlySet<unknown>): Call["credential"] => {
   if (middleware.has(GatewayReader)) return "token or key"
+  if (middleware.has(OptionalAuthentication)) return "token or none"
   return middleware.has(AgentAuthentication) ? "token" : "none"
 }
 

@@ -2,7 +2,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AdminApi } from "./admin.ts"
 import { AgentApi, DiscoveryApi, RegistrationApi } from "./agents.ts"
-import { ArenaApi, MacroApi, PriceEventsApi } from "./challenges.ts"
+import { AnswersApi, ArenaApi, MacroApi, PriceEventsApi, QuestionsApi } from "./challenges.ts"
 import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
 import { HealthApi } from "./health.ts"
@@ -14,6 +14,8 @@ export class Api extends HttpApi.make("auspex")
     RegistrationApi,
     DiscoveryApi,
     AgentApi,
+    QuestionsApi,
+    AnswersApi,
     ArenaApi,
     MacroApi,
     PriceEventsApi,

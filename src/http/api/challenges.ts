@@ -1,30 +1,33 @@
 /** Challenges of each type as agents use them, with the credit pools of macro challenges. */
 import { Predicate, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import {
-  NewStake,
-  StakeAnswer,
-  StakeRefused,
-  StakedForecast,
-  StakedForecastAnswer
-} from "../../services/Pools.ts"
+import { PredictionAnswer, PredictionOutcomes } from "../../services/Arenas.ts"
+import { NewStake, StakeAnswer, StakeRefused } from "../../services/Pools.ts"
 import {
   ActiveChallenges,
   ChallengeCancelled,
   ChallengeClosed,
+  ChallengeType,
   NotRecordedInTime
 } from "../../services/domain/Challenge.ts"
+import { TargetKey } from "../../services/domain/ids.ts"
+import { Instant } from "../../services/domain/text.ts"
+import { OpenQuestion, OpenQuestionList, QuestionKind } from "../../services/OpenQuestions.ts"
+import { Category } from "../../services/Targets.ts"
 import {
   DuplicatePrediction,
-  NewPrediction,
-  NewPriceEventPrediction,
   PaperSignals,
-  PredictionAnswer,
-  PriceEventAnswer,
   ProvisionalLimit,
   RevisionConflict,
   ScopeNotSubscribed
 } from "../../services/domain/Prediction.ts"
+import {
+  NewAnswer,
+  NewAnswers,
+  NewForecast,
+  NewPriceEventPrediction,
+  noPool
+} from "../../services/domain/Answer.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
@@ -35,22 +38,113 @@ import {
   RefusedFields,
   ReceiptTime,
   RequiredScope,
+  SharedCache,
+  TellsAgents,
+  AddressLimit,
+  HttpCaching,
+  OptionalAuthentication,
   AgentAuthentication,
   AgentLimit,
   IdempotentRequest,
   RequestBody,
+  BatchLimit,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
 import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
 
 /** Only macro challenges have one. */
-const noPool = { amount: "this challenge has no pool, so nothing can be staked on it" }
+const noPoolThere = { amount: noPool }
 
-/** A forecast with an amount is a stake too. */
-const needsOfForecast = (body: unknown) =>
-  Predicate.hasProperty(body, "amount") && body.amount !== null && body.amount !== undefined
-    ? [{ scope: "credits:stake", limit: "stakes" } as const]
-    : []
+const stakes = [{ scope: "credits:stake", limit: "stakes" } as const]
+
+/** An answer with an amount is a stake too. */
+const needsOfAnswer = (body: unknown) =>
+  Predicate.hasProperty(body, "amount") && body.amount !== null && body.amount !== undefined ? stakes : []
+
+const answers = [
+  PredictionAnswer.pipe(HttpApiSchema.status(201)),
+  PredictionAnswer.pipe(HttpApiSchema.status(200))
+] as const
+
+/** What an answer may be refused with, whatever the type of its challenge. */
+const refusals = [
+  NotFound,
+  InvalidRequest,
+  DuplicatePrediction,
+  RevisionConflict,
+  ChallengeClosed,
+  NotRecordedInTime,
+  ChallengeCancelled,
+  ScopeNotSubscribed,
+  ProvisionalLimit,
+  StakeRefused,
+  MissingScope,
+  TooManyRequestsResponse
+] as const
+
+/** Every challenge that takes an answer now. */
+export class QuestionsApi extends HttpApiGroup.make("questions")
+  .add(
+    HttpApiEndpoint.get("open", "/eval/open", {
+      query: {
+        ...pageQuery,
+        ...languageQuery,
+        asset: Schema.optional(TargetKey),
+        category: Schema.optional(Category),
+        type: Schema.optional(ChallengeType).annotate({ description: "of challenge" }),
+        kind: Schema.optional(QuestionKind).annotate({ description: "within the type" }),
+        closing_before: Schema.optional(Instant).annotate({
+          description: "only what has its deadline before this time"
+        })
+      },
+      success: OpenQuestionList,
+      error: InvalidRequest
+    }).annotate(
+      OpenApi.Summary,
+      "Every open question, the next deadline first, with what is needed to answer it"
+    ),
+    HttpApiEndpoint.get("openQuestion", "/eval/open/:challenge_id", {
+      params: { challenge_id: Schema.String },
+      query: languageQuery,
+      success: OpenQuestion,
+      error: [NotFound, InvalidRequest]
+    }).annotate(OpenApi.Summary, "One of them; 404 once it is closed")
+  )
+  .annotateEndpoints(SharedCache, true)
+  .annotateEndpoints(TellsAgents, true)
+  .middleware(RequestBody)
+  .middleware(HttpCaching)
+  .middleware(OptionalAuthentication)
+  .middleware(AddressLimit)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Open questions")
+  .annotate(OpenApi.Description, "What takes an answer now, of every type, in one list.") {}
+
+/** A batch of answers to challenges of any type. */
+export class AnswersApi extends HttpApiGroup.make("answers")
+  .add(
+    HttpApiEndpoint.post("predictAll", "/eval/predictions", {
+      headers: idempotentRequestHeaders,
+      payload: NewAnswers,
+      success: PredictionOutcomes
+    })
+      .annotate(RequiredScope, "prediction:submit")
+      .annotate(CountsTowards, { limit: "predictions", of: "agent" })
+      .annotate(DecidedByBody, needsOfAnswer)
+      .annotate(OpenApi.Summary, "Answer up to a hundred challenges of any type at once")
+      .annotate(
+        OpenApi.Description,
+        "Each item has the outcome, the receipt or the error that it would have had alone, at its place; one after the other, those with an amount last. Limits count the items that are accepted. 200 whatever became of them."
+      )
+      .middleware(IdempotentRequest)
+  )
+  .middleware(RequestBody)
+  .middleware(BatchLimit)
+  .middleware(AgentAuthentication)
+  .middleware(ReceiptTime)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Answers")
+  .annotate(OpenApi.Description, "One door for answers to challenges of every type.") {}
 
 export class ArenaApi extends HttpApiGroup.make("arena")
   .add(
@@ -64,25 +158,18 @@ export class ArenaApi extends HttpApiGroup.make("arena")
     HttpApiEndpoint.post("predict", "/eval/challenges/:challenge_id/predict", {
       params: { challenge_id: Schema.String },
       headers: idempotentRequestHeaders,
-      payload: NewPrediction,
-      success: [
-        PredictionAnswer.pipe(HttpApiSchema.status(201)),
-        PredictionAnswer.pipe(HttpApiSchema.status(200))
-      ],
-      error: [
-        NotFound,
-        DuplicatePrediction,
-        RevisionConflict,
-        NotRecordedInTime,
-        ChallengeCancelled,
-        ProvisionalLimit,
-        TooManyRequestsResponse
-      ]
+      payload: NewAnswer,
+      success: answers,
+      error: refusals
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(RefusedFields, noPool)
-      .annotate(OpenApi.Summary, "Predict, or revise with is_revision (200)")
+      .annotate(DecidedByBody, needsOfAnswer)
+      .annotate(OpenApi.Summary, "Answer a challenge of any type, or revise the answer (200)")
+      .annotate(
+        OpenApi.Description,
+        "In a form that the challenge takes; GET /api/v1/eval/open tells which. A direction is revised with is_revision true, a number by sending another."
+      )
       .middleware(IdempotentRequest),
     HttpApiEndpoint.get("paperSignals", "/eval/challenges/:challenge_id/paper-signals", {
       params: { challenge_id: Schema.String },
@@ -108,26 +195,13 @@ export class MacroApi extends HttpApiGroup.make("macro")
     HttpApiEndpoint.post("forecast", "/eval/macro/challenges/:challenge_id/predict", {
       params: { challenge_id: Schema.String },
       headers: idempotentRequestHeaders,
-      payload: StakedForecast,
-      success: [
-        StakedForecastAnswer.pipe(HttpApiSchema.status(201)),
-        StakedForecastAnswer.pipe(HttpApiSchema.status(200))
-      ],
-      error: [
-        NotFound,
-        InvalidRequest,
-        RevisionConflict,
-        ChallengeClosed,
-        NotRecordedInTime,
-        ChallengeCancelled,
-        ProvisionalLimit,
-        StakeRefused,
-        MissingScope
-      ]
+      payload: NewForecast,
+      success: answers,
+      error: refusals
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(DecidedByBody, needsOfForecast)
+      .annotate(DecidedByBody, needsOfAnswer)
       .annotate(OpenApi.Summary, "Forecast a value with its uncertainty, or replace the forecast (200)")
       .annotate(
         OpenApi.Description,
@@ -161,25 +235,12 @@ export class PriceEventsApi extends HttpApiGroup.make("priceEvents")
       params: { challenge_id: Schema.String },
       headers: idempotentRequestHeaders,
       payload: NewPriceEventPrediction,
-      success: [
-        PriceEventAnswer.pipe(HttpApiSchema.status(201)),
-        PriceEventAnswer.pipe(HttpApiSchema.status(200))
-      ],
-      error: [
-        NotFound,
-        InvalidRequest,
-        DuplicatePrediction,
-        RevisionConflict,
-        ChallengeClosed,
-        NotRecordedInTime,
-        ChallengeCancelled,
-        ScopeNotSubscribed,
-        ProvisionalLimit
-      ]
+      success: answers,
+      error: refusals
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(RefusedFields, noPool)
+      .annotate(RefusedFields, noPoolThere)
       .annotate(OpenApi.Summary, "Answer a price-event question, or replace the answer (200)")
       .annotate(
         OpenApi.Description,

@@ -14,6 +14,7 @@ import {
   DecidedByBody,
   GatewayReader,
   HttpCaching,
+  OptionalAuthentication,
   RequiredScope,
   SharedCache
 } from "../middleware/definitions.ts"
@@ -272,6 +273,9 @@ const operationsOf = (settings: Settings["Service"]): ReadonlyMap<string, Descri
       const notes = [
         ...(isAgents && scope === undefined ? ["Needs an access token of any scope."] : []),
         ...(scope === undefined ? [] : [`Needs the scope ${scope}.`]),
+        ...(middleware.has(OptionalAuthentication)
+          ? ["Needs no token; with one it also tells what is the agent's own."]
+          : []),
         ...(middleware.has(GatewayReader) ? ["Needs an access token or a gateway key."] : []),
         ...(middleware.has(AdminAuthentication) ? ["For administrators."] : []),
         ...(counted === null || counted.limit === "reads" || settings.limits[counted.limit] === undefined
@@ -293,6 +297,7 @@ const operationsOf = (settings: Settings["Service"]): ReadonlyMap<string, Descri
 
 const securityOf = (middleware: ReadonlySet<unknown>, scope: string | undefined): ReadonlyArray<Node> => {
   if (middleware.has(AdminAuthentication)) return [{ administrator: [] }]
+  if (middleware.has(OptionalAuthentication)) return [{}, { oauth2: [] }]
   if (middleware.has(GatewayReader)) return [{ oauth2: [] }, { gatewayKey: [] }, { gatewayKeyHeader: [] }]
   if (!middleware.has(AgentAuthentication)) return []
   return [{ oauth2: scope === undefined ? [] : [scope] }]

@@ -1,52 +1,224 @@
-/** Predictions of each type, and stakes. */
-import { Effect, Layer, Predicate, Schema } from "effect"
+/** Answers to challenges of every type, and stakes. */
+import { Array as Arr, DateTime, Effect, Layer, Option, Predicate, Result, Schema, Struct } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Arenas } from "../../services/Arenas.ts"
-import { Pools, StakedForecastAnswer } from "../../services/Pools.ts"
+import { Arenas, PredictionAnswer } from "../../services/Arenas.ts"
+import type {
+  Predicted,
+  PredictionOutcomes,
+  PredictionRefused,
+  Refusal,
+  Submission
+} from "../../services/Arenas.ts"
+import { OpenQuestions } from "../../services/OpenQuestions.ts"
+import { Pools } from "../../services/Pools.ts"
+import { LimitReached, OwedUses, RateLimiter } from "../../services/RateLimiter.ts"
+import { Schedules } from "../../services/Schedules.ts"
+import { Targets } from "../../services/Targets.ts"
 import { allows } from "../../services/Scopes.ts"
+import type { Scope } from "../../services/Scopes.ts"
+import { AnswerTo, decodeAnswerTo } from "../../services/domain/Answer.ts"
+import type { NewAnswer } from "../../services/domain/Answer.ts"
+import type { ChallengeType } from "../../services/domain/Challenge.ts"
 import { inLanguage } from "../../services/domain/language.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
+import type { MissingScope } from "../api/errors.ts"
+import { errorStatus } from "../errors.ts"
+import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
-import { CurrentAgent, ReceivedAt } from "../middleware/definitions.ts"
+import { BatchAdmission, CurrentAgent, Reader, ReceivedAt } from "../middleware/definitions.ts"
+import { unknownMembersOf } from "../middleware/unknownFields.ts"
 
-/** What an answer tells of known fields that said something, and have no meaning here. */
-const ignoring = (names: ReadonlyArray<string>, payload: object) => {
-  const sent = names.filter(
-    (name) => Predicate.hasProperty(payload, name) && payload[name] !== undefined && payload[name] !== false
-  )
-  return sent.length === 0 ? {} : { ignored_fields: sent }
+const encodeAnswer = Schema.encodeSync(PredictionAnswer)
+
+/** Answers one challenge, of this type where only that is meant. */
+const makePredictOne = Effect.gen(function* () {
+  const arenas = yield* Arenas
+  const registry = yield* Registry
+  return Effect.fnUntraced(function* (
+    challengeId: string,
+    answer: NewAnswer,
+    type?: typeof ChallengeType.Type
+  ) {
+    const receivedAt = yield* ReceivedAt
+    const owed = yield* OwedUses
+    const { agentId, scopes } = yield* CurrentAgent
+    if (needsScope(answer, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
+    const submission = { agentId, challengeId, answer, receivedAt, owed, ...(type !== undefined && { type }) }
+    const outcomes = yield* arenas.predict([submission])
+    const {
+      answer: made,
+      ignored,
+      replaced
+    } = yield* Effect.fromResult(Arr.getUnsafe(outcomes, 0)).pipe(Effect.catchTag("LimitReached", Effect.die))
+    return HttpServerResponse.jsonUnsafe(
+      { ...encodeAnswer(made), ...(ignored.length > 0 && { ignored_fields: ignored }) },
+      { status: replaced ? 200 : 201 }
+    )
+  })
+})
+
+/** Whether an answer comes with a stake that its agent may not make. */
+const needsScope = ({ amount }: NewAnswer, scopes: ReadonlySet<Scope>): boolean =>
+  amount !== undefined && amount !== null && !allows(scopes, "credits:stake")
+
+type PredictionOutcome = PredictionOutcomes["items"][number]
+
+const acceptedAs = ({ answer: { counts_for_score }, replaced }: Predicted) => {
+  if (!counts_for_score) return "paper_trade"
+  return replaced ? "revised" : "recorded"
 }
 
-/** A paper-trade signal revises nothing. */
-const revisionNames = ["is_revision", "expected_revision"]
+const toRefusal = (error: Refusal): Refusal => {
+  const { code, detail } = error
+  const others = ["hint", "errors", "current_revision", "retry_after"] as const
+  return {
+    detail,
+    code,
+    ...Struct.pick(
+      error,
+      others.filter((name) => error[name] !== undefined)
+    )
+  }
+}
+
+const unknownIn = unknownMembersOf(AnswerTo)
+
+/** What the item says, or what is wrong with it. */
+const read = (sent: unknown) =>
+  Result.mapError(decodeAnswerTo(sent), (error) =>
+    withUnknownNames(invalidRequest(error.issue, sent), unknownIn(sent))
+  )
+
+const acceptedItem = (sent: unknown, predicted: Predicted): PredictionOutcome => {
+  const ignored_fields = [...predicted.ignored, ...unknownIn(sent).map(({ path }) => path)]
+  return {
+    outcome: acceptedAs(predicted),
+    ...predicted.answer,
+    ...(ignored_fields.length > 0 && { ignored_fields })
+  }
+}
+
+const refusedItem = (sent: unknown, status: number, error: Refusal): PredictionOutcome => {
+  const challenge_id = Predicate.hasProperty(sent, "challenge_id") ? sent.challenge_id : null
+  return {
+    outcome: "refused",
+    challenge_id: typeof challenge_id === "string" ? challenge_id : null,
+    status,
+    error: toRefusal(error)
+  }
+}
+
+type Refused = PredictionRefused | MissingScope
+
+const answersHandlers = HttpApiBuilder.group(
+  Api,
+  "answers",
+  Effect.fnUntraced(function* (handlers) {
+    const arenas = yield* Arenas
+    const limits = yield* RateLimiter
+    const registry = yield* Registry
+    return handlers.handleAll({
+      predictAll: Effect.fnUntraced(function* ({ payload: { predictions } }) {
+        const receivedAt = yield* ReceivedAt
+        const { agentId, scopes } = yield* CurrentAgent
+        const { conclude, usesOf } = yield* BatchAdmission
+        const submissionOf = Effect.fnUntraced(function* (sent: unknown) {
+          const { challenge_id: challengeId, ...answer } = yield* Effect.fromResult(read(sent))
+          if (needsScope(answer, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
+          return { agentId, challengeId, answer, receivedAt, owed: usesOf(sent) }
+        })
+
+        const outcomes = Effect.gen(function* () {
+          const items = new Map<number, PredictionOutcome>()
+          let refused = 0
+          let left = predictions.map((sent, place) => ({ sent, place }))
+          while (left.length > 0) {
+            const admitted = yield* limits.admitWrites(
+              agentId,
+              left.map(({ sent }) => usesOf(sent))
+            )
+            const submissions = yield* Effect.forEach(left, ({ sent }, index) => {
+              const full = admitted.refusals[index]
+              return Effect.result<Submission, Refused, never>(full === undefined ? submissionOf(sent) : full)
+            })
+            const made = yield* arenas.predict(Arr.getSuccesses(submissions))
+            let next = 0
+            const accepted: Array<number> = []
+            left = left.filter(({ place, sent }, index) => {
+              const outcome = Result.flatMap(Arr.getUnsafe(submissions, index), () =>
+                Arr.getUnsafe(made, next++)
+              )
+              if (Result.isSuccess(outcome)) {
+                accepted.push(index)
+                items.set(place, acceptedItem(sent, outcome.success))
+                return false
+              }
+              // There was room when it came, and none any more when it would have been recorded.
+              if (outcome.failure instanceof LimitReached) return true
+              const status = errorStatus(outcome.failure)
+              if (admitted.refusals[index] === undefined && status < 500) refused += 1
+              items.set(place, refusedItem(sent, status, outcome.failure))
+              return false
+            })
+            yield* admitted.accepted(accepted)
+          }
+          conclude(refused)
+          return { items: predictions.flatMap((_, place) => items.get(place) ?? []) }
+        })
+        return yield* arenas.together(outcomes)
+      })
+    })
+  })
+)
+
+const questionsHandlers = HttpApiBuilder.group(
+  Api,
+  "questions",
+  Effect.fnUntraced(function* (handlers) {
+    const questions = yield* OpenQuestions
+    const schedules = yield* Schedules
+    const targets = yield* Targets
+    const reader = Effect.map(Reader, (agent) => Option.getOrUndefined(agent)?.agentId)
+    return handlers.handleAll({
+      open: Effect.fnUntraced(function* ({ query }) {
+        const { asset, category, closing_before: closingBefore, kind, type } = query
+        const filter = { asset, category, type, kind }
+        const { items, next_cursor } = yield* questions.list(
+          { ...filter, closingBefore },
+          pageOf(query),
+          yield* reader
+        )
+        const isNothingOpen = items.length === 0
+        if (isNothingOpen) yield* targets.checkFilter(asset)
+        const next = isNothingOpen ? yield* schedules.nextExpected(filter) : Option.none()
+        return {
+          items: items.map(inLanguage(query.lang)),
+          next_cursor,
+          next_expected_at: Option.match(next, { onNone: () => null, onSome: DateTime.formatIso })
+        }
+      }),
+      openQuestion: Effect.fnUntraced(function* ({ params, query }) {
+        return inLanguage(query.lang)(yield* questions.get(params.challenge_id, yield* reader))
+      })
+    })
+  })
+)
 
 const directionalHandlers = HttpApiBuilder.group(
   Api,
   "arena",
   Effect.fnUntraced(function* (handlers) {
     const arenas = yield* Arenas
+    const predictOne = yield* makePredictOne
     return handlers.handleAll({
       active: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => arenas.directional.active(agentId, pageOf(query))).pipe(
           Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))
         ),
-      predict: Effect.fnUntraced(function* ({ params, payload }) {
-        const receivedAt = yield* ReceivedAt
-        const { agentId } = yield* CurrentAgent
-        const { answer, replaced } = yield* arenas.directional.predict({
-          agentId,
-          challengeId: params.challenge_id,
-          prediction: payload,
-          receivedAt
-        })
-        return HttpServerResponse.jsonUnsafe(
-          { ...answer, ...ignoring(answer.counts_for_score ? [] : revisionNames, payload) },
-          { status: replaced ? 200 : 201 }
-        )
-      }),
+      predict: ({ params, payload }) => predictOne(params.challenge_id, payload),
       paperSignals: ({ params, query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) =>
           arenas.directional.paperSignals(agentId, params.challenge_id, pageOf(query))
@@ -55,32 +227,14 @@ const directionalHandlers = HttpApiBuilder.group(
   })
 )
 
-const encodeAnswer = (answer: StakedForecastAnswer) =>
-  Effect.orDie(Schema.encodeEffect(StakedForecastAnswer)(answer))
-
 const macroHandlers = HttpApiBuilder.group(
   Api,
   "macro",
   Effect.fnUntraced(function* (handlers) {
-    const { macro } = yield* Arenas
     const pools = yield* Pools
-    const registry = yield* Registry
+    const predictOne = yield* makePredictOne
     return handlers.handleAll({
-      forecast: Effect.fnUntraced(function* ({ params, payload }) {
-        const receivedAt = yield* ReceivedAt
-        const { agentId, scopes } = yield* CurrentAgent
-        if (payload.amount !== undefined && !allows(scopes, "credits:stake")) {
-          return yield* missingScope(registry, agentId, "credits:stake")
-        }
-        const { answer, replaced } = yield* macro.predict({
-          agentId,
-          challengeId: params.challenge_id,
-          forecast: payload,
-          receivedAt
-        })
-        const json = answer.stake === null ? answer : yield* encodeAnswer(answer)
-        return HttpServerResponse.jsonUnsafe(json, { status: replaced ? 200 : 201 })
-      }),
+      forecast: ({ params, payload }) => predictOne(params.challenge_id, payload, "macro"),
       stake: Effect.fnUntraced(function* ({ params, payload }) {
         const receivedAt = yield* ReceivedAt
         const { agentId } = yield* CurrentAgent
@@ -90,32 +244,21 @@ const macroHandlers = HttpApiBuilder.group(
   })
 )
 
-/** Of either form; a question takes one of the two. */
-const valueNames = ["direction", "confidence", "predicted_value", "predicted_std"] as const
-
 const priceEventsHandlers = HttpApiBuilder.group(
   Api,
   "priceEvents",
   Effect.fnUntraced(function* (handlers) {
-    const { priceEvents } = yield* Arenas
+    const predictOne = yield* makePredictOne
     return handlers.handleAll({
-      answer: Effect.fnUntraced(function* ({ params, payload }) {
-        const receivedAt = yield* ReceivedAt
-        const { agentId } = yield* CurrentAgent
-        const { answer, replaced } = yield* priceEvents.predict({
-          agentId,
-          challengeId: params.challenge_id,
-          prediction: payload,
-          receivedAt
-        })
-        const ignored = valueNames.filter((name) => answer[name] === null)
-        return HttpServerResponse.jsonUnsafe(
-          { ...answer, ...ignoring(ignored, payload) },
-          { status: replaced ? 200 : 201 }
-        )
-      })
+      answer: ({ params, payload }) => predictOne(params.challenge_id, payload, "price_event")
     })
   })
 )
 
-export const layer = Layer.mergeAll(directionalHandlers, macroHandlers, priceEventsHandlers)
+export const layer = Layer.mergeAll(
+  questionsHandlers,
+  answersHandlers,
+  directionalHandlers,
+  macroHandlers,
+  priceEventsHandlers
+)

@@ -25,6 +25,8 @@ import {
   GatewayReader,
   isWrite,
   MaxBody,
+  OptionalAuthentication,
+  Reader,
   RequiredScope,
   SomeScopeOf
 } from "./definitions.ts"
@@ -43,6 +45,19 @@ export const principalOf = Effect.fnUntraced(function* (tokens: Tokens["Service"
   }
   return principal
 })
+
+export const optionalAgents = Layer.effect(
+  OptionalAuthentication,
+  Effect.map(Tokens, (tokens) =>
+    OptionalAuthentication.of({
+      bearer: Effect.fnUntraced(function* (httpEffect, { credential }) {
+        const bearer = Redacted.value(credential)
+        const reader = bearer === "" ? Option.none() : Option.some(yield* principalOf(tokens, bearer))
+        return yield* Effect.provideService(httpEffect, Reader, reader)
+      })
+    })
+  )
+)
 
 export const agents = Layer.effect(
   AgentAuthentication,

@@ -1,4 +1,7 @@
-/** Tells whoever sends the id of a challenge to the path of another type where it belongs. */
+/**
+ * Tells whoever sends the id of a challenge to the path of another type where it belongs. Answers to challenges of every
+ * type are taken at that of directional ones.
+ */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../services/Arenas.ts"
@@ -12,6 +15,7 @@ const pathsOfType = {
   price_event: "/api/v1/eval/price-events/challenges/"
 }
 const parameter = ":challenge_id"
+const takesEveryType = `${pathsOfType.directional}${parameter}/predict`
 
 export const layer = Layer.effect(
   ChallengePath,
@@ -32,7 +36,7 @@ export const layer = Layer.effect(
     })
 
     return ChallengePath.of((httpEffect, { endpoint }) =>
-      endpoint.path.includes(parameter)
+      endpoint.path.includes(parameter) && endpoint.path !== takesEveryType
         ? Effect.tapError(httpEffect, (error) => {
             const isAboutIt = error instanceof NotFound || error instanceof InvalidRequest
             if (!isAboutIt || error.hint !== undefined) return Effect.void

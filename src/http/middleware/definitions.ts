@@ -1,11 +1,12 @@
 /** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
 import { Context, Duration, Schema, ByteSize } from "effect"
-import type { DateTime } from "effect"
+import type { DateTime, Option } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
 import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
+import type { Use } from "../../services/RateLimiter.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import {
   AgentMismatch,
@@ -27,6 +28,18 @@ export class AgentAuthentication extends HttpApiMiddleware.Service<
   { provides: CurrentAgent }
 >()("auspex/http/AgentAuthentication", {
   error: [UnauthorizedResponse, WrongSite, AgentMismatch, MissingScope, TooManyRequestsResponse],
+  security: { bearer: HttpApiSecurity.bearer }
+}) {}
+
+/** Who reads: an agent, where a token was sent. */
+export class Reader extends Context.Service<Reader, Option.Option<Principal>>()("auspex/http/Reader") {}
+
+/** A bearer token is taken where one is sent, as `AgentAuthentication` takes it. */
+export class OptionalAuthentication extends HttpApiMiddleware.Service<
+  OptionalAuthentication,
+  { provides: Reader }
+>()("auspex/http/OptionalAuthentication", {
+  error: [UnauthorizedResponse, WrongSite, AgentMismatch],
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
@@ -63,6 +76,23 @@ export class AgentLimit extends HttpApiMiddleware.Service<AgentLimit, { requires
   "auspex/http/AgentLimit",
   { error: [TooManyRequestsResponse] }
 ) {}
+
+/** The limits of a batch, by whose items the handler asks for room (`admitWrites`) and has them counted. */
+export class BatchAdmission extends Context.Service<
+  BatchAdmission,
+  {
+    /** What an item uses. */
+    readonly usesOf: (item: unknown) => ReadonlyArray<Use>
+    /** So many were refused for another reason than a limit. */
+    readonly conclude: (refused: number) => void
+  }
+>()("auspex/http/BatchAdmission") {}
+
+/** Counts the items of a batch that are refused, and a request that is refused as a whole, as the agent's refused writes. */
+export class BatchLimit extends HttpApiMiddleware.Service<
+  BatchLimit,
+  { requires: CurrentAgent; provides: BatchAdmission }
+>()("auspex/http/BatchLimit", { error: [TooManyRequestsResponse] }) {}
 
 /** Size, content type, UTF-8, JSON without duplicate members or deep nesting; then what the schema says of each field. */
 export class RequestBody extends HttpApiMiddleware.Service<RequestBody>()("auspex/http/RequestBody", {
@@ -186,5 +216,10 @@ export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/A
 
 /** The same for everybody who asks, and no worse for being a second old: made once for all. */
 export const SharedCache = Context.Reference<boolean>("auspex/http/SharedCache", {
+  defaultValue: () => false
+})
+
+/** Has something of its own for an agent whose token was sent. */
+export const TellsAgents = Context.Reference<boolean>("auspex/http/TellsAgents", {
   defaultValue: () => false
 })

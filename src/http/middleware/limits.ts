@@ -16,6 +16,8 @@ import { keptForAddress, keptForAgent, replayedHeader } from "./idempotency.ts"
 import {
   BadBodiesCountTowards,
   CountsTowards,
+  BatchAdmission,
+  BatchLimit,
   DecidedByBody,
   AddressLimit,
   AgentLimit,
@@ -50,19 +52,26 @@ export const byAddress = Layer.effect(
   })
 )
 
-/** What a request uses; of what its body decides only where the scope for it is held. */
-const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+/** What a body uses; of what it decides only where the scope for it is held. */
+const usesByBody = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
   const counts = Context.get(endpoint.annotations, CountsTowards)
   const decide = Context.get(endpoint.annotations, DecidedByBody)
   const { agentId, scopes } = yield* CurrentAgent
   const { address } = yield* countedRequest
+  return (body: unknown): ReadonlyArray<Use> => {
+    const decided = (decide?.(body) ?? [])
+      .filter(({ scope }) => allows(scopes, scope))
+      .map(({ limit }): Use => [limit, agentId])
+    if (counts === null) return decided
+    return [[counts.limit, counts.of === "agent" ? agentId : address], ...decided]
+  }
+})
+
+const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+  const uses = yield* usesByBody(endpoint)
+  if (Context.get(endpoint.annotations, DecidedByBody) === undefined) return uses(undefined)
   // What is wrong with a body is told later.
-  const needs =
-    decide === undefined ? [] : decide(yield* Effect.orElseSucceed(sentBody(endpoint), () => undefined))
-  const decided = needs.filter(({ scope }) => allows(scopes, scope)).map(({ limit }): Use => [limit, agentId])
-  if (counts === null) return decided
-  const always: Use = [counts.limit, counts.of === "agent" ? agentId : address]
-  return [always, ...decided]
+  return uses(yield* Effect.orElseSucceed(sentBody(endpoint), () => undefined))
 })
 
 const limitReached = (exit: Exit.Exit<unknown, unknown>): boolean =>
@@ -125,6 +134,38 @@ export const byAgent = Layer.effect(
         if (isWrite(endpoint.method)) return yield* write(httpEffect, uses)
         yield* limits.consumeAll(uses)
         return yield* httpEffect
+      })
+    )
+  })
+)
+
+export const byItem = Layer.effect(
+  BatchLimit,
+  Effect.gen(function* () {
+    const limits = yield* RateLimiter
+    return BatchLimit.of(
+      Effect.fnUntraced(function* (httpEffect, { endpoint }) {
+        const { agentId } = yield* CurrentAgent
+        const { address } = yield* countedRequest
+        const refuse = limits.consume("refused_writes", agentId)
+        let refused = 0
+        const admission = {
+          usesOf: yield* usesByBody(endpoint),
+          conclude: (count: number) => {
+            refused = count
+          }
+        }
+        const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
+        const status = statusOf(exit)
+        if (isReplay(exit)) yield* limits.consume("reads", address)
+        else if (status < 400) {
+          // At once, so that one statement counts them. What has been done stands, whatever is full by now.
+          yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
+            concurrency: "unbounded",
+            discard: true
+          })
+        } else if (status < 500) yield* refuse
+        return yield* exit
       })
     )
   })

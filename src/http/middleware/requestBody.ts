@@ -1,5 +1,4 @@
 import { ByteSize, Context, Effect, Layer, Result } from "effect"
-import type { SchemaIssue } from "effect"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -7,7 +6,7 @@ import { InvalidRequest } from "../../services/domain/errors.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody, isWrite } from "./definitions.ts"
 import { readStrictJson } from "../../services/domain/strictJson.ts"
-import { detailOf, problemsOf, unknownNames } from "../fieldProblems.ts"
+import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
 import {
   ignoredFields,
   namesOf,
@@ -112,20 +111,6 @@ const sentTo = (kind: string, body: unknown, url: string): unknown => {
   return kind === "Query" ? Object.fromEntries(new URL(url, "http://localhost").searchParams) : undefined
 }
 
-/** Every field that is wrong, in one answer. */
-const invalidRequest = (issue: SchemaIssue.Issue, sent: unknown): InvalidRequest => {
-  const errors = problemsOf(issue, sent)
-  return new InvalidRequest({ detail: detailOf(errors), errors })
-}
-
-/** The error with the fields that are not known, which may be misspelt ones. */
-const withUnknownNames = (error: InvalidRequest, endpoint: HttpApiEndpoint.Top, body: unknown) => {
-  const names = unknownNames(unknownMembers(endpoint, body))
-  if (names === undefined) return error
-  const { detail, errors, hint } = error
-  return new InvalidRequest({ detail: `${detail}; ${names}`, errors, ...(hint !== undefined && { hint }) })
-}
-
 /** What a client sent; what we could not write is our own fault and stays a defect. */
 const ofRequest: ReadonlySet<string> = new Set(["Params", "Headers", "Query", "Payload"])
 
@@ -146,7 +131,9 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
           HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind)
             ? invalidRequest(error.cause.issue, sentTo(error.kind, body, request.url))
             : error
-        return refusal instanceof InvalidRequest ? withUnknownNames(refusal, endpoint, body) : refusal
+        return refusal instanceof InvalidRequest
+          ? withUnknownNames(refusal, unknownMembers(endpoint, body))
+          : refusal
       })
     )
     return isWrite(request.method)

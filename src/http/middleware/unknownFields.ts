@@ -11,6 +11,7 @@ import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { FieldProblem } from "../../services/domain/errors.ts"
 import { nearest } from "../../services/domain/nearest.ts"
 import { detailOf } from "../fieldProblems.ts"
+import type { UnknownMember } from "../fieldProblems.ts"
 import { AlsoTaken, RefusedFields } from "./definitions.ts"
 
 /** The members and elements that a value may have; neither: nothing in it is unknown. */
@@ -58,14 +59,12 @@ const bodyShape = (endpoint: HttpApiEndpoint.Top): Shape => {
 const maxTold = 100
 const maxPath = 200
 
-interface Unknown {
-  readonly path: string
-  readonly name: string
-  /** What is known beside it. */
-  readonly members: Iterable<string>
-}
-
-const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told: Array<Unknown>): void => {
+const collect = (
+  value: unknown,
+  shape: Shape,
+  path: ReadonlyArray<string>,
+  told: Array<UnknownMember>
+): void => {
   const enter = (name: string, each: unknown, inner: Shape) => collect(each, inner, [...path, name], told)
   if (told.length === maxTold) return
   if (Array.isArray(value)) {
@@ -86,11 +85,20 @@ const collect = (value: unknown, shape: Shape, path: ReadonlyArray<string>, told
   }
 }
 
-/** The fields of a JSON body that the endpoint does not know, at most a hundred. */
-export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<Unknown> => {
-  const told: Array<Unknown> = []
-  collect(body, bodyShape(endpoint), [], told)
+const unknownIn = (value: unknown, shape: Shape): ReadonlyArray<UnknownMember> => {
+  const told: Array<UnknownMember> = []
+  collect(value, shape, [], told)
   return told
+}
+
+/** The fields of a JSON body that the endpoint does not know, at most a hundred. */
+export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): ReadonlyArray<UnknownMember> =>
+  unknownIn(body, bodyShape(endpoint))
+
+/** What tells the members of a value that the schema does not know. */
+export const unknownMembersOf = (schema: Schema.Top) => {
+  const shape = shapeOf(schema.ast)
+  return (value: unknown): ReadonlyArray<UnknownMember> => unknownIn(value, shape)
 }
 
 const keyHeader = "Idempotency-Key"

@@ -170,7 +170,7 @@ interface Acceptance {
 
 /**
  * A query that counts what accepted writes owe (`OwedUses`), for the statement that records them, which must read its row. If
- * a window has no room, the statement fails with the defect `LimitReached`. No two of its writes may owe to one window.
+ * a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one window must owe the same.
  */
 export const makeAcceptance = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -269,6 +269,37 @@ const make = Effect.gen(function* () {
     return { accepted: note(owed.map((each) => ({ ...each, used: each.used + 1 }))) }
   }, cheapSpan("RateLimiter.admitWrite"))
 
+  const admitWrites = Effect.fnUntraced(function* (
+    agentId: string,
+    writes: ReadonlyArray<ReadonlyArray<Use>>
+  ) {
+    const needed = writes.map((uses) => [
+      ...uses.flatMap((each) => windowsOf(limits, each, false)),
+      ...windowsOf(limits, ["refused_writes", agentId], false)
+    ])
+    const windows = [...new Map(needed.flat().map((window) => [window.key, window])).values()]
+    const now = yield* Clock.currentTimeMillis
+    const found = windows.length === 0 ? [] : (yield* answer({ now, windows })).found
+    yield* note(found)
+    const needs = (place: number, { window: { key } }: Found) =>
+      needed[place]?.some((window) => window.key === key) === true
+    return {
+      refusals: writes.map((_, place) => {
+        const full = found.filter((each) => needs(place, each) && isFull(each))
+        return full.length === 0 ? undefined : tooMany(full)
+      }),
+      accepted: (places: ReadonlyArray<number>) =>
+        note(
+          found
+            .filter(({ window }) => acceptedOnly.has(window.name))
+            .map((each) => ({
+              ...each,
+              used: each.used + places.filter((place) => needs(place, each)).length
+            }))
+        )
+    }
+  }, cheapSpan("RateLimiter.admitWrites"))
+
   const check = (name: LimitName, subject: string) =>
     ask(windowsOf(limits, [name, subject], false)).pipe(Effect.asVoid, Effect.withSpan("RateLimiter.check"))
 
@@ -283,6 +314,7 @@ const make = Effect.gen(function* () {
     consume: (limit, subject) => consumeAll([[limit, subject]]),
     consumeAll,
     admitWrite,
+    admitWrites,
     check,
     trim
   })

@@ -9,7 +9,6 @@
 import {
   Array as Arr,
   Clock,
-  Context,
   Duration,
   Effect,
   Exit,
@@ -84,9 +83,16 @@ const cut = <In, Out>(
   return Object.values(turns).flatMap((turn) => Arr.chunksOf(turn, maxSize))
 }
 
+export interface RequestBatcher<In, Out> {
+  /** Answers one item, with those of others. */
+  (item: In): Effect.Effect<Out>
+  /** Answers items of one caller, no two of one key, each at its place: several by a statement of their own. */
+  readonly all: (items: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>>
+}
+
 /**
- * A function that answers one item, by batches. The items of a batch that fails are tried alone, so that one fails no
- * other. A caller in a transaction is served alone, within it.
+ * Answers items by batches. The items of a batch that fails are tried alone, so that one fails no other. A caller in a
+ * transaction is served alone, within it.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, Out>) {
   const sql = yield* SqlClient.SqlClient
@@ -154,11 +160,25 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     })
   const resolver = RequestResolver.make<Item<In, Out>>(inSlot).pipe(RequestResolver.setDelayEffect(gathered))
 
-  return (item: In): Effect.Effect<Out> =>
-    Effect.contextWith((context: Context.Context<never>) => {
-      const isWithin = Option.isSome(Context.getOption(context, sql.transactionService))
-      return isWithin || options.maxSize === 1
+  const together = (items: Arr.NonEmptyReadonlyArray<In>) =>
+    Effect.flatMap(Effect.exit(answers(items)), (exit) =>
+      Exit.isFailure(exit) && items.length > 1 && !isAway(exit.cause)
+        ? Effect.map(
+            Effect.forEach(items, (item) => answers([item])),
+            Arr.flatten
+          )
+        : exit
+    )
+  const one = (item: In): Effect.Effect<Out> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
+      Option.isSome(outer) || options.maxSize === 1
         ? Effect.map(answers([item]), Arr.getUnsafe(0))
         : Effect.request(request({ item, since: realClock.currentTimeMillisUnsafe() }), resolver)
-    })
+    )
+  const all = (items: ReadonlyArray<In>): Effect.Effect<ReadonlyArray<Out>> =>
+    items.length > 1 && Arr.isReadonlyArrayNonEmpty(items)
+      ? Effect.map(Effect.forEach(Arr.chunksOf(items, options.maxSize), together), Arr.flatten)
+      : Effect.forEach(items, one)
+  const batcher: RequestBatcher<In, Out> = Object.assign(one, { all })
+  return batcher
 })

@@ -27,6 +27,7 @@ import * as TransparencyLog from "./log/TransparencyLog.ts"
 import * as LogAudit from "./logAudit/LogAudit.ts"
 import * as MacroProposals from "./prices/MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
+import * as OpenQuestions from "./challenges/OpenQuestions.ts"
 import * as Operators from "./agents/Operators.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Prices from "./prices/Prices.ts"
@@ -58,6 +59,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     LogAudit.layer,
     MacroProposals.layer,
     Mailer.layer,
+    OpenQuestions.layer,
     Pools.layer,
     Prices.layer,
     Targets.layer,

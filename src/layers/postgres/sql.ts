@@ -135,6 +135,14 @@ export const transaction =
       rollbackDefect
     )
 
+/** A statement that may fail: within a transaction, which would end with it, it is a savepoint. */
+export const savepoint =
+  (sql: SqlClient.SqlClient) =>
+  <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
+    Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
+      Option.isSome(outer) ? sql.withTransaction(statement) : statement
+    )
+
 /** A statement whose failures are defects. */
 export const orDie = <A, R>(
   effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError, R>

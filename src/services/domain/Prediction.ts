@@ -1,10 +1,10 @@
-/** Predictions of each type: as agents send them, as they were recorded, and as they were scored. */
+/** Predictions of each type: as they were recorded, and as they were scored. */
 import { Schema } from "effect"
 import { apiError, apiErrorWith, errorCode } from "./errors.ts"
 import { ChallengeId, PredictionId } from "./ids.ts"
 import { pageSchema } from "./paging.ts"
-import { text, Timestamp } from "./text.ts"
-import { Direction, ChallengeType, AnyStatus, MacroValueField, YesOrNo } from "./Challenge.ts"
+import { Timestamp } from "./text.ts"
+import { Direction, ChallengeType, AnyStatus } from "./Challenge.ts"
 
 /** The values of a prediction of any type; members of the other form are null. */
 export const PredictionValues = Schema.Struct({
@@ -41,125 +41,6 @@ export const Receipt = Schema.Struct({
   body: Schema.String.annotate({ description: "the canonical JSON (RFC 8785) that was committed to" }),
   leaf_index: LogPlace.fields.leaf_index
 }).annotate({ identifier: "Receipt" })
-
-const reason = Schema.optionalKey(text({ maximum: 4000 }))
-
-/** What a prediction of any type may say besides its values. */
-const besides = {
-  reasoning: reason,
-  rationale: reason.annotate({ description: "another name for reasoning" }),
-  expected_revision: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 }))
-  ).annotate({
-    description:
-      "the revision_count of the prediction that this one replaces: where another one stands, or none, it is 409 revision_conflict"
-  })
-}
-
-interface Reasons {
-  readonly reasoning?: string
-  readonly rationale?: string
-}
-
-/** Why the agent predicts so, under either name. */
-export const reasonOf = ({ rationale, reasoning }: Reasons): string | null => reasoning ?? rationale ?? null
-
-const twoReasons = "Expected reasoning and rationale to be the same: they are two names of one field"
-
-export const oneReason = Schema.makeFilter<Reasons>(({ rationale, reasoning }) =>
-  rationale === undefined || reasoning === undefined || rationale === reasoning
-    ? undefined
-    : ["reasoning", "rationale"].map((name) => ({ path: [name], issue: twoReasons }))
-)
-
-/** A prediction as an agent sends it. */
-export const NewPrediction = Schema.Struct({
-  direction: Direction,
-  confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
-  ...besides,
-  is_revision: Schema.optionalKey(Schema.Boolean)
-})
-  .check(oneReason)
-  .annotate({ identifier: "NewPrediction" })
-export type NewPrediction = typeof NewPrediction.Type
-
-export const PredictionAnswer = Schema.Struct({
-  prediction_id: PredictionId,
-  challenge_id: ChallengeId,
-  direction: Direction,
-  confidence: Schema.Finite,
-  created_at: Timestamp,
-  counts_for_score: Schema.Boolean,
-  note: Schema.NullOr(Schema.String),
-  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
-  receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" })
-}).annotate({ identifier: "PredictionAnswer" })
-export type PredictionAnswer = typeof PredictionAnswer.Type
-
-/** Smaller doubles are subnormal. */
-const minNormal = 2.2250738585072014e-308
-
-/** The standard deviation of a forecast. */
-const StandardDeviation = Schema.Finite.check(
-  Schema.isGreaterThan(0),
-  Schema.makeFilter((std: number) =>
-    std <= 0 || std >= minNormal ? undefined : `Expected a value of at least ${minNormal}`
-  )
-)
-
-/** A forecast as an agent sends it: the normal distribution N(predicted_value, predicted_std). */
-export const NewForecast = Schema.Struct({
-  predicted_value: MacroValueField,
-  predicted_std: StandardDeviation.annotate({
-    description: "the uncertainty, in the unit of the value; at most 1e12 reference scales"
-  }),
-  ...besides
-})
-export type NewForecast = typeof NewForecast.Type
-
-export const ForecastAnswer = Schema.Struct({
-  prediction_id: PredictionId,
-  challenge_id: ChallengeId,
-  predicted_value: Schema.Finite,
-  predicted_std: Schema.Finite,
-  created_at: Timestamp,
-  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
-  receipt: Receipt
-})
-export type ForecastAnswer = typeof ForecastAnswer.Type
-
-/** An answer as an agent sends it: a direction with its confidence, or a value with its standard deviation. */
-export const NewPriceEventPrediction = Schema.Struct({
-  direction: Schema.optionalKey(YesOrNo).annotate({
-    description: "barrier and threshold: bullish is Yes, bearish is No"
-  }),
-  confidence: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))).annotate({
-    description: "barrier and threshold"
-  }),
-  is_revision: Schema.optionalKey(Schema.Boolean).annotate({
-    description: "barrier and threshold: true changes an earlier answer"
-  }),
-  predicted_value: Schema.optionalKey(MacroValueField).annotate({
-    description: "numeric_close and count_days; of a count 0 to 7"
-  }),
-  predicted_std: Schema.optionalKey(StandardDeviation).annotate({
-    description: "numeric_close and count_days; at most 1e12 reference scales"
-  }),
-  ...besides
-})
-  .check(oneReason)
-  .annotate({ identifier: "NewPriceEventPrediction" })
-export type NewPriceEventPrediction = typeof NewPriceEventPrediction.Type
-
-export const PriceEventAnswer = Schema.Struct({
-  prediction_id: PredictionId,
-  challenge_id: ChallengeId,
-  ...PredictionValues.fields,
-  created_at: Timestamp,
-  revision_count: Schema.Int.annotate({ description: "0 for the first" }),
-  receipt: Receipt
-}).annotate({ identifier: "PriceEventAnswer" })
-export type PriceEventAnswer = typeof PriceEventAnswer.Type
 
 /** An agent's own prediction, as it alone can see it before the deadline. */
 const OwnPrediction = Schema.Struct({

@@ -155,36 +155,40 @@ const expected = (minimum: number, maximum: number): string =>
     ? `Expected a list of ${minimum} to ${maximum} elements`
     : `Expected a list of at most ${maximum} elements`
 
-/**
- * A list of `minimum` to `maximum` elements. How many there are is checked before any of them is decoded, so a list that
- * is too long costs no more than the reading of its JSON. The published document has the schema of the elements.
- */
-export const list = <Item extends Schema.Constraint>(
+interface Bounds {
+  readonly minimum?: number
+  readonly maximum: number
+  readonly description?: string
+}
+
+/** A list as it was sent, of `minimum` to `maximum` elements that are not decoded. The published document has their schema. */
+export const sentList = <Item extends Schema.Constraint>(
   item: Item,
-  {
-    description,
-    maximum,
-    minimum = 0
-  }: { readonly minimum?: number; readonly maximum: number; readonly description?: string }
+  { description, maximum, minimum = 0 }: Bounds
 ) =>
   Schema.declare((sent: unknown): sent is ReadonlyArray<Item["Encoded"]> => Array.isArray(sent), {
     expected: "array",
-    // What JSON holds is decoded below.
+    // What JSON holds is decoded later.
     toCodecJson: () => undefined
-  })
-    .check(
-      Schema.makeFilter<ReadonlyArray<Item["Encoded"]>>(
-        ({ length }) => (length >= minimum && length <= maximum ? undefined : expected(minimum, maximum)),
-        {
-          representation: { id: "auspex/list", payload: null, schemas: [Schema.toEncoded(item).ast] },
-          toJsonSchema: ({ schemas }) => ({
-            type: "array",
-            items: schemas[0],
-            ...(minimum > 0 && { minItems: minimum }),
-            maxItems: maximum,
-            ...(description !== undefined && { description })
-          })
-        }
-      )
+  }).check(
+    Schema.makeFilter<ReadonlyArray<Item["Encoded"]>>(
+      ({ length }) => (length >= minimum && length <= maximum ? undefined : expected(minimum, maximum)),
+      {
+        representation: { id: "auspex/list", payload: null, schemas: [Schema.toEncoded(item).ast] },
+        toJsonSchema: ({ schemas }) => ({
+          type: "array",
+          items: schemas[0],
+          ...(minimum > 0 && { minItems: minimum }),
+          maxItems: maximum,
+          ...(description !== undefined && { description })
+        })
+      }
     )
-    .pipe(Schema.decodeTo(Schema.Array(item), SchemaTransformation.passthrough()))
+  )
+
+/**
+ * A list of `minimum` to `maximum` elements. How many there are is checked before any of them is decoded, so a list that
+ * is too long costs no more than the reading of its JSON.
+ */
+export const list = <Item extends Schema.Constraint>(item: Item, bounds: Bounds) =>
+  sentList(item, bounds).pipe(Schema.decodeTo(Schema.Array(item), SchemaTransformation.passthrough()))

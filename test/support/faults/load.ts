@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto"
 import { Clock, Duration, Effect, Fiber, Option, Random, Schema } from "effect"
-import { PredictionAnswer } from "../../../src/services/domain/Prediction.ts"
+import { PredictionAnswer } from "../../../src/services/Arenas.ts"
 import { secret } from "./population.ts"
 import type { Open } from "./population.ts"
 

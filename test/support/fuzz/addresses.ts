@@ -128,13 +128,13 @@ export const wrongCredentials = Effect.fnUntraced(function* (
   if (!operation.secured) {
     if (operation.operationId === "registration.issueToken") return
     const fresh = rightRequest(session.document, operation, yield* fixture.waysOf(operation)[0])
-    const ignored = outgoing(fixture, fresh, { credential: [["authorization", "Bearer x"]] })
-    yield* session.exchange(
-      operation,
-      "a bad token where none is asked for",
-      ignored,
-      status([200, 201, 204])
-    )
+    const sent = outgoing(fixture, fresh, { credential: [["authorization", "Bearer x"]] })
+    // Where one may be sent, a bad one is refused.
+    if (operation.security.length > 0) {
+      yield* session.exchange(operation, "a bad token where one is optional", sent, status([401]))
+      return
+    }
+    yield* session.exchange(operation, "a bad token where none is asked for", sent, status([200, 201, 204]))
     return
   }
   const refused = status([401])

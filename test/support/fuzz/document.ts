@@ -150,7 +150,9 @@ export const operationsOf = (document: Document): ReadonlyArray<Operation> =>
       ...operation,
       method: method.toUpperCase(),
       path,
-      secured: operation.security.length > 0
+      // Without a scheme among its alternatives a credential may be sent, and need not be.
+      secured:
+        operation.security.length > 0 && operation.security.every((scheme) => Object.keys(scheme).length > 0)
     }))
   )
 

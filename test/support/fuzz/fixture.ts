@@ -11,6 +11,7 @@ import { AgentId, EventId } from "../../../src/services/domain/ids.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
 import { answeredCall } from "../gateway.ts"
+import { submit } from "../challenges.ts"
 import { completeLog } from "../logbook.ts"
 import { anotherOperator, someOperator } from "../agents.ts"
 import { passingAnswer } from "../responses.ts"
@@ -56,7 +57,6 @@ const bearer = (token: string): Header => ["authorization", `Bearer ${token}`]
 
 export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
-  const { macro } = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const start = yield* DateTime.now
   const hoursFromNow = (hours: number) => DateTime.formatIso(DateTime.add(start, { hours }))
@@ -196,10 +196,10 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
   const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
   const predict = (agentId: AgentId, challengeId: string, hours: number) =>
-    arenas.directional.predict({
+    submit({
       agentId,
       challengeId,
-      prediction: { direction: "bullish", confidence: 0.75, reasoning: "Because." },
+      answer: { direction: "bullish", confidence: 0.75, reasoning: "Because." },
       receivedAt: DateTime.add(start, { hours })
     })
   const commits: Array<string> = []
@@ -246,14 +246,12 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const forecastMacro = Effect.tap(
     Effect.map(macroOf(hoursFromNow(48)), ({ id }) => id),
     (id) =>
-      macro
-        .predict({
-          agentId: agent.agent_id,
-          challengeId: id,
-          forecast: { predicted_value: 3.1, predicted_std: 0.1 },
-          receivedAt: start
-        })
-        .pipe(Effect.orDie)
+      submit({
+        agentId: agent.agent_id,
+        challengeId: id,
+        answer: { predicted_value: 3.1, predicted_std: 0.1 },
+        receivedAt: start
+      }).pipe(Effect.orDie, Effect.provideService(Arenas, arenas))
   )
   const forecastOnce = yield* forecastMacro
 
@@ -375,9 +373,19 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "agent.addScopes": [always({ hints: { "add.*": "space:read", "remove.*": "credits:read" } })],
     "agent.subscribe": [always({ params: { scope_key: "GC" } })],
     "agent.unsubscribe": [always({ params: { scope_key: "ZS" } })],
+    "questions.open": [always({ query: { asset: "GC", closing_before: "2031-05-05T00:00:00Z" } })],
+    "questions.openQuestion": [always({ params: { challenge_id: open.id } })],
+    "answers.predictAll": [always({ hints: { "predictions.*.challenge_id": open.id } })],
     "arena.predict": [
-      Effect.map(createChallenge(tomorrow), ({ id }) => sample({ params: { challenge_id: id }, without })),
-      always({ params: { challenge_id: open.id }, hints: { is_revision: true }, without })
+      Effect.map(createChallenge(tomorrow), ({ id }) =>
+        sample({ params: { challenge_id: id }, without: [...without, "predicted_value", "predicted_std"] })
+      ),
+      always({
+        params: { challenge_id: open.id },
+        hints: { is_revision: true },
+        without: [...without, "predicted_value", "predicted_std"]
+      }),
+      always({ params: { challenge_id: forecastOnce }, without: [...without, "direction", "confidence"] })
     ],
     "macro.forecast": [
       Effect.map(macroOf(hoursFromNow(48)), ({ id }) => sample({ params: { challenge_id: id }, without })),

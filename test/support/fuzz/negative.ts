@@ -1,5 +1,5 @@
 /** What the document forbids is refused, and the answer says where it is wrong. One thing at a time is. */
-import { Effect } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Answer, Header } from "./client.ts"
 import type { Operation } from "./document.ts"
 import { fieldMutations, malformedBodies } from "./mutate.ts"
@@ -18,6 +18,23 @@ const refusedAt = (paths: ReadonlyArray<string>) => (answer: Answer) => {
   const missing = paths.filter((path) => !fields.has(path))
   if (missing.length === 0) return undefined
   return `expected an error at "${missing.join()}", got "${[...fields].join()}"`
+}
+
+const Batch = Schema.fromJsonString(
+  Schema.Struct({ items: Schema.Array(Schema.Struct({ error: Schema.optionalKey(Schema.Json) })) })
+)
+
+/** The same of a batch, of which each item has its own error. */
+const refusedInBatch = (paths: ReadonlyArray<string>) => (answer: Answer) => {
+  const batch = Schema.decodeOption(Batch)(answer.text)
+  if (Option.isNone(batch)) return refusedAt(paths)(answer)
+  const fields = batch.value.items.flatMap(({ error }, place) =>
+    wrongFields({ ...answer, text: JSON.stringify(error ?? null) }).map((field) =>
+      ["predictions", place, field].filter((name) => name !== "").join(".")
+    )
+  )
+  const missing = paths.filter((path) => !fields.includes(path))
+  return missing.length === 0 ? undefined : `expected an error at "${missing.join()}", got "${fields.join()}"`
 }
 
 export const status = (wanted: ReadonlyArray<number>) => (answer: Answer) =>
@@ -57,7 +74,9 @@ export const wrongBodies = Effect.fnUntraced(function* (
       schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
     const expected = (mutation: Mutation) => {
       if (Buffer.byteLength(mutation.body) > maxBody(operation)) return status([413])
-      return mutation.wrongAt.length === 0 ? undefined : refusedAt(placesOf(mutation))
+      if (mutation.wrongAt.length === 0) return undefined
+      const isBatch = operation.operationId === "answers.predictAll"
+      return isBatch ? refusedInBatch(placesOf(mutation)) : refusedAt(placesOf(mutation))
     }
     const send = (mutation: Mutation) =>
       session.exchange(

@@ -23,6 +23,7 @@ const refusedThough: Readonly<Record<string, string>> = {
   "admin.changeAgent: required fields only":
     "a change that changes nothing is refused, which no keyword of ours says",
   "admin.createPriceEvent: required fields only": "a level or a scale is wanted, which depends on the kind",
+  "arena.predict: required fields only": "one of two forms is wanted, which depends on the challenge",
   "priceEvents.answer: required fields only": "one of two forms is wanted, which depends on the question",
   "admin.amendChallenge: required fields only": "one of two fields is wanted, which depends on the challenge"
 }

@@ -18,6 +18,8 @@ import type { EventFilter } from "../../../src/services/Events.ts"
 import type { GatewayUsage } from "../../../src/services/GatewayUsage.ts"
 import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
 import type { Payments } from "../../../src/services/Payments.ts"
+import { OpenQuestions } from "../../../src/services/OpenQuestions.ts"
+import type { QuestionFilter } from "../../../src/services/OpenQuestions.ts"
 import { Pools } from "../../../src/services/Pools.ts"
 import type { Prices } from "../../../src/services/Prices.ts"
 import { Registry } from "../../../src/services/Registry.ts"
@@ -53,6 +55,7 @@ export type Reading = Effect.Effect<
   | GatewayKeys
   | GatewayUsage
   | Witnesses
+  | OpenQuestions
   | Payments
   | Pools
   | Prices
@@ -155,6 +158,31 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   )
   yield* add("/eval/macro/challenges/:challenge_id/odds", "200 bins", () =>
     Pools.use((service) => service.odds(pool))
+  )
+
+  const open = (asked: string, filter: QuestionFilter, ...deeper: ReadonlyArray<Deep>) =>
+    add(
+      "/eval/open",
+      asked,
+      (page) => OpenQuestions.use((questions) => questions.list(filter, page, agent)),
+      ...deeper
+    )
+  yield* open(
+    "the busiest agent's",
+    {},
+    {
+      page: "last",
+      list: "open questions",
+      which: "any,any,any,any,any",
+      key: `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
+            from challenges where resolved_at is null and cancelled_at is null and deadline > now()
+           order by deadline desc, id desc offset ${fromTheEnd} limit 1`
+    }
+  )
+  yield* open("asset=GC", { asset: "GC" })
+  yield* open("a type, a kind and a category", { type: "price_event", kind: "threshold", category: "crypto" })
+  yield* add("/eval/open/:challenge_id", "", () =>
+    OpenQuestions.use((questions) => questions.get(hotOpen, other))
   )
 
   yield* add("/eval/challenges/:challenge_id", "", () => Arenas.use((arenas) => arenas.get(hot)))

@@ -128,7 +128,8 @@ const said = ({ json, status, text }: Answer): string => {
   return [json["detail"], json["hint"], ...errors.map((each) => member(each, "message"))].join(" ")
 }
 
-const schemaNames = /RegistrationAnswer|NewPrediction|NewForecast|NewStake|Registration\b|ScopeChange|NewPost/
+const schemaNames =
+  /RegistrationAnswer|NewAnswer|AnswerTo|NewForecast|NewStake|Registration\b|ScopeChange|NewPost/
 
 /** What is wrong with the answer to a mistake; undefined where nothing is. */
 const faultOf = Effect.fnUntraced(function* (mistake: Mistake, shared: World) {

@@ -111,7 +111,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     path: predict,
     json: [right],
     ...invalid,
-    tells: ["Expected an object with direction, confidence", "got a list of 1"]
+    tells: ["Expected an object with direction (optional), confidence", "got a list of 1"]
   },
   {
     name: "a prediction without a body",
@@ -215,6 +215,7 @@ export const predictions: ReadonlyArray<Mistake> = [
   {
     name: "an amount on a directional challenge",
     path: predict,
+    as: "claimed",
     json: { ...right, amount: 60 },
     ...invalid,
     tells: ["amount: this challenge has no pool, so nothing can be staked on it"],
@@ -286,31 +287,30 @@ export const predictions: ReadonlyArray<Mistake> = [
     rightly: { path: predict, json: right }
   },
   {
-    name: "a macro id at the path of directional challenges",
+    name: "a direction for a figure",
     path: "/api/v1/eval/challenges/<cpi>/predict",
     json: right,
-    ...notFound,
-    tells: ["<cpi> is a macro challenge: POST /api/v1/eval/macro/challenges/<cpi>/predict"],
-    rightly: { path: forecast, json: value }
+    ...invalid,
+    tells: ["predicted_value: Missing", "a macro challenge is answered by predicted_value and predicted_std"],
+    rightly: { json: value }
   },
   {
-    name: "a forecast at the path of directional challenges",
-    path: "/api/v1/eval/challenges/<cpi>/predict",
+    name: "a value for a direction",
+    path: predict,
     json: value,
     ...invalid,
-    tells: ["<cpi> is a macro challenge: POST /api/v1/eval/macro/challenges/<cpi>/predict"],
-    rightly: { path: forecast }
+    tells: [
+      'direction: Missing; expected "bullish", "bearish" or "neutral": a directional challenge is answered by direction and confidence'
+    ],
+    rightly: { json: right }
   },
   {
-    name: "the id of a price event at the path of directional challenges",
+    name: "a price event whose scope is not subscribed, at the path of every type",
     path: "/api/v1/eval/challenges/<barrier>/predict",
-    after: [subscribed],
     json: right,
-    ...notFound,
-    tells: [
-      "<barrier> is a price-event challenge: POST /api/v1/eval/price-events/challenges/<barrier>/predict"
-    ],
-    rightly: { path: answer("barrier") }
+    status: 403,
+    code: "scope_not_subscribed",
+    tells: ["POST /api/v1/agent/prediction-scope/ETH first"]
   },
   {
     name: "a price event whose scope is not subscribed",

@@ -1,16 +1,22 @@
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { Arenas } from "../../../services/Arenas.ts"
 import { makeDirectionalArena } from "./directional.ts"
 import { makeMacroArena } from "./macro.ts"
-import { makeRecordPrediction } from "./predictions.ts"
+import { makePaperSignals } from "./paperSignals.ts"
+import { makePredict } from "./predict.ts"
 import { makePriceEventArena } from "./priceEvents.ts"
 import { makeQueries } from "./queries.ts"
+import { transaction } from "../sql.ts"
 
 const make = Effect.gen(function* () {
-  const record = yield* makeRecordPrediction
-  const { arena: directional, publishDue } = yield* makeDirectionalArena(record)
-  const macro = yield* makeMacroArena(record)
-  const priceEvents = yield* makePriceEventArena(record)
+  const together = transaction(yield* SqlClient.SqlClient)
+  const signals = yield* makePaperSignals
+  const { arena, publishDue } = yield* makeDirectionalArena
+  const directional = { ...arena, paperSignals: signals.list }
+  const macro = yield* makeMacroArena
+  const priceEvents = yield* makePriceEventArena
+  const predict = yield* makePredict(signals.record)
   const { typeOf, ...queries } = yield* makeQueries
 
   const get: Arenas["Service"]["get"] = Effect.fn("Arenas.get")(function* (challengeId) {
@@ -25,7 +31,17 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return Arenas.of({ directional, macro, priceEvents, publishDue, get, typeOf, ...queries })
+  return Arenas.of({
+    directional,
+    macro,
+    priceEvents,
+    predict,
+    together,
+    publishDue,
+    get,
+    typeOf,
+    ...queries
+  })
 })
 
 export const layer = Layer.effect(Arenas, make)

@@ -30,16 +30,19 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const targets = yield* Targets
-  const { flashes, sessions } = yield* makeDirectionalPlans
-  const weeks = yield* makeWeekPlans
-  const releases = yield* makeReleasePlans
+  const { flashes, nextSessions, sessions } = yield* makeDirectionalPlans
+  const { nextWeeks, weeks } = yield* makeWeekPlans
+  const { nextReleases, releases } = yield* makeReleasePlans
   const keys = findAll(Key)
   const isOn = (name: (typeof settings.schedules)[number]) => settings.schedules.includes(name)
 
+  const everyTarget = Effect.map(targets.catalog, ({ categories }) =>
+    categories.flatMap((category) => category.targets)
+  )
+
   /** What is due now of the schedules that are on, including what was made already. */
   const plans = Effect.fnUntraced(function* (now: DateTime.Utc) {
-    const { categories } = yield* targets.catalog
-    const all = categories.flatMap((category) => category.targets)
+    const all = yield* everyTarget
     return [
       ...(isOn("session") ? sessions(all, now) : []),
       ...(isOn("flash") ? yield* flashes(all, now) : []),
@@ -133,7 +136,31 @@ const make = Effect.gen(function* () {
     return { made, waiting }
   }).pipe(Effect.withSpan("Schedules.makeDue"))
 
-  return Schedules.of({ makeDue })
+  const nextExpected: Schedules["Service"]["nextExpected"] = Effect.fn("Schedules.nextExpected")(function* ({
+    asset,
+    category,
+    kind,
+    type
+  }) {
+    const now = yield* DateTime.now
+    const all = yield* everyTarget
+    const expected = [
+      ...(isOn("session") ? nextSessions(all, now) : []),
+      ...(isOn("price_event") ? nextWeeks(all, now) : []),
+      ...(isOn("macro") ? yield* nextReleases(all, now) : [])
+    ].filter(
+      (each) =>
+        (asset ?? each.target.key) === each.target.key &&
+        (category ?? each.target.category) === each.target.category &&
+        (type ?? each.type) === each.type &&
+        (kind ?? each.kind) === each.kind
+    )
+    return expected.length === 0
+      ? Option.none()
+      : Option.some(DateTime.makeUnsafe(Math.min(...expected.map(({ at }) => at))))
+  })
+
+  return Schedules.of({ makeDue, nextExpected })
 })
 
 export const layer = Layer.effect(Schedules, make)

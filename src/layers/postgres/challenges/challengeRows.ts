@@ -58,6 +58,11 @@ export const verdictOf = (sql: SqlClient.SqlClient) => sql`
 export const scoringScale = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(c.reference_scale, (c.bin_edges[cardinality(c.bin_edges)] - c.bin_edges[1]) / 4)`)
 
+/** The names of the outcomes of a challenge `c`; null where it asks for a number. */
+export const outcomesOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(`case when c.type = 'directional' then array['bullish', 'neutral', 'bearish']
+       when c.level is not null then array['bullish', 'bearish'] end`)
+
 /** The `SettlementVersion`s of a challenge `c`, the first one first, as a JSON array. */
 export const versionsOf = (sql: SqlClient.SqlClient) => sql`
   (select coalesce(jsonb_agg(

@@ -12,21 +12,16 @@ import {
 } from "../../../services/domain/Challenge.ts"
 import type { NewChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import { reasonOf } from "../../../services/domain/Prediction.ts"
-import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
-import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
-import { makePaperSignals } from "./paperSignals.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
-import { cheapSpan } from "../../cheapSpan.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
-import type { RecordPrediction } from "./predictions.ts"
 import { decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
@@ -35,13 +30,7 @@ const PrintedDecimals = Schema.Struct({
   dead_zone_pct: Schema.NullOr(Schema.String)
 })
 
-const positionNote = (entry: Option.Option<ObservedPrice>): string =>
-  Option.match(entry, {
-    onNone: () => "",
-    onSome: ({ price }) => ` It takes a virtual position at ${BigDecimal.format(price)}.`
-  })
-
-export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordPrediction) {
+export const makeDirectionalArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("challenges")
   const settings = yield* Settings
@@ -52,7 +41,6 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
   const challenge = findOption(Challenge)
   const total = findOne(Total)
   const printedDecimals = findOne(PrintedDecimals)
-  const signals = yield* makePaperSignals
 
   /** Directional challenges `c`; the caller adds conditions, order and limit. */
   const selectChallenges = (now: DateTime.Utc) => sql`
@@ -183,57 +171,6 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
     return BigDecimal.format(latest.value.price)
   })
 
-  const predict: DirectionalArena["predict"] = Effect.fnUntraced(function* (submission) {
-    const { agentId, challengeId, prediction, receivedAt } = submission
-    const id = PredictionId.make(yield* random.uuidV7())
-    const answer = {
-      prediction_id: id,
-      direction: prediction.direction,
-      confidence: prediction.confidence,
-      created_at: DateTime.formatIso(receivedAt)
-    }
-    return yield* record({
-      id,
-      type: "directional",
-      challengeId,
-      agentId,
-      form: { direction: prediction.direction, confidence: prediction.confidence },
-      reasoning: reasonOf(prediction),
-      mayRevise: prediction.is_revision === true,
-      expectedRevision: prediction.expected_revision ?? null,
-      receivedAt
-    }).pipe(
-      Effect.map(({ receipt, revision }) => ({
-        answer: {
-          ...answer,
-          challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-          counts_for_score: true,
-          note: null,
-          revision_count: revision,
-          receipt
-        },
-        replaced: revision > 0
-      })),
-      Effect.catchTags({
-        ChallengeClosed: () =>
-          Effect.map(signals.record(id, submission), (entry) => ({
-            answer: {
-              ...answer,
-              challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-              counts_for_score: false,
-              note: `The deadline of this challenge has passed: recorded as a paper-trade signal only.${positionNote(entry)}`,
-              revision_count: 0,
-              receipt: null
-            },
-            replaced: false
-          })),
-        // A direction needs no subscription and has no standard deviation.
-        ScopeNotSubscribed: Effect.die,
-        InvalidRequest: Effect.die
-      })
-    )
-  }, cheapSpan("Arenas.predict"))
-
   const create: DirectionalArena["create"] = Effect.fn("DirectionalArena.create")(function* (wanted) {
     const target = yield* targets
       .get(wanted.asset)
@@ -325,6 +262,5 @@ export const makeDirectionalArena = Effect.fnUntraced(function* (record: RecordP
     yield* execute(publishCounts(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Arenas.publishDue"))
 
-  const arena: DirectionalArena = { get, list, active, predict, paperSignals: signals.list, create, cancel }
-  return { arena, publishDue }
+  return { arena: { get, list, active, create, cancel }, publishDue }
 })

@@ -6,8 +6,7 @@ import { unknownChallenge, MacroChallenge, scaleBounds } from "../../../services
 import type { NewMacroChallenge } from "../../../services/domain/Challenge.ts"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import { reasonOf } from "../../../services/domain/Prediction.ts"
-import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
 import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -16,13 +15,11 @@ import type { Target } from "../../../services/Targets.ts"
 import { hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { cheapSpan } from "../../cheapSpan.ts"
-import type { RecordPrediction } from "./predictions.ts"
 import { findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
 import { binsOf, decimalStep, minSurprises, referenceScale } from "../../../scoring/macro.ts"
 import { macroCriteria, macroCriteriaChinese } from "../../../scoring/criteria.ts"
 
-export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPrediction) {
+export const makeMacroArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("macro challenges")
   const settings = yield* Settings
@@ -56,47 +53,6 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
     const { items, next_cursor } = cut(rows, (last) => last.id)
     return { challenges: items.map(toChallenge), next_cursor }
   })
-
-  const predict: MacroArena["predict"] = Effect.fnUntraced(function* (submission) {
-    const { agentId, challengeId, forecast, receivedAt } = submission
-    const { amount, expected_revision = null, predicted_std, predicted_value } = forecast
-    const id = PredictionId.make(yield* random.uuidV7())
-    const recorded = record({
-      id,
-      type: "macro",
-      challengeId,
-      agentId,
-      form: { predicted_std, predicted_value },
-      reasoning: reasonOf(forecast),
-      mayRevise: true,
-      expectedRevision: expected_revision,
-      receivedAt
-    }).pipe(
-      // A forecast needs no subscription, and replaces the agent's earlier one.
-      Effect.catchTags({ ScopeNotSubscribed: Effect.die, DuplicatePrediction: Effect.die })
-    )
-    const { before, stake } =
-      amount === undefined
-        ? { before: yield* recorded, stake: null }
-        : yield* pools.stakeAfter(
-            { agentId, challengeId, stake: { predicted_value, amount }, receivedAt },
-            recorded
-          )
-    const { receipt, revision } = before
-    return {
-      answer: {
-        prediction_id: id,
-        challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-        predicted_value,
-        predicted_std,
-        created_at: DateTime.formatIso(receivedAt),
-        revision_count: revision,
-        receipt,
-        stake
-      },
-      replaced: revision > 0
-    }
-  }, cheapSpan("Arenas.predict"))
 
   const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (wanted: NewMacroChallenge) {
     const target = yield* targets
@@ -140,7 +96,7 @@ export const makeMacroArena = Effect.fnUntraced(function* (record: RecordPredict
     return yield* Effect.orDie(get(id))
   })
 
-  return { get, list, predict, create }
+  return { get, list, create }
 })
 
 const { bins: _, ...columns } = MacroChallenge.fields

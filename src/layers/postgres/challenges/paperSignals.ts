@@ -6,18 +6,20 @@
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { positionSize, profitPct } from "../../../scoring/paper.ts"
-import type { DirectionalArena, Submission } from "../../../services/Arenas.ts"
-import { PaperPosition, PaperSignal, reasonOf } from "../../../services/domain/Prediction.ts"
+import type { DirectionalArena } from "../../../services/Arenas.ts"
+import { PaperPosition, PaperSignal } from "../../../services/domain/Prediction.ts"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
+import type { Direction } from "../../../services/domain/Challenge.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import type { PredictionId } from "../../../services/domain/ids.ts"
-import { OwedUses, TooManyRequests } from "../../../services/RateLimiter.ts"
+import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
+import { TooManyRequests } from "../../../services/RateLimiter.ts"
+import type { Use } from "../../../services/RateLimiter.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, savepoint, timestamp } from "../sql.ts"
 import { cancelledChallenge } from "./predictions.ts"
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
@@ -60,6 +62,18 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
   position: positionOf(row)
 })
 
+export interface NewSignal {
+  readonly id: PredictionId
+  readonly agentId: AgentId
+  readonly challengeId: string
+  readonly direction: Direction
+  readonly confidence: number
+  readonly reasoning: string | null
+  readonly receivedAt: DateTime.Utc
+  /** What it counts towards once it is recorded. */
+  readonly owed: ReadonlyArray<Use>
+}
+
 export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("paper signals")
@@ -72,7 +86,7 @@ export const makePaperSignals = Effect.gen(function* () {
   const accept = yield* makeAcceptance
 
   /** The entry price. None where the target takes no positions, or once the closing price may be known. */
-  const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: Submission) {
+  const entryOf = Effect.fnUntraced(function* ({ challengeId, receivedAt }: NewSignal) {
     const found = yield* simulated(sql`
       select c.target from challenges c join targets t on t.key = c.target
        where c.id = ${challengeId}::uuid and t.simulates_positions and c.resolve_at > ${timestamp(receivedAt)}`)
@@ -85,14 +99,9 @@ export const makePaperSignals = Effect.gen(function* () {
     )
   })
 
-  const write = Effect.fnUntraced(function* (
-    id: PredictionId,
-    submission: Submission,
-    entry: ObservedPrice | undefined
-  ) {
-    const { agentId, challengeId, prediction, receivedAt } = submission
-    const owed = yield* OwedUses
-    return yield* written(sql`
+  const write = (signal: NewSignal, entry: ObservedPrice | undefined) => {
+    const { agentId, challengeId, confidence, direction, id, owed, reasoning, receivedAt } = signal
+    const statement = sql`
       with gate as (
         insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
         select c.id, ${agentId}::uuid, ${timestamp(receivedAt)}
@@ -106,20 +115,21 @@ export const makePaperSignals = Effect.gen(function* () {
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
-      select ${id}::uuid, challenge_id, agent_id, ${prediction.direction}, ${decimal(prediction.confidence)}::numeric,
-             ${reasonOf(prediction)}, ${timestamp(receivedAt)},
+      select ${id}::uuid, challenge_id, agent_id, ${direction}, ${decimal(confidence)}::numeric, ${reasoning},
+             ${timestamp(receivedAt)},
              ${entry === undefined ? null : BigDecimal.format(entry.price)}::numeric, ${entry?.source ?? null},
              ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
         from gate cross join accepted
-      returning entry_price is not null as entered`)
-  })
+      returning entry_price is not null as entered`
+    return written(savepoint(sql)(statement))
+  }
 
   /** Records a signal, and returns the entry price of its position, if it takes one. */
-  const record = Effect.fnUntraced(function* (id: PredictionId, submission: Submission) {
-    const { agentId, challengeId, receivedAt } = submission
-    const entry = yield* entryOf(submission)
-    const recorded = yield* write(id, submission, Option.getOrUndefined(entry))
+  const record = Effect.fnUntraced(function* (signal: NewSignal) {
+    const { agentId, challengeId, receivedAt } = signal
+    const entry = yield* entryOf(signal)
+    const recorded = yield* write(signal, Option.getOrUndefined(entry))
     if (Option.isSome(recorded)) return entry
     const last = yield* lastSignal(sql`
       select last_at from paper_signal_spacing
@@ -178,3 +188,5 @@ export const makePaperSignals = Effect.gen(function* () {
 
   return { record, list }
 })
+
+export type RecordSignal = Effect.Success<typeof makePaperSignals>["record"]

@@ -12,16 +12,19 @@
  * grown since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
-import { Array as Arr, DateTime, Effect, Option, Predicate, Schema } from "effect"
+import { Array as Arr, DateTime, Effect, Predicate, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient } from "effect/sql"
+import { misfit, noPool } from "../../../services/domain/Answer.ts"
+import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import {
   ChallengeCancelled,
   ChallengeClosed,
+  ChallengeType,
   notRecordedInTime,
   unknownChallenge
 } from "../../../services/domain/Challenge.ts"
-import type { ChallengeType, Direction, NotRecordedInTime } from "../../../services/domain/Challenge.ts"
+import type { NotRecordedInTime } from "../../../services/domain/Challenge.ts"
 import {
   DuplicatePrediction,
   ProvisionalLimit,
@@ -30,49 +33,57 @@ import {
 } from "../../../services/domain/Prediction.ts"
 import type { Receipt } from "../../../services/domain/Prediction.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import type { NotFound } from "../../../services/domain/errors.ts"
+import type { FieldProblem, NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
-import { LimitReached, OwedUses } from "../../../services/RateLimiter.ts"
+import { LimitReached } from "../../../services/RateLimiter.ts"
 import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { decimal, orDie, rowsOf, timestamp } from "../sql.ts"
-import { scoringScale } from "./challengeRows.ts"
+import { decimal, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
+import { countedDays } from "../../../scoring/priceEvents.ts"
+import { outcomesOf, scoringScale } from "./challengeRows.ts"
 
-/** A direction with its confidence, or a normal distribution. */
-export type PredictionForm =
-  | { readonly direction: Direction; readonly confidence: number }
-  | { readonly predicted_value: number; readonly predicted_std: number }
-
-interface NewRecord {
+export interface NewRecord {
   readonly id: PredictionId
-  readonly type: typeof ChallengeType.Type
+  /** Where a challenge of another type is unknown. */
+  readonly type: typeof ChallengeType.Type | null
   /** As the caller sent it. */
   readonly challengeId: string
   readonly agentId: AgentId
-  readonly form: PredictionForm
+  /** In one form or several, of which the challenge takes one. */
+  readonly values: AnswerValues
+  /** Which only a macro challenge takes. */
+  readonly hasStake: boolean
   readonly reasoning: string | null
-  /** Whether it may replace an earlier prediction of the agent. */
+  /** Whether it may replace an earlier direction of the agent; a number always may. */
   readonly mayRevise: boolean
   /** Of the prediction that it replaces. */
   readonly expectedRevision: number | null
   readonly receivedAt: DateTime.Utc
-}
-
-interface OwingRecord extends NewRecord {
+  /** What it counts towards once it is recorded. */
   readonly owed: ReadonlyArray<Use>
 }
 
-interface RecordedPrediction {
+export interface RecordedPrediction {
+  readonly type: typeof ChallengeType.Type
+  /** In the form that the challenge took. */
+  readonly values: AnswerValues
   readonly revision: number
-  readonly receipt: typeof Receipt.Type
+  /** Null of a directional challenge that has closed: nothing was recorded, but it takes paper-trade signals. */
+  readonly receipt: typeof Receipt.Type | null
+}
+
+const asked = {
+  type: ChallengeType,
+  outcomes: Schema.NullOr(Schema.Array(Schema.String))
 }
 
 const Recorded = Schema.Struct({
   outcome: Schema.Literals(["recorded", "revised"]),
+  ...asked,
   revision: Schema.Int,
   salt: Schema.String,
   body: Schema.String,
@@ -81,31 +92,35 @@ const Recorded = Schema.Struct({
 
 const Rejected = Schema.Struct({
   outcome: Schema.Literals([
-    "unknown",
+    "no_pool",
+    "misfit",
+    "out_of_range",
+    "too_wide",
     "not_subscribed",
     "cancelled",
     "closed",
     "overtaken",
-    "too_wide",
     "duplicate",
     "other_revision",
     "capped"
   ]),
+  ...asked,
+  kind: Schema.String,
   current_revision: Schema.NullOr(Schema.Int),
   target: Schema.NullOr(Schema.String),
   prediction_limit: Schema.NullOr(Schema.Int),
   max_std: Schema.NullOr(Schema.Finite)
 })
 
-/** Another prediction of the agent came first: try again. */
-const Conflict = Schema.Struct({ outcome: Schema.Literal("conflict") })
+/** `conflict`: another prediction of the agent came first, so try again. */
+const Other = Schema.Struct({ outcome: Schema.Literals(["unknown", "conflict"]) })
 
-const Outcome = Schema.Union([Recorded, Rejected, Conflict])
+const Outcome = Schema.Union([Recorded, Rejected, Other])
 /** `limited`: it would have been recorded, but for a limit that is full. */
 type Outcome = typeof Outcome.Type | { readonly outcome: "limited" }
 
 /** A standard deviation is at most so many reference scales. */
-export const maxReferenceScales = 1e12
+const maxReferenceScales = 1e12
 
 const saltBytes = 32
 
@@ -118,43 +133,59 @@ const salts = (count: number): ReadonlyArray<string> => {
 }
 
 /**
- * The canonical body (RFC 8785) before and after the revision number, which only the statement knows. Members stand in
- * the order of their names, so `revision` falls between `received_at` and `values`.
+ * The canonical body (RFC 8785) around what only the statement knows: the type of the challenge, the revision, and which of
+ * the forms it takes. Members stand in the order of their names.
  */
-const bodyAround = (item: NewRecord): { readonly head: string; readonly tail: string } => {
-  const before = canonicalJson({
-    agent_id: item.agentId,
-    challenge_id: item.challengeId.toLowerCase(),
-    kind: item.type,
+const bodyAround = (item: NewRecord) => {
+  const head = canonicalJson({ agent_id: item.agentId, challenge_id: item.challengeId.toLowerCase() })
+  const middle = canonicalJson({
     reasoning_sha256: item.reasoning === null ? null : hash("sha256", item.reasoning, "hex"),
     received_at: DateTime.formatIso(item.receivedAt)
   })
-  return { head: `${before.slice(0, -1)},"revision":`, tail: `,"values":${canonicalJson({ ...item.form })}}` }
+  return { head: `${head.slice(0, -1)},"kind":"`, middle: `",${middle.slice(1, -1)},"revision":` }
 }
 
-const columnsOf = (form: PredictionForm) =>
-  "direction" in form
-    ? { direction: form.direction, confidence: decimal(form.confidence), value: null, std: null }
-    : {
-        direction: null,
-        confidence: null,
-        value: decimal(form.predicted_value),
-        std: decimal(form.predicted_std)
-      }
+/** The end of the body, with the values of a form. */
+const tailOf = (values: AnswerValues): string => `,"values":${canonicalJson(values)}}`
 
-/** An agent appears at most once among the items; a row of the answer is an `Outcome`, in the order of the items. */
+/** The values of the forms that name an outcome; undefined where there is none. */
+const choiceOf = ({ confidence, direction }: AnswerValues): AnswerValues | undefined =>
+  direction === undefined || confidence === undefined ? undefined : { confidence, direction }
+
+/** Those of the forms that say a number. */
+const numberOf = ({ predicted_std, predicted_value }: AnswerValues): AnswerValues | undefined =>
+  predicted_value === undefined || predicted_std === undefined
+    ? undefined
+    : { predicted_std, predicted_value }
+
+const decimalOf = (value: number | undefined): string | null => (value === undefined ? null : decimal(value))
+
+const rowOf = (item: NewRecord) => {
+  const choice = choiceOf(item.values)
+  const number = numberOf(item.values)
+  return {
+    ...item,
+    ...bodyAround(item),
+    choice: choice === undefined ? null : tailOf(choice),
+    direction: choice?.direction ?? null,
+    confidence: decimalOf(choice?.confidence),
+    number: number === undefined ? null : tailOf(number),
+    value: decimalOf(number?.predicted_value),
+    std: decimalOf(number?.predicted_std)
+  }
+}
+
+/**
+ * An agent appears at most once for a challenge among the items; a row of the answer is an `Outcome`, in the order of the
+ * items.
+ */
 const recordPredictions = (
   sql: SqlClient.SqlClient,
   accept: Effect.Success<typeof makeAcceptance>,
-  items: Arr.NonEmptyReadonlyArray<OwingRecord>
+  items: Arr.NonEmptyReadonlyArray<NewRecord>
 ) => {
   const drawn = salts(items.length)
-  const rows = items.map((item, index) => ({
-    ...item,
-    ...columnsOf(item.form),
-    ...bodyAround(item),
-    salt: drawn[index] ?? null
-  }))
+  const rows = items.map((item, index) => ({ ...rowOf(item), salt: drawn[index] ?? null }))
   return sql`
     with item as (
       select * from ${rowsOf(sql, "i", rows, {
@@ -162,49 +193,64 @@ const recordPredictions = (
         type: ["text", (row) => row.type],
         challenge_id: ["uuid", (row) => row.challengeId],
         agent_id: ["uuid", (row) => row.agentId],
+        choice: ["text", (row) => row.choice],
         direction: ["text", (row) => row.direction],
         confidence: ["numeric", (row) => row.confidence],
+        number: ["text", (row) => row.number],
         predicted_value: ["numeric", (row) => row.value],
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
+        has_stake: ["bool", (row) => row.hasStake],
         may_revise: ["bool", (row) => row.mayRevise],
         expected_revision: ["int4", (row) => row.expectedRevision],
         received_at: ["timestamptz", (row) => timestamp(row.receivedAt)],
         salt: ["text", (row) => row.salt],
         head: ["text", (row) => row.head],
-        tail: ["text", (row) => row.tail]
+        middle: ["text", (row) => row.middle]
       })}
     ),
     challenge as (
       select c.*
         from (select distinct challenge_id from item order by challenge_id) i
        cross join lateral (
-         select c.id, c.type, c.target, c.deadline, c.closed_at, c.cancelled_at,
+         select c.id, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, ${outcomesOf(sql)} as outcomes,
                 ${scoringScale(sql)} * ${decimal(maxReferenceScales)}::numeric as max_std
            from challenges c
           where c.id = i.challenge_id
             for key share) c
     ),
-    decided as (
-      select i.*, c.target, c.deadline, c.max_std, a.prediction_limit, l.direction as replaces,
-             l.revision as current_revision, coalesce(l.revision + 1, 0) as revision,
+    fitted as (
+      select i.position, i.id, i.challenge_id, i.agent_id, i.received_at, i.reasoning, i.salt, i.head, i.middle,
+             i.has_stake, i.expected_revision, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
+             case when c.outcomes is null then i.number else i.choice end as tail,
+             case when c.outcomes is not null then i.direction end as direction,
+             case when c.outcomes is not null then i.confidence end as confidence,
+             case when c.outcomes is null then i.predicted_value end as predicted_value,
+             case when c.outcomes is null then i.predicted_std end as predicted_std,
+             i.may_revise or c.outcomes is null as may_revise
+        from item i left join challenge c on c.id = i.challenge_id and c.type = coalesce(i.type, c.type)
+    ),
+    judged as (
+      select i.*, a.prediction_limit, a.predictions_used, l.direction as replaces, l.revision as current_revision,
+             coalesce(l.revision + 1, 0) as revision,
              case
-               when c.id is null then 'unknown'
-               when c.type = 'price_event' and not exists (
-                 select from prediction_scopes s where s.agent_id = i.agent_id and s.target = c.target)
+               when i.type is null then 'unknown'
+               when i.has_stake and i.type <> 'macro' then 'no_pool'
+               when i.tail is null or i.direction <> all(i.outcomes) then 'misfit'
+               when i.kind = 'count_days' and i.predicted_value not between 0 and ${countedDays}::int then 'out_of_range'
+               when i.predicted_std > i.max_std then 'too_wide'
+               when i.type = 'price_event' and not exists (
+                 select from prediction_scopes s where s.agent_id = i.agent_id and s.target = i.target)
                  then 'not_subscribed'
-               when c.cancelled_at is not null then 'cancelled'
-               when i.received_at >= c.deadline then 'closed'
-               when c.closed_at is not null then 'overtaken'
-               when i.predicted_std > c.max_std then 'too_wide'
+               when i.cancelled_at is not null then 'cancelled'
+               when i.received_at >= i.deadline then 'closed'
+               when i.closed_at is not null then 'overtaken'
                when l.revision is not null and not i.may_revise then 'duplicate'
                when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
                when l.revision is not null then 'revised'
-               when a.predictions_used >= a.prediction_limit then 'capped'
                else 'recorded'
              end as outcome
-        from item i
-        left join challenge c on c.id = i.challenge_id and c.type = i.type
+        from fitted i
         left join lateral (
           select a.prediction_limit, a.predictions_used from agents a where a.id = i.agent_id limit 1) a on true
         left join lateral (
@@ -212,9 +258,17 @@ const recordPredictions = (
            where p.challenge_id = i.challenge_id and p.agent_id = i.agent_id
            order by p.revision desc limit 1) l on true
     ),
+    decided as (
+      select *,
+             outcome = 'recorded'
+               and predictions_used + count(*) filter (where outcome = 'recorded')
+                     over (partition by agent_id order by position) > prediction_limit as is_capped
+        from judged
+    ),
     sealed as (
-      select *, decode(salt, 'hex') as salt_bytes, convert_to(head || revision || tail, 'UTF8') as body
-        from decided where outcome in ('recorded', 'revised')
+      select *, decode(salt, 'hex') as salt_bytes,
+             convert_to(head || type || middle || revision || tail, 'UTF8') as body
+        from decided where outcome in ('recorded', 'revised') and is_capped is not true
     ),
     -- "auspex/commit/v1" and a zero byte. \`offset 0\` keeps the planner from computing body and commit wherever they are named.
     committed as (
@@ -250,7 +304,10 @@ const recordPredictions = (
          for no key update
     ),
     used as (
-      update agents a set predictions_used = a.predictions_used + 1 from limited l where a.id = l.id
+      update agents a
+         set predictions_used = a.predictions_used
+               + (select count(*) from written w where w.agent_id = a.id and w.revision = 0)
+        from limited l where a.id = l.id
     ),
     counted as (
       insert into prediction_counts as n (challenge_id, shard, bullish, bearish, neutral, forecasts)
@@ -269,9 +326,10 @@ const recordPredictions = (
         neutral = n.neutral + excluded.neutral,
         forecasts = n.forecasts + excluded.forecasts
     )
-    select d.target, d.prediction_limit, d.current_revision, d.max_std::float8 as max_std,
-           case when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'conflict' else d.outcome end
-             as outcome,
+    select d.type, d.kind, d.outcomes, d.target, d.prediction_limit, d.current_revision, d.max_std::float8 as max_std,
+           case when d.is_capped then 'capped'
+                when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'conflict'
+                else d.outcome end as outcome,
            w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
            encode(w.commit, 'hex') as commit
       from decided d
@@ -297,13 +355,44 @@ export const cancelledChallenge = () =>
 /** What error messages call a prediction of the type. */
 const nouns = { directional: "submission", macro: "forecast", price_event: "prediction" }
 
+type PredictionRejected =
+  | NotFound
+  | ScopeNotSubscribed
+  | ChallengeCancelled
+  | ChallengeClosed
+  | NotRecordedInTime
+  | InvalidRequest
+  | DuplicatePrediction
+  | RevisionConflict
+  | ProvisionalLimit
+
+const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
+  new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
+
+const tooWide = (max: number | null): FieldProblem => ({
+  path: "predicted_std",
+  message: `Expected a value of at most ${max}, which is 1e12 times the reference scale of the challenge`
+})
+
 const rejection = (
-  { challengeId, receivedAt, type }: NewRecord,
-  { outcome, ...why }: typeof Rejected.Type
-) => {
+  { receivedAt, values }: NewRecord,
+  { kind, outcome, outcomes, type, ...why }: typeof Rejected.Type
+): PredictionRejected => {
   switch (outcome) {
-    case "unknown":
-      return Effect.fail(unknownChallenge(challengeId))
+    case "no_pool":
+      return InvalidRequest.of("amount", noPool)
+    case "misfit":
+      return invalid(misfit({ type, kind, outcomes }, values))
+    case "out_of_range":
+      return invalid([
+        {
+          path: "predicted_value",
+          message: `Expected a value from 0 to ${countedDays}, as days are counted, got ${values.predicted_value}`
+        },
+        ...((values.predicted_std ?? 0) > (why.max_std ?? Infinity) ? [tooWide(why.max_std)] : [])
+      ])
+    case "too_wide":
+      return invalid([tooWide(why.max_std)])
     case "not_subscribed":
       return new ScopeNotSubscribed({
         detail: `The scope ${why.target} is not subscribed: POST /api/v1/agent/prediction-scope/${why.target} first.`
@@ -318,13 +407,6 @@ const rejection = (
       })
     case "overtaken":
       return notRecordedInTime(nouns[type], receivedAt)
-    case "too_wide":
-      return Effect.fail(
-        InvalidRequest.of(
-          "predicted_std",
-          `Expected a value of at most ${why.max_std}, which is 1e12 times the reference scale of the challenge`
-        )
-      )
     case "duplicate":
       return new DuplicatePrediction({
         detail:
@@ -346,40 +428,44 @@ const rejection = (
   }
 }
 
-type PredictionRejected =
-  | NotFound
-  | ScopeNotSubscribed
-  | ChallengeCancelled
-  | ChallengeClosed
-  | NotRecordedInTime
-  | InvalidRequest
-  | DuplicatePrediction
-  | RevisionConflict
-  | ProvisionalLimit
+type Recording = Result.Result<RecordedPrediction, PredictionRejected | LimitReached>
 
-export type RecordPrediction = (item: NewRecord) => Effect.Effect<RecordedPrediction, PredictionRejected>
+/** What became of a record; undefined where it is to be tried again. */
+const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined => {
+  switch (result.outcome) {
+    case "conflict":
+      return undefined
+    case "unknown":
+      return Result.fail(unknownChallenge(item.challengeId))
+    case "limited":
+      return Result.fail(new LimitReached({ places: [1] }))
+  }
+  const { outcomes, type } = result
+  const taken = { type, values: (outcomes === null ? numberOf(item.values) : choiceOf(item.values)) ?? {} }
+  if (!("commit" in result)) {
+    return type === "directional" && result.outcome === "closed"
+      ? Result.succeed({ ...taken, revision: 0, receipt: null })
+      : Result.fail(rejection(item, result))
+  }
+  const { body, commit, revision, salt } = result
+  return Result.succeed({ ...taken, revision, receipt: { commit, salt, body, leaf_index: null } })
+}
 
-/** Records one prediction, in a batch with others of any type. */
-export const makeRecordPrediction = Effect.gen(function* () {
+const keyOf = ({ agentId, challengeId }: NewRecord): string => `${agentId} ${challengeId.toLowerCase()}`
+
+/** Records predictions, in a batch with those of others. Those of one agent on one challenge follow each other. */
+export const makeRecordPredictions = Effect.gen(function* () {
   const settings = yield* Settings
-  const outcomesOf = Schema.decodeUnknownEffect(Schema.Array(Outcome))
+  const outcomesIn = Schema.decodeUnknownEffect(Schema.Array(Outcome))
   const accept = yield* makeAcceptance
-
-  /** Within a transaction, which would end with a statement that fails, it is a savepoint. */
-  const attempt = (items: Arr.NonEmptyReadonlyArray<OwingRecord>, client: SqlClient.SqlClient) =>
-    Effect.flatMap(Effect.serviceOption(client.transactionService), (transaction) =>
-      Option.isSome(transaction)
-        ? client.withTransaction(recordPredictions(client, accept, items))
-        : recordPredictions(client, accept, items)
-    )
 
   /** What becomes of the items where a limit refuses those at these places. */
   const recordOthers = Effect.fnUntraced(function* (
-    items: ReadonlyArray<OwingRecord>,
+    items: ReadonlyArray<NewRecord>,
     refused: ReadonlyArray<number>,
     client: SqlClient.SqlClient
   ) {
-    const outcomes = new Map<OwingRecord, Outcome>()
+    const outcomes = new Map<NewRecord, Outcome>()
     const others = items.filter((_, index) => !refused.includes(index + 1))
     if (Arr.isReadonlyArrayNonEmpty(others)) {
       const recorded = yield* recordAll(others, client)
@@ -389,11 +475,11 @@ export const makeRecordPrediction = Effect.gen(function* () {
   })
 
   const recordAll = (
-    items: Arr.NonEmptyReadonlyArray<OwingRecord>,
+    items: Arr.NonEmptyReadonlyArray<NewRecord>,
     client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
-    attempt(items, client).pipe(
-      Effect.flatMap(outcomesOf),
+    savepoint(client)(recordPredictions(client, accept, items)).pipe(
+      Effect.flatMap(outcomesIn),
       // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
       Effect.catchIf(
         (error) => items.length === 1 && isProvisionalLimit(error),
@@ -407,28 +493,32 @@ export const makeRecordPrediction = Effect.gen(function* () {
 
   const submit = yield* RequestBatcher.make({
     run: recordAll,
-    exclusive: (item: OwingRecord) => item.agentId,
+    exclusive: keyOf,
     maxSize: settings.maxBatch
   })
 
-  return Effect.fnUntraced(function* (
-    item: NewRecord
-  ): Effect.fn.Return<RecordedPrediction, PredictionRejected> {
-    yield* Effect.annotateCurrentSpan({
-      "challenge.id": item.challengeId.slice(0, 64),
-      "agent.id": item.agentId
+  return Effect.fnUntraced(function* (items: ReadonlyArray<NewRecord>) {
+    const recordings = new Map<NewRecord, Recording>()
+    let left = items.filter((item) => {
+      if (isUuid(item.challengeId)) return true
+      recordings.set(item, Result.fail(unknownChallenge(item.challengeId)))
+      return false
     })
-    if (!isUuid(item.challengeId)) return yield* unknownChallenge(item.challengeId)
-    const owed = yield* OwedUses
-    for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const result = yield* submit({ ...item, owed })
-      if (result.outcome === "conflict") continue
-      yield* Effect.annotateCurrentSpan({ "prediction.outcome": result.outcome })
-      if (result.outcome === "limited") return yield* Effect.die(new LimitReached({ places: [1] }))
-      if (!("commit" in result)) return yield* rejection(item, result)
-      const { body, commit, revision, salt } = result
-      return { revision, receipt: { commit, salt, body, leaf_index: null } }
+    let attempts = 0
+    while (left.length > 0) {
+      const turn = [...new Map(left.toReversed().map((item) => [keyOf(item), item])).values()].toReversed()
+      const outcomes = yield* submit.all(turn)
+      for (const [item, outcome] of Arr.zip(turn, outcomes)) {
+        const recording = recordingOf(item, outcome)
+        if (recording !== undefined) recordings.set(item, recording)
+      }
+      const before = left.length
+      left = left.filter((item) => !recordings.has(item))
+      attempts = left.length < before ? 0 : attempts + 1
+      if (attempts === maxAttempts) {
+        return yield* Effect.die(new Error("a prediction met too many conflicts"))
+      }
     }
-    return yield* Effect.die(new Error("a prediction met too many conflicts"))
+    return items.flatMap((item) => recordings.get(item) ?? [])
   })
 })

@@ -13,22 +13,17 @@ import {
   scaleReturns,
   wholeHour
 } from "../../../scoring/priceEvents.ts"
-import { unknownChallenge, PriceEvent, PriceEventKind } from "../../../services/domain/Challenge.ts"
+import { unknownChallenge, PriceEvent } from "../../../services/domain/Challenge.ts"
 import type { NewPriceEvent } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { FieldProblem } from "../../../services/domain/errors.ts"
-import { ChallengeId, PredictionId, isUuid } from "../../../services/domain/ids.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { reasonOf } from "../../../services/domain/Prediction.ts"
-import type { NewPriceEventPrediction } from "../../../services/domain/Prediction.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
-import { cheapSpan } from "../../cheapSpan.ts"
 import { createChallenge } from "./lifecycle.ts"
-import { maxReferenceScales } from "./predictions.ts"
-import type { PredictionForm, RecordPrediction } from "./predictions.ts"
 import { findAll, findOption, isoTimestamp, decimal, findOne } from "../sql.ts"
 import {
   priceEventCriteria,
@@ -56,72 +51,13 @@ const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
     left join lateral (
       select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 
-/** What a prediction needs to know of its question; it never changes. */
-const Asked = Schema.Struct({
-  kind: PriceEventKind,
-  reference_scale: Schema.NullOr(Schema.Finite)
-})
-
-const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
-  new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
-
-/** The prediction in the form that the kind of question takes; members of the other form are ignored. */
-const formFor = (
-  { kind, reference_scale }: typeof Asked.Type,
-  prediction: NewPriceEventPrediction
-): Effect.Effect<PredictionForm, InvalidRequest> => {
-  const missing = (paths: ReadonlyArray<keyof NewPriceEventPrediction>) =>
-    invalid(
-      paths
-        .filter((path) => prediction[path] === undefined)
-        .map((path) => ({
-          path,
-          message: `Missing key: a ${kind} question is answered by ${paths.join(" and ")}`
-        }))
-    )
-  if (reference_scale === null) {
-    const { confidence, direction } = prediction
-    return direction === undefined || confidence === undefined
-      ? Effect.fail(missing(["direction", "confidence"]))
-      : Effect.succeed({ direction, confidence })
-  }
-  const { predicted_std, predicted_value } = prediction
-  if (predicted_value === undefined || predicted_std === undefined) {
-    return Effect.fail(missing(["predicted_value", "predicted_std"]))
-  }
-  const isOutside = kind === "count_days" && (predicted_value < 0 || predicted_value > countedDays)
-  const isTooWide = predicted_std > reference_scale * maxReferenceScales
-  const errors = [
-    ...(isOutside
-      ? [
-          {
-            path: "predicted_value",
-            message: `Expected a value from 0 to ${countedDays}, as days are counted, got ${predicted_value}`
-          }
-        ]
-      : []),
-    ...(isTooWide
-      ? [
-          {
-            path: "predicted_std",
-            message: `Expected a value of at most ${reference_scale * maxReferenceScales}, which is 1e12 times the reference scale of the question`
-          }
-        ]
-      : [])
-  ]
-  return errors.length > 0 ? Effect.fail(invalid(errors)) : Effect.succeed({ predicted_value, predicted_std })
-}
-
-const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
-
-export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPrediction) {
+export const makePriceEventArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("price events")
   const targets = yield* Targets
   const random = yield* SecureRandom.SecureRandom
   const questions = findAll(PriceEvent)
   const question = findOption(PriceEvent)
-  const asked = findOption(Asked)
   const termsOf = yield* makePriceEventTerms
 
   const get: PriceEventArena["get"] = Effect.fn("PriceEventArena.get")(function* (id) {
@@ -144,42 +80,6 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
        limit ${limit}`)
     return cut(rows, (last) => last.id)
   })
-
-  const predict: PriceEventArena["predict"] = Effect.fnUntraced(function* (submission) {
-    const { agentId, challengeId, prediction, receivedAt } = submission
-    const { expected_revision = null, is_revision = false } = prediction
-    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
-    const found = yield* asked(sql`
-      select kind, reference_scale::float8 as reference_scale
-        from challenges where id = ${challengeId}::uuid and type = 'price_event'`)
-    if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const form = yield* formFor(found.value, prediction)
-    const id = PredictionId.make(yield* random.uuidV7())
-    const { receipt, revision } = yield* record({
-      id,
-      type: "price_event",
-      challengeId,
-      agentId,
-      form,
-      reasoning: reasonOf(prediction),
-      // "Binary price-event predictions can be revised like directional ones. Numeric ones are revised by resubmitting."
-      mayRevise: is_revision || "predicted_value" in form,
-      expectedRevision: expected_revision,
-      receivedAt
-    })
-    return {
-      answer: {
-        prediction_id: id,
-        challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-        ...nothingSaid,
-        ...form,
-        created_at: DateTime.formatIso(receivedAt),
-        revision_count: revision,
-        receipt
-      },
-      replaced: revision > 0
-    }
-  }, cheapSpan("Arenas.predict"))
 
   const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (wanted) {
     const target = yield* targets
@@ -215,7 +115,7 @@ export const makePriceEventArena = Effect.fnUntraced(function* (record: RecordPr
     return yield* Effect.orDie(get(id))
   })
 
-  return { get, list, predict, create }
+  return { get, list, create }
 })
 
 const Printed = Schema.Struct({

@@ -1,5 +1,5 @@
 /** Challenges that are due now, schedule by schedule, and how each is made. */
-import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option } from "effect"
+import { Data, Effect, DateTime, Duration, Schema, BigDecimal, Option, Struct } from "effect"
 import { EventId } from "../../../services/domain/ids.ts"
 import type { ChallengeId } from "../../../services/domain/ids.ts"
 import type { Scheduled, ScheduledKind } from "../../../services/Schedules.ts"
@@ -24,7 +24,7 @@ import {
   scaleReturns,
   levelsAround
 } from "../../../scoring/priceEvents.ts"
-import type { PriceEventKind } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { makeEarlierPrints } from "./macro.ts"
@@ -44,6 +44,14 @@ const orNotYet = (
 ): Plan["make"] => Effect.mapError(create, ({ detail }) => new NotYet({ reason: detail }))
 
 const Named = Schema.Struct({ target: Schema.String, event_id: EventId })
+
+/** What a schedule makes of a target, and when. */
+export interface Expected {
+  readonly target: Pick<Target, "key" | "category">
+  readonly type: typeof ChallengeType.Type
+  readonly kind: string
+  readonly at: number
+}
 
 /** No new session or flash challenges are made on a paused target. */
 const hasSessions = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
@@ -79,6 +87,18 @@ export const makeDirectionalPlans = Effect.gen(function* () {
           make: Effect.andThen(freshPrice(target.key), orNotYet(create))
         }
       ]
+    })
+
+  const nextSessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Expected> =>
+    targets.filter(hasSessions).map((target) => {
+      const moment = DateTime.toEpochMillis(now)
+      const { from } = nextSession(target.key, moment + Duration.toMillis(settings.sessionLead))
+      return {
+        target,
+        type: "directional",
+        kind: "session",
+        at: from - Duration.toMillis(settings.sessionLead)
+      }
     })
 
   /** The newest event of each target that has no flash challenge on the target yet; none where this hour has one. */
@@ -121,7 +141,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
     })
   })
 
-  return { sessions, flashes }
+  return { sessions, nextSessions, flashes }
 })
 
 interface Asked {
@@ -159,7 +179,15 @@ export const makeWeekPlans = Effect.gen(function* () {
     })
   })
 
-  return Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+  const nextWeeks = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Expected> => {
+    const lead = Duration.toMillis(settings.weeklyLead)
+    const at = nextMonday(DateTime.toEpochMillis(now) + lead) - lead
+    return targets
+      .filter(({ category }) => category === "crypto")
+      .flatMap((target) => week.map(({ question }) => ({ target, type: "price_event", kind: question, at })))
+  }
+
+  const weeks = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
     const moment = DateTime.toEpochMillis(now)
     const monday = nextMonday(moment)
     const opens = monday - Duration.toMillis(settings.weeklyLead)
@@ -189,6 +217,8 @@ export const makeWeekPlans = Effect.gen(function* () {
     }
     return plans
   })
+
+  return { weeks, nextWeeks }
 })
 
 const Due = Schema.Struct({
@@ -218,13 +248,14 @@ export const makeReleasePlans = Effect.gen(function* () {
   const settings = yield* Settings
   const { macro } = yield* Arenas
   const due = findAll(Due)
+  const ahead = findAll(Due.mapFields(Struct.pick(["target", "release_at"])))
   const earlierPrints = yield* makeEarlierPrints
 
   const deadlineOf = ({ deadline, release_at }: Due) =>
     deadline ?? DateTime.subtractDuration(release_at, settings.releaseClose)
 
   /** Without paused series, and without releases whose challenge an administrator has made. */
-  const releases = (now: DateTime.Utc) =>
+  const planned = (now: DateTime.Utc) =>
     due(sql`
       select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
              r.decimal_step::float8 as decimal_step, r.reference_scale::float8 as reference_scale,
@@ -272,15 +303,35 @@ export const makeReleasePlans = Effect.gen(function* () {
       )
     })
 
-  return Effect.fnUntraced(function* (now: DateTime.Utc) {
+  const releases = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const lastCall = DateTime.addDuration(now, settings.scheduleNotice)
-    return (yield* releases(now))
+    return (yield* planned(now))
       .filter((release) => DateTime.isGreaterThanOrEqualTo(deadlineOf(release), lastCall))
       .map((release): Plan => {
         const period = release.unit === null ? release.period : `${release.period} ${release.unit}`
         return { kind: "macro", target: release.target, period, eventId: null, make: make(release) }
       })
   })
+
+  /** The first release of each series that is further ahead. */
+  const nextReleases = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+    const rows = yield* ahead(sql`
+      select target, min(release_at) as release_at from release_calendar
+       where release_at > ${timestamp(DateTime.addDuration(now, settings.releaseLead))}
+       group by target`)
+    return targets
+      .filter(({ paused }) => !paused)
+      .flatMap((target) =>
+        rows
+          .filter((row) => row.target === target.key)
+          .map(({ release_at }): Expected => {
+            const at = DateTime.toEpochMillis(DateTime.subtractDuration(release_at, settings.releaseLead))
+            return { target, type: "macro", kind: "macro", at }
+          })
+      )
+  })
+
+  return { releases, nextReleases }
 })
 
 const Fetched = Schema.Struct({ hourly: Schema.Boolean })

@@ -115,11 +115,12 @@ const make = Effect.gen(function* () {
   }, cheapSpan("Pools.stake"))
 
   const stakeAfter: Pools["Service"]["stakeAfter"] = <A, E>(
-    submission: StakeSubmission,
-    before: Effect.Effect<A, E>
+    { amount, ...submission }: Omit<StakeSubmission, "stake"> & { readonly amount: bigint },
+    before: Effect.Effect<A, E>,
+    valueOf: (done: A) => number
   ) =>
-    // What comes before counts all that the request owes.
-    Effect.flatMap(itemOf(submission, []), (item) =>
+    // What comes before counts all that both owe.
+    Effect.flatMap(itemOf({ ...submission, stake: { predicted_value: 0, amount } }, []), (item) =>
       whenFree(
         item.agentId,
         transaction(sql)(
@@ -127,7 +128,8 @@ const make = Effect.gen(function* () {
             // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
             yield* execute(lockPools(sql, [item]))
             const done = yield* before
-            return { before: done, stake: yield* stakeOnce(item) }
+            const stake = { amount, predicted_value: valueOf(done) }
+            return { before: done, stake: yield* stakeOnce({ ...item, stake }) }
           })
         )
       )

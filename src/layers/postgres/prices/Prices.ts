@@ -1,6 +1,7 @@
 import { BigDecimal, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -38,6 +39,24 @@ const pointsOf = (prices: PriceImport) =>
   "candles" in prices
     ? prices.candles
     : prices.quotes.map(({ price, time }) => ({ time, open: null, high: null, low: null, close: price }))
+
+/** The first price observed, or the last, of the points `p` that meet a condition, by their newest revisions. */
+export const firstObserved = (
+  sql: SqlClient.SqlClient,
+  condition: Statement.Fragment,
+  order: "asc" | "desc"
+) => sql`
+  select p.close, p.observed_at, p.fetched_at, p.payload_hash,
+         p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
+    from price_points p
+   where ${condition}
+     and not exists (
+       select 1 from price_points newer
+        where newer.source = p.source and newer.asset = p.asset and newer.interval = p.interval
+          and newer.time = p.time and newer.revision > p.revision)
+   order by p.observed_at ${sql.literal(order)},
+            case p.interval when 'quote' then 1 when '1h' then 2 else 3 end, p.source
+   limit 1`
 
 const hour = 3_600_000
 const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
@@ -134,19 +153,10 @@ const make = Effect.gen(function* () {
     )
   })
 
-  const first = (asset: string, condition: ReturnType<typeof sql.and>, order: "asc" | "desc") =>
+  const first = (asset: string, condition: Statement.Fragment, order: "asc" | "desc") =>
     observed(sql`
-      select p.close::text as price, p.observed_at, p.fetched_at, p.payload_hash,
-             p.source || case p.interval when 'quote' then ' quote' else ' ' || p.interval || ' candle' end as source
-        from price_points p
-       where p.asset = ${asset} and ${condition}
-         and not exists (
-           select 1 from price_points newer
-            where newer.source = p.source and newer.asset = p.asset and newer.interval = p.interval
-              and newer.time = p.time and newer.revision > p.revision)
-       order by p.observed_at ${sql.literal(order)},
-                case p.interval when 'quote' then 1 when '1h' then 2 else 3 end, p.source
-       limit 1`).pipe(
+      select o.close::text as price, o.observed_at, o.fetched_at, o.payload_hash, o.source
+        from (${firstObserved(sql, sql`p.asset = ${asset} and ${condition}`, order)}) o`).pipe(
       Effect.map(
         Option.map((row): ObservedPrice => ({
           asset,

@@ -1,0 +1,192 @@
+import { DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { binsOf } from "../../../scoring/macro.ts"
+import { answerSchema, formNames } from "../../../services/domain/Answer.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
+import type { AgentId } from "../../../services/domain/ids.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { PredictionValues } from "../../../services/domain/Prediction.ts"
+import { InstantText } from "../../../services/domain/text.ts"
+import { Mine, OpenQuestion, OpenQuestions } from "../../../services/OpenQuestions.ts"
+import type { QuestionFilter } from "../../../services/OpenQuestions.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { firstObserved } from "../prices/Prices.ts"
+import { findAll, isoTimestamp, timestamp } from "../sql.ts"
+import { countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
+
+const { answer, context, mine: _, ...columns } = OpenQuestion.fields
+const { price } = context.fields
+const { bins: __, forms: ___, schema: ____, ...measure } = answer.fields
+
+const Row = Schema.Struct({
+  ...columns,
+  ...measure,
+  outcomes: Schema.NullOr(Schema.Array(Schema.String)),
+  bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
+  price,
+  ...PredictionValues.fields,
+  prediction_id: Mine.fields.prediction_id,
+  revision_count: Mine.fields.revision_count,
+  predicted_at: Mine.fields.created_at,
+  subscribed: Mine.fields.subscribed,
+  predictions_left: Mine.fields.predictions_left
+})
+
+const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
+  const { confidence, direction, predicted_std, predicted_value, prediction_id } = row
+  const isAnswered = prediction_id !== null
+  return {
+    answer: isAnswered ? { direction, confidence, predicted_value, predicted_std } : null,
+    prediction_id,
+    revision_count: row.revision_count,
+    created_at: row.predicted_at,
+    may_revise: isAnswered && (row.type !== "price_event" || row.subscribed === true),
+    subscribed: row.subscribed,
+    predictions_left: row.predictions_left
+  }
+}
+
+/** What tells one list from another, in the cursors. */
+const whichOf = ({ asset, category, closingBefore, kind, type }: QuestionFilter): string =>
+  [asset, category, type, kind, closingBefore === undefined ? undefined : DateTime.formatIso(closingBefore)]
+    .map((each) => each ?? "any")
+    .join()
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { baseUrl } = yield* Settings
+  const pages = (yield* Cursors).list(
+    "open questions",
+    Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
+  )
+  const questions = findAll(Row)
+
+  /** The questions `c`, with what an agent has answered; without an agent nothing is its own. */
+  const select = (chosen: Statement.Fragment, agentId: AgentId | undefined, now: DateTime.Utc) => {
+    const agent = sql`${agentId ?? null}::uuid`
+    return questions(sql`
+      select c.id::text as challenge_id, c.type, c.kind, c.target as asset, t.category, c.event_id, c.question,
+             c.resolution_criteria, c.resolution_criteria_zh, ${isoTimestamp(sql, "c.created_at")} as created_at,
+             ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
+             c.open_price::float8 as open_price, c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level,
+             ${isoTimestamp(sql, "c.window_from")} as window_from, c.period, c.unit,
+             c.reference_scale::float8 as reference_scale, c.bin_edges::float8[] as bin_edges, ${outcomesOf(sql)} as outcomes,
+             n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, v.price,
+             ${valuesOf(sql)}, p.id::text as prediction_id, p.revision as revision_count,
+             ${isoTimestamp(sql, "p.received_at")} as predicted_at, s.subscribed, a.predictions_left
+        from (${chosen}) c
+       cross join lateral (select category, kind from targets where key = c.target limit 1) t
+        ${countsOfChallenge(sql)}
+        left join lateral (
+          select jsonb_build_object('price', o.close, 'source', o.source,
+                                    'observed_at', ${isoTimestamp(sql, "o.observed_at")}) as price
+            from (${firstObserved(sql, sql`p.asset = c.target and p.observed_at <= ${timestamp(now)}`, "desc")}) o) v on true
+        left join lateral (
+          select * from predictions where challenge_id = c.id and agent_id = ${agent}
+           order by revision desc limit 1) p on true
+        left join lateral (
+          select exists (select from prediction_scopes where agent_id = ${agent} and target = c.target) as subscribed
+           where t.kind = 'asset') s on true
+        left join lateral (
+          select case when prediction_limit is not null then greatest(0, prediction_limit - predictions_used) end
+                   as predictions_left
+            from agents
+           where id = ${agent} limit 1) a on true
+       order by c.deadline, c.id`)
+  }
+
+  const toQuestion =
+    (agentId: AgentId | undefined) =>
+    (row: typeof Row.Type): OpenQuestion => {
+      const { bin_edges, challenge_id, event_id, kind, outcomes, reference_scale, type, unit } = row
+      const question = { type, kind, outcomes }
+      return {
+        challenge_id,
+        type,
+        kind,
+        asset: row.asset,
+        category: row.category,
+        event_id,
+        question: row.question,
+        ...Struct.pick(row, ["resolution_criteria", "resolution_criteria_zh"]),
+        created_at: row.created_at,
+        deadline: row.deadline,
+        resolve_at: row.resolve_at,
+        open_price: row.open_price,
+        dead_zone_pct: row.dead_zone_pct,
+        level: row.level,
+        window_from: row.window_from,
+        period: row.period,
+        prediction_count: row.prediction_count,
+        answer: {
+          forms: formNames(question),
+          schema: answerSchema(question),
+          unit,
+          reference_scale,
+          bins: bin_edges === null ? null : binsOf(bin_edges)
+        },
+        context: {
+          price: row.price,
+          links: {
+            page: `${baseUrl}/challenges/${challenge_id}`,
+            event:
+              event_id === null ? null : `${baseUrl}/api/v1/public/comments/${encodeURIComponent(event_id)}`
+          }
+        },
+        ...(agentId !== undefined && { mine: mineOf(row) })
+      }
+    }
+
+  const conditionsOf = (filter: QuestionFilter) => [
+    ...(filter.asset === undefined ? [] : [sql`c.target = ${filter.asset}`]),
+    ...(filter.category === undefined
+      ? []
+      : [sql`(select category from targets where key = c.target) = ${filter.category}`]),
+    ...(filter.type === undefined ? [] : [sql`c.type = ${filter.type}`]),
+    ...(filter.kind === undefined ? [] : [sql`c.kind = ${filter.kind}`]),
+    ...(filter.closingBefore === undefined ? [] : [sql`c.deadline < ${timestamp(filter.closingBefore)}`])
+  ]
+
+  const list: OpenQuestions["Service"]["list"] = Effect.fn("OpenQuestions.list")(
+    function* (filter, page, agentId) {
+      const { after, cut, limit } = yield* pages.open(page, whichOf(filter))
+      const now = yield* DateTime.now
+      const beyond =
+        after === undefined
+          ? []
+          : [sql`(c.deadline, c.id) > (${after.deadline}::timestamptz, ${after.id}::uuid)`]
+      const rows = yield* select(
+        sql`
+          select * from challenges c
+           where ${sql.and([hasStatus(sql, "open", now), ...conditionsOf(filter), ...beyond])}
+           order by c.deadline, c.id
+           limit ${limit}`,
+        agentId,
+        now
+      )
+      const { items, next_cursor } = cut(rows, (last) => ({ deadline: last.deadline, id: last.challenge_id }))
+      return { items: items.map(toQuestion(agentId)), next_cursor }
+    }
+  )
+
+  const get: OpenQuestions["Service"]["get"] = Effect.fn("OpenQuestions.get")(function* (id, agentId) {
+    const now = yield* DateTime.now
+    const [found] = isUuid(id)
+      ? yield* select(
+          sql`select * from challenges c where c.id = ${id}::uuid and ${hasStatus(sql, "open", now)}`,
+          agentId,
+          now
+        )
+      : []
+    if (found !== undefined) return toQuestion(agentId)(found)
+    return yield* new NotFound({
+      detail: `No challenge ${id.slice(0, 64)} is open: GET /api/v1/eval/challenges/{challenge_id} shows one in any state.`
+    })
+  })
+
+  return OpenQuestions.of({ list, get })
+})
+
+export const layer = Layer.effect(OpenQuestions, make)

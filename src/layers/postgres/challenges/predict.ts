@@ -1,0 +1,140 @@
+/** Predicting: records, paper-trade signals of directional challenges that have closed, and stakes that come with an answer. */
+import { Array as Arr, BigDecimal, DateTime, Effect, Option, Result, Struct } from "effect"
+import { SecureRandom } from "effect/crypto"
+import type { Arenas, Predicted, PredictionRefused, Submission } from "../../../services/Arenas.ts"
+import { reasonOf, valueNames } from "../../../services/domain/Answer.ts"
+import { ChallengeId, PredictionId } from "../../../services/domain/ids.ts"
+import { Pools } from "../../../services/Pools.ts"
+import type { StakeAnswer } from "../../../services/Pools.ts"
+import { failingAtLimits } from "../../../services/RateLimiter.ts"
+import type { LimitReached } from "../../../services/RateLimiter.ts"
+import type { ObservedPrice } from "../../../services/Prices.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
+import type { RecordSignal } from "./paperSignals.ts"
+import { makeRecordPredictions } from "./predictions.ts"
+import type { NewRecord, RecordedPrediction } from "./predictions.ts"
+
+interface Item {
+  readonly submission: Submission
+  readonly record: NewRecord
+}
+
+const recordOf = (submission: Submission, id: string): NewRecord => {
+  const { agentId, answer, challengeId, owed, receivedAt, type = null } = submission
+  return {
+    id: PredictionId.make(id),
+    type,
+    challengeId,
+    agentId,
+    values: Struct.pick(answer, valueNames),
+    hasStake: isStaked(submission),
+    reasoning: reasonOf(answer),
+    mayRevise: answer.is_revision === true,
+    expectedRevision: answer.expected_revision ?? null,
+    receivedAt,
+    owed
+  }
+}
+
+const isStaked = ({ answer }: Submission): boolean => answer.amount !== undefined && answer.amount !== null
+
+const predictedOf = (
+  { record, submission }: Item,
+  { receipt, revision, type, values }: RecordedPrediction,
+  { note, stake }: { readonly note?: string; readonly stake?: StakeAnswer } = {}
+): Predicted => ({
+  answer: {
+    prediction_id: record.id,
+    challenge_id: ChallengeId.make(submission.challengeId.toLowerCase()),
+    ...nothingSaid,
+    ...values,
+    created_at: DateTime.formatIso(submission.receivedAt),
+    counts_for_score: receipt !== null,
+    note: note ?? null,
+    revision_count: revision,
+    receipt,
+    ...(type === "macro" && { stake: stake ?? null })
+  },
+  replaced: revision > 0,
+  ignored: [
+    ...valueNames.filter((name) => record.values[name] !== undefined && values[name] === undefined),
+    // A paper-trade signal revises nothing.
+    ...(receipt === null ? revisionNames.filter((name) => isSaid(submission.answer[name])) : [])
+  ]
+})
+
+const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
+
+const revisionNames = ["is_revision", "expected_revision"] as const
+
+const isSaid = (value: boolean | number | undefined): boolean => value !== undefined && value !== false
+
+const paperNote = (entry: Option.Option<ObservedPrice>): string =>
+  Option.match(entry, {
+    onNone: () => "",
+    onSome: ({ price }) => ` It takes a virtual position at ${BigDecimal.format(price)}.`
+  })
+
+export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSignal) {
+  const random = yield* SecureRandom.SecureRandom
+  const pools = yield* Pools
+  const record = yield* makeRecordPredictions
+
+  const onPaper = Effect.fnUntraced(function* (item: Item, recorded: RecordedPrediction) {
+    const { confidence = 0, direction = "neutral" } = recorded.values
+    const { agentId, challengeId, id, owed, reasoning, receivedAt } = item.record
+    const entry = yield* recordSignal({
+      id,
+      agentId,
+      challengeId,
+      direction,
+      confidence,
+      reasoning,
+      receivedAt,
+      owed
+    })
+    const note = `The deadline of this challenge has passed: recorded as a paper-trade signal only.${paperNote(entry)}`
+    return predictedOf(item, recorded, { note })
+  })
+
+  const withStake = Effect.fnUntraced(function* (item: Item, amount: bigint) {
+    const { agentId, challengeId, receivedAt } = item.submission
+    const recorded = Effect.flatMap(record([item.record]), (recordings) =>
+      Effect.fromResult(Arr.getUnsafe(recordings, 0))
+    )
+    const { before, stake } = yield* pools.stakeAfter(
+      { agentId, challengeId, amount, receivedAt },
+      recorded,
+      ({ values }) => values.predicted_value ?? 0
+    )
+    return predictedOf(item, before, { stake })
+  })
+
+  const predict: Arenas["Service"]["predict"] = Effect.fnUntraced(function* (submissions) {
+    const items = yield* Effect.forEach(submissions, (submission) =>
+      Effect.map(random.uuidV7(), (id): Item => ({ submission, record: recordOf(submission, id) }))
+    )
+    const outcomes = new Map<Item, Result.Result<Predicted, PredictionRefused | LimitReached>>()
+    const plain = items.filter(({ record: { hasStake } }) => !hasStake)
+    const staked = items.filter(({ record: { hasStake } }) => hasStake)
+    const recordings = yield* record(plain.map((item) => item.record))
+    for (const [item, recording] of Arr.zip(plain, recordings)) {
+      const isOnPaper = Result.isSuccess(recording) && recording.success.receipt === null
+      outcomes.set(
+        item,
+        isOnPaper
+          ? yield* Effect.result(failingAtLimits(onPaper(item, recording.success)))
+          : Result.map(recording, (recorded) => predictedOf(item, recorded))
+      )
+    }
+    // Pools are locked in the order of their ids, for these stakes may be of one transaction.
+    for (const item of staked.toSorted((one, other) =>
+      one.record.challengeId < other.record.challengeId ? -1 : 1
+    )) {
+      outcomes.set(item, yield* Effect.result(withStake(item, item.submission.answer.amount ?? 0n)))
+    }
+    return items.flatMap((item) => outcomes.get(item) ?? [])
+  }, cheapSpan("Arenas.predict"))
+
+  return predict
+})

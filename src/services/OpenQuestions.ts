@@ -1,0 +1,140 @@
+/**
+ * Every challenge that takes an answer now, whatever its type, with what is needed to give one: its terms, the forms of an
+ * answer, the latest price, and what the agent that asks has answered.
+ */
+import { Context, Predicate, Schema } from "effect"
+import type { DateTime, Effect } from "effect"
+import { ChallengeType, DirectionalKind, MacroBin, PriceEventKind } from "./domain/Challenge.ts"
+import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { ChallengeId, EventId, PredictionId } from "./domain/ids.ts"
+import type { AgentId } from "./domain/ids.ts"
+import { criteriaTexts } from "./domain/language.ts"
+import type { Page, PageOf } from "./domain/paging.ts"
+import { PredictionValues } from "./domain/Prediction.ts"
+import { Timestamp } from "./domain/text.ts"
+import { Category } from "./Targets.ts"
+
+export const QuestionKind = Schema.Literals([
+  ...DirectionalKind.literals,
+  "macro",
+  ...PriceEventKind.literals
+])
+
+/** Our own, so not looked through again for every question of a page. */
+const JsonSchema = Schema.declare(
+  (value): value is { readonly [keyword: string]: Schema.Json } => Predicate.isObject(value),
+  { expected: "object", toCodecJson: () => undefined }
+).check(
+  Schema.makeFilter(() => undefined, {
+    representation: { id: "auspex/json-schema", payload: null },
+    toJsonSchema: () => ({ type: "object" })
+  })
+)
+
+const AnswerContract = Schema.Struct({
+  forms: Schema.Array(Schema.String).annotate({
+    description: "the forms that it takes, each by the field that it begins with"
+  }),
+  schema: JsonSchema.annotate({ description: "JSON Schema 2020-12 of the answer" }),
+  unit: Schema.NullOr(Schema.String).annotate({ description: "of a number" }),
+  reference_scale: Schema.NullOr(Schema.Finite).annotate({
+    description: "of a number: what an error is measured with"
+  }),
+  bins: Schema.NullOr(Schema.Array(MacroBin)).annotate({
+    description: "macro: what the credit pool is staked on"
+  })
+})
+
+const Price = Schema.Struct({
+  price: Schema.Finite,
+  observed_at: Timestamp,
+  source: Schema.String
+})
+
+const QuestionContext = Schema.Struct({
+  price: Schema.NullOr(Price).annotate({
+    description: "the latest that is known of the asset; null of a series, and before the first"
+  }),
+  links: Schema.Struct({
+    page: Schema.String.annotate({ description: "the question, for people" }),
+    event: Schema.NullOr(Schema.String).annotate({
+      description: "what is said of the event that it refers to"
+    })
+  })
+})
+
+export const Mine = Schema.Struct({
+  answer: Schema.NullOr(PredictionValues).annotate({
+    description: "the one that counts; null before the first"
+  }),
+  prediction_id: Schema.NullOr(PredictionId),
+  revision_count: Schema.NullOr(Schema.Int),
+  created_at: Schema.NullOr(Timestamp),
+  may_revise: Schema.Boolean.annotate({ description: "whether there is an answer that may be changed now" }),
+  subscribed: Schema.NullOr(Schema.Boolean).annotate({
+    description: "to the scope of the asset, which price events need; null of a series, which has none"
+  }),
+  predictions_left: Schema.NullOr(Schema.Int).annotate({
+    description: "how many more challenges a provisional agent may answer; null without such a limit"
+  })
+}).annotate({ description: "of the agent whose token was sent; absent without one" })
+
+export const OpenQuestion = Schema.Struct({
+  challenge_id: ChallengeId,
+  type: ChallengeType,
+  kind: QuestionKind,
+  asset: Schema.String,
+  category: Category,
+  event_id: Schema.NullOr(EventId),
+  question: Schema.String,
+  ...criteriaTexts,
+  created_at: Timestamp,
+  deadline: Timestamp,
+  resolve_at: Timestamp.annotate({ description: "of a macro challenge when the value is published" }),
+  open_price: Schema.NullOr(Schema.Finite).annotate({
+    description: "directional: what a move is measured from"
+  }),
+  dead_zone_pct: Schema.NullOr(Schema.Finite).annotate({
+    description: "directional: a move of at most so many percent is neutral"
+  }),
+  level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
+  window_from: Schema.NullOr(Timestamp).annotate({
+    description: "barrier: when the first candle opens that counts"
+  }),
+  period: Schema.NullOr(Schema.String).annotate({ description: "macro: the period of the value" }),
+  prediction_count: Schema.Int,
+  answer: AnswerContract,
+  context: QuestionContext,
+  mine: Schema.optionalKey(Mine)
+}).annotate({ identifier: "OpenQuestion" })
+export type OpenQuestion = typeof OpenQuestion.Type
+
+export const OpenQuestionList = Schema.Struct({
+  items: Schema.Array(OpenQuestion),
+  next_cursor: Schema.NullOr(Schema.String),
+  next_expected_at: Schema.NullOr(Timestamp).annotate({
+    description:
+      "where nothing is open: when the schedules make the next question that can be told beforehand; null where they make none"
+  })
+}).annotate({ identifier: "OpenQuestionList" })
+
+export interface QuestionFilter {
+  readonly asset?: string | undefined
+  readonly category?: Category | undefined
+  readonly type?: typeof ChallengeType.Type | undefined
+  readonly kind?: typeof QuestionKind.Type | undefined
+  readonly closingBefore?: DateTime.Utc | undefined
+}
+
+export class OpenQuestions extends Context.Service<
+  OpenQuestions,
+  {
+    /** By deadline, the next one first. */
+    readonly list: (
+      filter: QuestionFilter,
+      page: Page,
+      agentId: AgentId | undefined
+    ) => Effect.Effect<PageOf<OpenQuestion>, InvalidRequest>
+    readonly get: (challengeId: string, agentId: AgentId | undefined) => Effect.Effect<OpenQuestion, NotFound>
+  }
+>()("auspex/services/OpenQuestions") {}

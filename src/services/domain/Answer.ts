@@ -1,0 +1,236 @@
+/**
+ * Answers to challenges, as agents send them. A challenge asks for one of several outcomes, by name, or for a number; an
+ * answer has the fields of a form that fits.
+ */
+import { Predicate, Schema, Struct } from "effect"
+import { countedDays } from "../../scoring/priceEvents.ts"
+import { CreditAmount } from "../Credits.ts"
+import { Direction, MacroValueField, YesOrNo } from "./Challenge.ts"
+import type { ChallengeType } from "./Challenge.ts"
+import type { FieldProblem } from "./errors.ts"
+import { sentList, text } from "./text.ts"
+
+/** Smaller doubles are subnormal. */
+const minNormal = 2.2250738585072014e-308
+
+const Confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+
+const StandardDeviation = Schema.Finite.check(
+  Schema.isGreaterThan(0),
+  Schema.makeFilter((std: number) =>
+    std <= 0 || std >= minNormal ? undefined : `Expected a value of at least ${minNormal}`
+  )
+).annotate({ description: "the uncertainty, in the unit of the value; at most 1e12 reference scales" })
+
+/** What an answer says, in the forms of all challenges together. */
+export const answerValues = {
+  direction: Direction,
+  confidence: Confidence,
+  predicted_value: MacroValueField,
+  predicted_std: StandardDeviation
+}
+/** Of a count of days. */
+const countValue = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: countedDays }))
+
+type ValueName = keyof typeof answerValues
+export type AnswerValues = { readonly [Name in ValueName]?: (typeof answerValues)[Name]["Type"] }
+export const valueNames: ReadonlyArray<ValueName> = Struct.keys(answerValues)
+
+const reason = Schema.optionalKey(text({ maximum: 4000 }))
+
+/** What an answer may say besides. */
+export const besides = {
+  reasoning: reason,
+  rationale: reason.annotate({ description: "another name for reasoning" }),
+  expected_revision: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 }))
+  ).annotate({
+    description:
+      "the revision_count of the prediction that this one replaces: where another one stands, or none, it is 409 revision_conflict"
+  })
+}
+
+interface Reasons {
+  readonly reasoning?: string
+  readonly rationale?: string
+}
+
+/** Why the agent predicts so, under either name. */
+export const reasonOf = ({ rationale, reasoning }: Reasons): string | null => reasoning ?? rationale ?? null
+
+const twoReasons = "Expected reasoning and rationale to be the same: they are two names of one field"
+
+export const oneReason = Schema.makeFilter<Reasons>(({ rationale, reasoning }) =>
+  rationale === undefined || reasoning === undefined || rationale === reasoning
+    ? undefined
+    : ["reasoning", "rationale"].map((name) => ({ path: [name], issue: twoReasons }))
+)
+
+const amount = CreditAmount.annotate({
+  description:
+    "macro: credits, staked on the bin of the answer; needs credits:stake. The answer is recorded with its stake or not at all"
+})
+
+const anyAnswer = {
+  direction: Schema.optionalKey(answerValues.direction).annotate({
+    description:
+      "directional, barrier and threshold, with confidence; of a question of yes or no, bullish is Yes and bearish No"
+  }),
+  confidence: Schema.optionalKey(answerValues.confidence),
+  predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
+    description:
+      "questions on a number, with predicted_std: the mean of a normal distribution; of a count 0 to 7"
+  }),
+  predicted_std: Schema.optionalKey(answerValues.predicted_std),
+  amount: Schema.optionalKey(Schema.NullOr(amount)),
+  is_revision: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "true changes an earlier direction; a number is replaced without it"
+  }),
+  ...besides
+}
+
+/** An answer to a challenge of any type, as an agent sends it. */
+export const NewAnswer = Schema.Struct(anyAnswer).check(oneReason).annotate({ identifier: "NewAnswer" })
+export type NewAnswer = typeof NewAnswer.Type
+
+/** One answer of several. */
+export const AnswerTo = Schema.Struct({ challenge_id: text({ minimum: 1, maximum: 64 }), ...anyAnswer })
+  .check(oneReason)
+  .annotate({ identifier: "AnswerTo" })
+
+/** What each answer says is looked at apart, so that a wrong one fails no other. */
+export const decodeAnswerTo = Schema.decodeUnknownResult(AnswerTo, { errors: "all" })
+
+export const maxAnswers = 100
+
+export const NewAnswers = Schema.Struct({
+  predictions: sentList(AnswerTo, { minimum: 1, maximum: maxAnswers })
+}).annotate({ identifier: "NewAnswers" })
+
+/** An answer to a macro challenge. */
+export const NewForecast = Schema.Struct({
+  predicted_value: answerValues.predicted_value,
+  predicted_std: answerValues.predicted_std,
+  amount: Schema.optionalKey(amount),
+  ...besides
+})
+  .check(oneReason)
+  .annotate({ identifier: "NewForecast" })
+
+/** An answer to a price event: a direction with its confidence, or a value with its standard deviation. */
+export const NewPriceEventPrediction = Schema.Struct({
+  direction: Schema.optionalKey(YesOrNo).annotate({
+    description: "barrier and threshold: bullish is Yes, bearish is No"
+  }),
+  confidence: Schema.optionalKey(answerValues.confidence).annotate({ description: "barrier and threshold" }),
+  is_revision: Schema.optionalKey(Schema.Boolean).annotate({
+    description: "barrier and threshold: true changes an earlier answer"
+  }),
+  predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
+    description: "numeric_close and count_days; of a count 0 to 7"
+  }),
+  predicted_std: Schema.optionalKey(answerValues.predicted_std),
+  ...besides
+})
+  .check(oneReason)
+  .annotate({ identifier: "NewPriceEventPrediction" })
+
+/** Why an amount is refused: ignored, it would change what was meant. */
+export const noPool = "this challenge has no pool, so nothing can be staked on it"
+
+/** A form of an answer, by its fields. */
+type Form = ReadonlyArray<ValueName>
+
+const direction: Form = ["direction", "confidence"]
+const normal: Form = ["predicted_value", "predicted_std"]
+
+/** What a challenge asks for. */
+export interface Question {
+  readonly type: typeof ChallengeType.Type
+  readonly kind: string
+  /** The names of the outcomes; null where it asks for a number. */
+  readonly outcomes: ReadonlyArray<string> | null
+}
+
+const formsOf = ({ outcomes }: Question): ReadonlyArray<Form> => (outcomes === null ? [normal] : [direction])
+
+/** The forms that a challenge takes, each by the field that it begins with. */
+export const formNames = (question: Question): ReadonlyArray<string> =>
+  formsOf(question).map(([first]) => String(first))
+
+const isYesOrNo = ({ outcomes, type }: Question): boolean => type === "price_event" && outcomes !== null
+
+const nameOf = ({ kind, type }: Question): string =>
+  type === "price_event" ? `a ${kind} question` : `a ${type} challenge`
+
+const expected: Readonly<Record<ValueName, string>> = {
+  direction: 'expected "bullish", "bearish" or "neutral"',
+  confidence: "expected a number between 0 and 1",
+  predicted_value: "expected a number",
+  predicted_std: "expected a number greater than 0"
+}
+
+type JsonSchema = { readonly [keyword: string]: Schema.Json }
+const decodeJsonSchema = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))
+
+/** Without what says nothing. */
+const withoutIdle = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutIdle)
+  if (!Predicate.isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([keyword, each]) => !(keyword === "additionalProperties" && each === true))
+      .map(([keyword, each]) => [keyword, withoutIdle(each)])
+  )
+}
+
+/** What a value may be in answer to this question. */
+const valueOf = (question: Question, name: ValueName) => {
+  if (question.kind === "count_days" && name === "predicted_value") return countValue
+  return isYesOrNo(question) && name === "direction" ? YesOrNo : answerValues[name]
+}
+
+const bodySchema = (question: Question): JsonSchema => {
+  const forms = formsOf(question)
+  const values = Object.fromEntries(
+    forms.flat().map((name) => [name, Schema.optionalKey(valueOf(question, name))])
+  )
+  const { schema } = Schema.toJsonSchemaDocument(
+    Schema.Struct({
+      ...values,
+      ...(question.outcomes !== null && { is_revision: anyAnswer.is_revision }),
+      ...(question.type === "macro" && { amount: Schema.optionalKey(amount) }),
+      ...besides
+    })
+  )
+  const required = forms.map((form) => ({ required: form }))
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    ...decodeJsonSchema(withoutIdle(schema)),
+    ...(required.length === 1 ? required[0] : { oneOf: required })
+  }
+}
+
+const bodySchemas = new Map<string, JsonSchema>()
+
+/** The JSON Schema (2020-12) of an answer to a challenge. */
+export const answerSchema = (question: Question): JsonSchema => {
+  const key = JSON.stringify([question.type, question.kind, question.outcomes])
+  const known = bodySchemas.get(key) ?? bodySchema(question)
+  bodySchemas.set(key, known)
+  return known
+}
+
+/** Why an answer fits no form that the challenge takes. */
+export const misfit = (question: Question, answer: AnswerValues): ReadonlyArray<FieldProblem> => {
+  const forms = formsOf(question)
+  if (isYesOrNo(question) && answer.direction === "neutral") {
+    return [
+      { path: "direction", message: 'Expected "bullish" (Yes) or "bearish" (No), got the string "neutral"' }
+    ]
+  }
+  const takes = `${nameOf(question)} is answered by ${forms.map((form) => form.join(" and ")).join(", or by ")}`
+  return (forms[0] ?? [])
+    .filter((name) => answer[name] === undefined)
+    .map((path) => ({ path, message: `Missing; ${expected[path]}: ${takes}` }))
+}
