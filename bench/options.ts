@@ -44,7 +44,7 @@ export interface Options {
 export const help = `npm run bench -- [SCENARIO...] [options]
 
 Scenarios, all of them unless some are named:
-  predict       predictions, beside Fastify + pg and the statement alone by pgbench
+  predict       predictions, beside Fastify + pg, pgbench and batches; open questions beside the leaderboard
   log           what keeping the public log adds to the processor time of a prediction
   settlement    one challenge that everybody predicted, beside the bare statements, and others' requests meanwhile
   gateway       model calls: directly, through a bare proxy, through Portkey's gateway and through ours

@@ -13,6 +13,17 @@ export interface Aim {
   readonly aim: number
 }
 
+export const atLeast = (aim: number, what: string, ratio: number | null): Aim => ({
+  what,
+  ratio,
+  bound: "at least",
+  aim
+})
+export const atMost = (aim: number, what: string, ratio: number | null): Aim => ({
+  ...atLeast(aim, what, ratio),
+  bound: "at most"
+})
+
 export interface Result {
   readonly scenario: string
   /** The first row of each table names its columns. */

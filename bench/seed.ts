@@ -27,6 +27,17 @@ export const predictWorld = Effect.gen(function* () {
   yield* challenges(0, spreadChallenges + hotChallenges, "open")
 })
 
+/** A leaderboard that every agent is on. */
+export const leaderboard = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into agent_stats
+      (board, agent_id, verified, scored, score_sum, binary_scored, correct, brier_sum, last_day, day_count, day_sum)
+    select 'global', id, true, 50, n % 5000, 50, 25, 20, current_date, 50, n % 5000
+      from (select id, row_number() over () as n from agents) a`
+  yield* sql`insert into boards (board, agents, updated_at) values ('global', ${agentCount}::int, now())`
+})
+
 /** Every one of `count` agents has predicted this challenge; as the service would have written it. */
 export const predictionsOn = Effect.fnUntraced(function* (challenge: number, count: number) {
   const sql = yield* SqlClient.SqlClient

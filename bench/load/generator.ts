@@ -42,17 +42,22 @@ const question = "Say something about foxes and rivers, in about fifty words, pl
 /** The request with this index on this connection. */
 type Composer = (index: number, connection: number) => string
 
-const predictComposer = (port: number, { challenges, from }: Requests & { kind: "predict" }): Composer => {
+const predictComposer = (port: number, requests: Requests & { kind: "predict" }): Composer => {
+  const { challenges, from, size } = requests
   // Signed before the clock runs.
   for (let agent = 0; agent < agentCount; agent++) tokenFor(agent)
   return (index) => {
     const { agent, challenge } = pairAt(challenges, from + index)
-    return post(
-      port,
-      `/api/v1/eval/challenges/${challengeId(challenge)}/predict`,
-      [`Authorization: Bearer ${tokenFor(agent)}`],
-      predictions[(from + index) % predictions.length] ?? ""
+    const headers = [`Authorization: Bearer ${tokenFor(agent)}`]
+    const said = (place: number) => predictions[(from + index + place) % predictions.length] ?? ""
+    if (size === 1) {
+      return post(port, `/api/v1/eval/challenges/${challengeId(challenge)}/predict`, headers, said(0))
+    }
+    const items = Array.from(
+      { length: size },
+      (_, place) => `{"challenge_id":"${challengeId(challenge * size + place)}",${said(place).slice(1)}`
     )
+    return post(port, "/api/v1/eval/predictions", headers, `{"predictions":[${items.join()}]}`)
   }
 }
 
@@ -71,8 +76,10 @@ const callComposer = (port: number, call: Requests & { kind: "call" }): Composer
   return (_, connection) => requests[connection % requests.length] ?? ""
 }
 
-const composerOf = ({ port, requests }: Job): Composer =>
-  requests.kind === "predict" ? predictComposer(port, requests) : callComposer(port, requests)
+const composerOf = ({ port, requests }: Job): Composer => {
+  if (requests.kind === "read") return () => `GET ${requests.path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`
+  return requests.kind === "predict" ? predictComposer(port, requests) : callComposer(port, requests)
+}
 
 class Run {
   readonly #job: Job
@@ -100,7 +107,7 @@ class Run {
     this.#job = job
     this.#done = done
     this.#compose = composerOf(job)
-    this.#expected = job.requests.kind === "predict" ? 201 : 200
+    this.#expected = job.requests.kind === "predict" && job.requests.size === 1 ? 201 : 200
     this.#due = new Float64Array(job.connections).fill(Number.NaN)
     for (let number = 0; number < job.connections; number++) {
       this.#connections.push(

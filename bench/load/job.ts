@@ -2,8 +2,14 @@
 import type { Challenges } from "../world.ts"
 
 export type Requests =
-  /** Predictions of pairs, from the pair number `from` on. */
-  | { readonly kind: "predict"; readonly challenges: Challenges; readonly from: number }
+  /** Predictions of pairs, from the pair number `from` on; with `size` above 1 each is a batch. */
+  | {
+      readonly kind: "predict"
+      readonly challenges: Challenges
+      readonly from: number
+      readonly size: number
+    }
+  | { readonly kind: "read"; readonly path: string }
   /** Chat completions; connection n sends the headers of `headers[n % length]`. */
   | {
       readonly kind: "call"

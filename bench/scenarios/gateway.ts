@@ -15,7 +15,7 @@ import type { Server } from "../machine/processes.ts"
 import type { Bench } from "../main.ts"
 import { inTurn, ratio } from "../measurement.ts"
 import type { Case } from "../measurement.ts"
-import { casesTable } from "../report.ts"
+import { atLeast, atMost, casesTable } from "../report.ts"
 import type { Aim, Result } from "../report.ts"
 import { portkey } from "../yardsticks/portkey.ts"
 
@@ -111,33 +111,15 @@ const aimsOf = ({ connections, load, rounds }: Case): ReadonlyArray<Aim> => {
   const { free, paid, portkey: other, proxy } = rounds
   const what = `gateway ${load}, ${connections}:`
   if (load === "stream") {
-    const firstByte = ratio(paid, other, "firstByte")
-    return [{ what: `${what} first byte to Portkey's`, ratio: firstByte, bound: "at most", aim: 0.4 }]
+    return [atMost(0.4, `${what} first byte to Portkey's`, ratio(paid, other, "firstByte"))]
   }
   const perSecond = (ones: typeof free, others: typeof free) => ratio(ones, others, "perSecond")
-  const aims: ReadonlyArray<Aim> = [
-    {
-      what: `${what} money off, calls/s to the proxy`,
-      ratio: perSecond(free, proxy),
-      bound: "at least",
-      aim: 0.25
-    },
-    {
-      what: `${what} money off, calls/s to Portkey`,
-      ratio: perSecond(free, other),
-      bound: "at least",
-      aim: 2
-    }
-  ]
-  if (connections !== callers) return aims
   return [
-    ...aims,
-    {
-      what: `${what} money on, calls/s to Portkey`,
-      ratio: perSecond(paid, other),
-      bound: "at least",
-      aim: 1.2
-    }
+    atLeast(0.25, `${what} money off, calls/s to the proxy`, perSecond(free, proxy)),
+    atLeast(2, `${what} money off, calls/s to Portkey`, perSecond(free, other)),
+    ...(connections === callers
+      ? [atLeast(1.2, `${what} money on, calls/s to Portkey`, perSecond(paid, other))]
+      : [])
   ]
 }
 

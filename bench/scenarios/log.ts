@@ -12,7 +12,7 @@ import type { Server } from "../machine/processes.ts"
 import { usedByPostgres, usedByProcess } from "../machine/processors.ts"
 import type { Bench } from "../main.ts"
 import { median } from "../measurement.ts"
-import { fixed } from "../report.ts"
+import { atMost, fixed } from "../report.ts"
 import type { Result } from "../report.ts"
 import * as Seed from "../seed.ts"
 import { spreadChallenges } from "../world.ts"
@@ -66,35 +66,27 @@ export const log = Effect.fnUntraced(function* ({ load, postgres, sizes }: Bench
   const first = yield* seeded(api)
   let confirmed = 0
 
-  /** What the effect costs this server and PostgreSQL for each of the predictions that it answers. */
-  const costOf = Effect.fnUntraced(function* <E, R>(server: Server, effect: Effect.Effect<number, E, R>) {
-    const used = () => [usedByProcess(server.pid), usedByPostgres(postgres.pid)] as const
-    const [serverFrom, postgresFrom] = used()
-    const count = yield* effect
-    const [serverTo, postgresTo] = used()
-    if (serverFrom === null || postgresFrom === null || serverTo === null || postgresTo === null) {
-      return yield* new BenchFailed({
-        message: "processor times are read from /proc, which this system lacks"
-      })
-    }
-    const cost: Cost = {
-      server: (serverTo - serverFrom) / count,
-      postgres: (postgresTo - postgresFrom) / count
-    }
-    return cost
+  const used = (): Cost => ({
+    server: usedByProcess(jobs.pid) ?? Number.NaN,
+    postgres: usedByPostgres(postgres.pid) ?? Number.NaN
   })
 
   const round = Effect.fnUntraced(function* (seconds: number) {
-    const requests = { kind: "predict", challenges, from: confirmed } as const
+    const requests = { kind: "predict", challenges, from: confirmed, size: 1 } as const
     const job = { port: api.port, connections, rampSeconds: 0.1, seconds, requests, rate: null }
     process.kill(jobs.pid, "SIGSTOP")
-    let sent = 0
-    const recording = load.run(job, api).pipe(Effect.map((measured) => (sent = measured.sent)))
-    const recorded = yield* costOf(api, recording).pipe(
-      Effect.ensuring(Effect.sync(() => process.kill(jobs.pid, "SIGCONT")))
-    )
+    const { postgresMicros, sent, serverMicros } = yield* load
+      .run(job, api)
+      .pipe(Effect.ensuring(Effect.sync(() => process.kill(jobs.pid, "SIGCONT"))))
     confirmed += sent
-    const logged = yield* costOf(jobs, Effect.as(covered(api, first + confirmed), sent))
+    const from = used()
+    yield* covered(api, first + confirmed)
+    const to = used()
+    const recorded: Cost = { server: serverMicros ?? Number.NaN, postgres: postgresMicros ?? Number.NaN }
+    const logged: Cost = {
+      server: (to.server - from.server) / sent,
+      postgres: (to.postgres - from.postgres) / sent
+    }
     return { recorded, logged }
   })
 
@@ -107,30 +99,18 @@ export const log = Effect.fnUntraced(function* ({ load, postgres, sizes }: Bench
       `  log, round ${number}: ${fixed(total(recorded), 0)} us to record a prediction, ${fixed(total(logged), 1)} us to log it`
     )
   }
-  const row = (name: string, costs: ReadonlyArray<Cost>) => [
+  const row = (name: "recorded" | "logged") => [
     name,
-    fixed(median(costs.map(({ server }) => server)), 1),
-    fixed(median(costs.map((cost) => cost.postgres)), 1)
+    fixed(median(rounds.map((each) => each[name].server)), 1),
+    fixed(median(rounds.map((each) => each[name].postgres)), 1)
   ]
   const share = median(
     rounds.map(({ logged, recorded }) => total(logged) / (total(recorded) + total(logged)))
   )
   const result: Result = {
     scenario: "log",
-    tables: [
-      [
-        ["CPU us a prediction", "server", "postgres"],
-        row(
-          "recorded",
-          rounds.map(({ recorded }) => recorded)
-        ),
-        row(
-          "logged",
-          rounds.map(({ logged }) => logged)
-        )
-      ]
-    ],
-    aims: [{ what: "log: share of a prediction's processor time", ratio: share, bound: "at most", aim: 0.1 }],
+    tables: [[["CPU us a prediction", "server", "postgres"], row("recorded"), row("logged")]],
+    aims: [atMost(0.1, "log: share of a prediction's processor time", share)],
     remarks: [],
     measured: rounds
   }

@@ -7,7 +7,7 @@ import * as Database from "../machine/database.ts"
 import { BenchFailed, auspex, remains } from "../machine/processes.ts"
 import type { Server } from "../machine/processes.ts"
 import type { Bench } from "../main.ts"
-import { fixed } from "../report.ts"
+import { atMost, fixed } from "../report.ts"
 import type { Result } from "../report.ts"
 import * as Seed from "../seed.ts"
 import { adminToken, agentCount } from "../world.ts"
@@ -108,7 +108,7 @@ const predicting = (server: Server, from: number, seconds: number) => ({
   connections: besideConnections,
   rampSeconds: 0.5,
   seconds,
-  requests: { kind: "predict", challenges: { first: openChallenge, count: 1 }, from } as const,
+  requests: { kind: "predict", challenges: { first: openChallenge, count: 1 }, from, size: 1 } as const,
   rate: besideRate
 })
 
@@ -151,8 +151,8 @@ export const settlement = Effect.fnUntraced(function* ({ load, postgres, sizes }
         ]
       ],
       aims: [
-        { what: "settlement: seconds to bare", ratio: service / bare, bound: "at most", aim: 1.4 },
-        { what: "settlement: others' p99 to alone", ratio: beside.p99 / alone.p99, bound: "at most", aim: 3 }
+        atMost(1.4, "settlement: seconds to bare", service / bare),
+        atMost(3, "settlement: others' p99 to alone", beside.p99 / alone.p99)
       ],
       remarks: [],
       measured: { predictions, service, bare, alone, beside }

@@ -24,21 +24,8 @@ const epochMaxAgeMillis = 3000
 const windowMillis = 60_000
 const limitPerMinute = 999_999_999
 
-class Rejected extends Error {
-  readonly status: number
-  constructor(status: number, message: string) {
-    super(message)
-    this.status = status
-  }
-}
-
-interface Claims {
-  readonly sub: string
-  readonly site: string
-  readonly scope: string
-  readonly epoch: number
-  readonly exp: number
-}
+/** Fastify answers with its status. */
+const rejected = (statusCode: number, message: string) => Object.assign(new Error(message), { statusCode })
 
 /** Signature, expiry, site, scope, and that the agent's tokens have not been revoked. */
 const tokenCheck = (pool: Pool) => {
@@ -58,15 +45,17 @@ const tokenCheck = (pool: Pool) => {
   return async (authorization: string | undefined): Promise<string> => {
     const [head, payload, signature] = (authorization ?? "").replace(/^Bearer /, "").split(".")
     if (head === undefined || payload === undefined || signature === undefined)
-      throw new Rejected(401, "malformed")
+      throw rejected(401, "malformed")
     const given = Buffer.from(signature, "base64url")
     const right = createHmac("sha256", tokenSecret).update(`${head}.${payload}`).digest()
-    if (given.length !== right.length || !timingSafeEqual(given, right)) throw new Rejected(401, "forged")
-    const claims: Claims = JSON.parse(Buffer.from(payload, "base64url").toString())
-    if (claims.exp * 1000 < epochMillis()) throw new Rejected(401, "expired")
-    if (claims.site !== site) throw new Rejected(403, "another site's")
-    if (!claims.scope.split(" ").includes("prediction:submit")) throw new Rejected(403, "scope")
-    if ((await epochOf(claims.sub)) !== claims.epoch) throw new Rejected(401, "revoked")
+    if (given.length !== right.length || !timingSafeEqual(given, right)) throw rejected(401, "forged")
+    const claims: { sub: string; site: string; scope: string; epoch: number; exp: number } = JSON.parse(
+      Buffer.from(payload, "base64url").toString()
+    )
+    if (claims.exp * 1000 < epochMillis()) throw rejected(401, "expired")
+    if (claims.site !== site) throw rejected(403, "another site's")
+    if (!claims.scope.split(" ").includes("prediction:submit")) throw rejected(403, "scope")
+    if ((await epochOf(claims.sub)) !== claims.epoch) throw rejected(401, "revoked")
     return claims.sub
   }
 }
@@ -94,14 +83,8 @@ const limiter = async (pool: Pool) => {
     const [row] = rows
     const overlap = 1 - (now - bucket * windowMillis) / windowMillis
     if (row === undefined || row.previous * overlap + row.current > limitPerMinute)
-      throw new Rejected(429, "too many")
+      throw rejected(429, "too many")
   }
-}
-
-interface Prediction {
-  readonly direction: "bullish" | "bearish" | "neutral"
-  readonly confidence: number
-  readonly reasoning: string
 }
 
 const bodySchema = {
@@ -127,14 +110,6 @@ const uuidV7 = (now: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-interface Recorded {
-  readonly outcome: string
-  readonly revision: number
-  readonly salt: string
-  readonly body: string
-  readonly commit: string
-}
-
 const serve = async ({ databaseUrl, planCacheMode, statement }: FastifyOptions): Promise<number> => {
   const pool = new Pool({
     connectionString: databaseUrl,
@@ -145,10 +120,6 @@ const serve = async ({ databaseUrl, planCacheMode, statement }: FastifyOptions):
   const app = fastify({ logger: false, keepAliveTimeout: 65_000 })
   const authenticate = tokenCheck(pool)
   const take = await limiter(pool)
-  app.setErrorHandler((error, _, reply) => {
-    const status = error instanceof Rejected ? error.status : 500
-    return reply.code(status).send({ detail: error instanceof Error ? error.message : String(error) })
-  })
   // Every answer of the service has these headers.
   app.addHook("onSend", async (_request, reply) => {
     reply.headers({
@@ -158,17 +129,17 @@ const serve = async ({ databaseUrl, planCacheMode, statement }: FastifyOptions):
       "cache-control": "no-store"
     })
   })
-  app.post<{ Params: { id: string }; Body: Prediction }>(
+  app.post<{ Params: { id: string }; Body: { direction: string; confidence: number; reasoning: string } }>(
     "/api/v1/eval/challenges/:id/predict",
     { schema: { body: bodySchema } },
     async (request, reply) => {
       const agentId = await authenticate(request.headers.authorization)
       await take(agentId)
       const challengeId = request.params.id
-      if (!uuid.test(challengeId)) throw new Rejected(404, "no such challenge")
+      if (!uuid.test(challengeId)) throw rejected(404, "no such challenge")
       const { confidence, direction } = request.body
       const reasoning = request.body.reasoning.replaceAll("\r\n", "\n").normalize("NFC")
-      if (!reasoning.isWellFormed() || forbiddenText.test(reasoning)) throw new Rejected(400, "reasoning")
+      if (!reasoning.isWellFormed() || forbiddenText.test(reasoning)) throw rejected(400, "reasoning")
       const now = Math.floor(epochMillis())
       const id = uuidV7(now)
       const receivedAt = new Date(now).toISOString()
@@ -183,9 +154,11 @@ const serve = async ({ databaseUrl, planCacheMode, statement }: FastifyOptions):
         reasoning,
         reasoningHash: createHash("sha256").update(reasoning).digest("hex")
       })
-      const { rows } = await pool.query<Recorded>({ name: "predict", text: statement.text, values })
+      const { rows } = await pool.query<
+        Record<"outcome" | "salt" | "body" | "commit", string> & { revision: number }
+      >({ name: "predict", text: statement.text, values })
       const [row] = rows
-      if (row?.outcome !== "recorded") throw new Rejected(409, row?.outcome ?? "no row")
+      if (row?.outcome !== "recorded") throw rejected(409, row?.outcome ?? "no row")
       const { body, commit, revision, salt } = row
       return reply.code(201).send({
         prediction_id: id,
