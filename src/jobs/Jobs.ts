@@ -5,6 +5,7 @@ import { Arenas } from "../services/Arenas.ts"
 import { AdminAudit } from "../services/AdminAudit.ts"
 import { Claims } from "../services/Claims.ts"
 import { Credits } from "../services/Credits.ts"
+import { GatewayAlerts } from "../services/GatewayAlerts.ts"
 import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
@@ -47,6 +48,7 @@ const start = Effect.gen(function* () {
   const runs = yield* JobRuns
   const claims = yield* Claims
   const credits = yield* Credits
+  const alerts = yield* GatewayAlerts
   const billing = yield* GatewayBilling
   const mailer = yield* Mailer
   const operators = yield* Operators
@@ -71,6 +73,7 @@ const start = Effect.gen(function* () {
   )
   yield* Effect.forkScoped(poll("log gauges", measureInterval, sequencer.measure))
   yield* Effect.forkScoped(singletonCron("grace", settings.jobInterval, claims.remindDue))
+  yield* Effect.forkScoped(singletonCron("gateway alerts", settings.jobInterval, alerts.sendDue))
   yield* Effect.forkScoped(singletonCron("audit head", anHour, audit.logHead))
   for (const { ask, name } of witnesses.all) {
     yield* Effect.forkScoped(poll(`log witness ${name}`, witnessInterval, ask))
@@ -96,7 +99,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, schedules, published counts, mail, the public log and who attests it, grace windows and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, published counts, mail, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -5,7 +5,8 @@
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
-import { apiErrorWith, errorCode } from "./domain/errors.ts"
+import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 
@@ -49,6 +50,9 @@ export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
   status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
 }) {}
 
+/** 403: the key may not call this model. */
+export class ModelNotAllowed extends apiError("ModelNotAllowed", 403, "model_not_allowed") {}
+
 /** What can be spent now, in micro-credits, and what the caller can do beside asking for fewer tokens. */
 const funds = { left: Schema.BigInt, remedy: Schema.String }
 
@@ -90,6 +94,7 @@ export class RejectedUpstream extends apiErrorWith("RejectedUpstream", 400, {
 export type CallError =
   | BadCall
   | UnknownModel
+  | ModelNotAllowed
   | InvalidGatewayKey
   | GatewayDisabled
   | CreditTooLow
@@ -163,8 +168,10 @@ export class Gateway extends Context.Service<
      */
     readonly call: (call: Call) => Effect.Effect<Answer, CallError, Scope.Scope>
     /** The tokens of a prompt in the messages style, counted here; costs nothing. */
-    readonly countTokens: (body: Uint8Array) => Effect.Effect<number, CallError>
+    readonly countTokens: (holder: KeyHolder, body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
+    /** Fails for names that no model has, each by its place in `allowed_models` of a key. */
+    readonly requireModels: (names: ReadonlyArray<string>) => Effect.Effect<void, InvalidRequest>
     /** A call's error in this style. */
     readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer
     /** Any other error in this style: an unknown path, or an instance that cannot serve. */

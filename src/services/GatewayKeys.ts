@@ -11,7 +11,7 @@ import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId } from "./domain/ids.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
-import { Term, text, Timestamp } from "./domain/text.ts"
+import { list, Term, text, Timestamp } from "./domain/text.ts"
 import type { InvalidToken } from "./Tokens.ts"
 
 export const GatewayKeyId = Schema.String.annotate({
@@ -19,18 +19,77 @@ export const GatewayKeyId = Schema.String.annotate({
 }).pipe(Schema.brand("GatewayKeyId"))
 export type GatewayKeyId = typeof GatewayKeyId.Type
 
-/** The settings of a new key, none of which can be changed later. */
+const limit = (description: string) => Schema.optional(Schema.NullOr(CreditAmount)).annotate({ description })
+
+/** Null, and in a new key absent: none but what the agent has. */
+const newLimits = {
+  credit_limit: limit("credit that the key may spend in all; null: what the agent has"),
+  daily_limit: limit("in a day, from 00:00 UTC"),
+  weekly_limit: limit("in a week, from Monday 00:00 UTC"),
+  monthly_limit: limit("in a calendar month, UTC")
+}
+
+const Name = text({ minimum: 1, maximum: 100 })
+
+/** An empty list would be taken for all models by one reader and for none by another. */
+const newModels = Schema.optional(
+  Schema.NullOr(list(text({ minimum: 1, maximum: 256 }), { minimum: 1, maximum: 100 }))
+).annotate({ description: "names of the models that it may call; null: all" })
+
+/** The settings of a new key. */
 export const NewGatewayKey = Schema.Struct({
-  name: Schema.optional(text({ minimum: 1, maximum: 100 })).annotate({ description: 'default "default"' }),
+  name: Schema.optional(Name).annotate({ description: 'default "default"' }),
   expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
     description:
       "in the future, at most a year ahead (AUSPEX_GATEWAY_KEY_MAX_TTL): the key is refused from then on; null or absent: 90 days from now (AUSPEX_GATEWAY_KEY_TTL)"
   }),
-  credit_limit: Schema.optional(Schema.NullOr(CreditAmount)).annotate({
-    description: "credit that the key may spend in all; null or absent: what the agent has"
-  })
+  ...newLimits,
+  allowed_models: newModels
 }).annotate({ identifier: "NewGatewayKey" })
 export type NewGatewayKey = typeof NewGatewayKey.Type
+
+/** What is left out stays as it is. */
+export const GatewayKeyChange = Schema.Struct({
+  name: Schema.optional(Name),
+  expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
+    description: "as of a new key; null: 90 days from now (AUSPEX_GATEWAY_KEY_TTL)"
+  }),
+  ...newLimits,
+  allowed_models: newModels
+}).annotate({ identifier: "GatewayKeyChange" })
+export type GatewayKeyChange = typeof GatewayKeyChange.Type
+
+/** What a key may do, as it was set. */
+const terms = {
+  credit_limit: Schema.NullOr(Credit),
+  daily_limit: Schema.NullOr(Credit),
+  weekly_limit: Schema.NullOr(Credit),
+  monthly_limit: Schema.NullOr(Credit),
+  allowed_models: Schema.NullOr(Schema.Array(Schema.String)).annotate({ description: "null: all" })
+}
+
+/** What a limit is of: all time, or a period that begins at 00:00 UTC, weeks on Monday and months on their first day. */
+export const LimitPeriod = Schema.Literals(["total", "day", "week", "month"])
+export type LimitPeriod = typeof LimitPeriod.Type
+
+/** The field that sets the limit of each. */
+export const limitNames = {
+  total: "credit_limit",
+  day: "daily_limit",
+  week: "weekly_limit",
+  month: "monthly_limit"
+} as const satisfies Readonly<Record<LimitPeriod, keyof NewGatewayKey>>
+
+/** A limit now. */
+export const KeyLimit = Schema.Struct({
+  period: LimitPeriod,
+  limit: Credit,
+  spent: Credit.annotate({ description: "in this period, by calls that have ended" }),
+  reserved: Credit.annotate({ description: "at most, by calls under way" }),
+  left: Credit,
+  resets_at: Schema.NullOr(Timestamp).annotate({ description: "when the period ends; null: never" })
+}).annotate({ identifier: "GatewayKeyLimit" })
+export type KeyLimit = typeof KeyLimit.Type
 
 /** The only answer that shows a key. */
 export const CreatedGatewayKey = Schema.Struct({
@@ -39,7 +98,7 @@ export const CreatedGatewayKey = Schema.Struct({
   name: Schema.String,
   agent_id: AgentId,
   expires_at: Timestamp,
-  credit_limit: Schema.NullOr(Credit),
+  ...terms,
   created_at: Timestamp
 }).annotate({ identifier: "CreatedGatewayKey" })
 export type CreatedGatewayKey = typeof CreatedGatewayKey.Type
@@ -56,12 +115,22 @@ export const GatewayKey = Schema.Struct({
     description: "null: never, of a key that was made before keys had to end"
   }),
   revoked_at: Schema.NullOr(Timestamp),
-  credit_limit: Schema.NullOr(Credit),
+  ...terms,
+  limits: Schema.Array(KeyLimit).annotate({ description: "those that are set, and what is left of each" }),
   spent: Credit.annotate({ description: "by all calls that have ended" }),
   last_used_at: Schema.NullOr(Timestamp).annotate({ description: "when its latest call ended" }),
   created_at: Timestamp
 }).annotate({ identifier: "GatewayKey" })
 export type GatewayKey = typeof GatewayKey.Type
+
+/** A key as its bearer sees it. */
+export const OneGatewayKey = Schema.Struct({
+  ...GatewayKey.fields,
+  left: Credit.annotate({
+    description: "what calls may cost now: of the agent's available credit, or of a limit that leaves less"
+  })
+}).annotate({ identifier: "OneGatewayKey" })
+export type OneGatewayKey = typeof OneGatewayKey.Type
 
 export const GatewayKeyList = pageSchema(GatewayKey)
 
@@ -71,6 +140,9 @@ export class GatewayDisabled extends apiError("GatewayDisabled", 403, "gateway_d
 /** 400: the agent has as many live keys as it may have. */
 export class GatewayKeyLimitReached extends apiError("GatewayKeyLimitReached", 400, "gateway_key_limit") {}
 
+/** 409: the key has been revoked or has expired, and cannot be changed any more. */
+export class GatewayKeyEnded extends apiError("GatewayKeyEnded", 409, "gateway_key_ended") {}
+
 /** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
 export class InvalidGatewayKey extends apiError("InvalidGatewayKey", 401, "invalid_api_key") {}
 
@@ -78,9 +150,11 @@ export class InvalidGatewayKey extends apiError("InvalidGatewayKey", 401, "inval
 export interface KeyHolder {
   readonly keyId: GatewayKeyId
   readonly agentId: AgentId
+  /** The models that it may call; left out: all. */
+  readonly allowedModels?: ReadonlyArray<string>
 }
 
-/** Who makes a key: an owner, or an agent by a token of this epoch. */
+/** Who makes or changes a key: an owner, or an agent by a token of this epoch. */
 export type KeyMaker = Holder & { readonly epoch?: number | undefined }
 
 /**
@@ -102,6 +176,17 @@ export class GatewayKeys extends Context.Service<
       CreatedGatewayKey,
       GatewayDisabled | GatewayKeyLimitReached | InvalidRequest | InvalidToken | NotFound
     >
+    /**
+     * Changes a live key, on every replica within a second. Calls under way count towards its new limits. Fails for a
+     * `credit_limit` that is spent or reserved already; one of a period lets nothing through until the period ends.
+     */
+    readonly update: (
+      by: KeyMaker,
+      keyId: string,
+      change: GatewayKeyChange
+    ) => Effect.Effect<GatewayKey, GatewayKeyEnded | InvalidRequest | InvalidToken | NotFound>
+    /** One key, with what it can still spend. */
+    readonly find: (of: Holder, keyId: string) => Effect.Effect<OneGatewayKey, NotFound>
     /** Newest first, including revoked and expired keys. */
     readonly list: (of: Holder, page: Page) => Effect.Effect<PageOf<GatewayKey>, InvalidRequest>
     /** Rejects the key on every replica from now on; revoking it again changes nothing. */

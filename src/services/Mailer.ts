@@ -46,7 +46,7 @@ export class MailTransport extends Context.Service<
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
 >()("auspex/services/MailTransport") {}
 
-export const mailKinds = ["sign_in", "claim", "grace_reminder", "issuance_paused"] as const
+export const mailKinds = ["sign_in", "claim", "grace_reminder", "issuance_paused", "credit_alert"] as const
 export type MailKind = (typeof mailKinds)[number]
 
 /** A mail in plain text, to one address. */

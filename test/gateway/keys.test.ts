@@ -6,28 +6,14 @@ import { TestClock } from "effect/testing"
 import { SignJWT, decodeJwt } from "jose"
 import * as Keys from "../../src/layers/postgres/gateway/GatewayKeys.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
-import { issue, onboard, anotherOperator } from "../support/agents.ts"
-import { chat, chatPath, gatewayServer, messagesPath, spender } from "../support/gateway.ts"
+import { onboard } from "../support/agents.ts"
+import { chat, chatPath, enabled, gatewayServer, messagesPath, spender } from "../support/gateway.ts"
 import { get, member, post, send, wrongFields } from "../support/server.ts"
 import { testAdminToken, testTokenSecret } from "../support/settings.ts"
 
 const models = [{ name: "meta/plain", routes: [{ provider: "north" as const, model: "plain" }] }]
 const keysPath = "/api/v1/llm/keys"
 const call = { json: { model: "meta/plain", messages: [{ role: "user", content: "Hello" }], max_tokens: 5 } }
-
-/** An agent that may use the gateway, with its access token. */
-const enabled = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const agent = yield* onboard()
-  const owner = yield* anotherOperator
-  yield* sql`update operators set plan = 'team' where id = ${owner}::uuid`
-  yield* sql`
-    update agents set claimed_at = provisional_until, owner_id = ${owner}::uuid, prediction_limit = null,
-                      credit_arena_enabled = true
-     where id = ${agent.agentId}::uuid`
-  const { access_token } = yield* issue(agent.agentId, agent.secret)
-  return { ...agent, owner, token: access_token }
-})
 
 layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual"))("A gateway key", (it) => {
   it.effect("is shown once, listed by how it begins, and stored as a hash", () =>
@@ -49,6 +35,11 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
         expires_at: "1970-12-05T00:00:00.000Z",
         revoked_at: null,
         credit_limit: 1.5,
+        daily_limit: null,
+        weekly_limit: null,
+        monthly_limit: null,
+        allowed_models: null,
+        limits: [{ period: "total", limit: 1.5, spent: 0, reserved: 0, left: 1.5, resets_at: null }],
         spent: 0,
         last_used_at: null,
         created_at: made.json["created_at"]
@@ -71,6 +62,21 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
         number.json["detail"],
         "expires_at: Expected an ISO 8601 date-time with its offset, for example 2026-01-31T12:00:00Z or null, got 5"
       )
+    })
+  )
+
+  it.effect("is not made with a field that is not known, which may have been meant as a limit", () =>
+    Effect.gen(function* () {
+      const { token } = yield* enabled
+      const refused = yield* post(keysPath, { token, json: { credit_limits: 1, max_budget: 1 } })
+      assert.strictEqual(refused.status, 400)
+      assert.deepStrictEqual(wrongFields(refused), ["credit_limits", "max_budget"])
+      assert.include(
+        refused.text,
+        "credit_limits: Unknown field (did you mean credit_limit?): expected one of name, "
+      )
+      assert.include(refused.text, "max_budget: Unknown field: expected one of name, ")
+      assert.deepStrictEqual((yield* get(keysPath, { token })).json["items"], [])
     })
   )
 

@@ -19,7 +19,7 @@ const end = (call: number) =>
   countOf(
     (sql) => sql`
       select count(*)::int as count
-        from end_reservations(array[('0190fd00-0000-7000-8000-' || lpad(${call}::text, 12, '0'))::uuid])`
+        from close_reservations(array[('0190fd00-0000-7000-8000-' || lpad(${call}::text, 12, '0'))::uuid])`
   )
 
 /** In this transaction so far. */

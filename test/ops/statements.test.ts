@@ -306,6 +306,17 @@ const pinned: Readonly<Record<string, Pinned>> = {
     Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
   ),
   "GET /llm/keys": page(3, "", asAgent),
+  "GET /llm/keys/:key_id": made(
+    3,
+    Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))
+  ),
+  "PATCH /llm/keys/:key_id": made(
+    5,
+    Effect.map(Crowd, ({ keyId, token }) => ({
+      parameters: { key_id: keyId },
+      asked: { token, json: { daily_limit: 5 } }
+    }))
+  ),
   "DELETE /llm/keys/:key_id": made(
     3,
     Effect.map(Crowd, ({ keyId, token }) => ({ parameters: { key_id: keyId }, asked: { token } }))

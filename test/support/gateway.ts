@@ -11,7 +11,7 @@ import { services } from "../../src/layers/postgres/layer.ts"
 import type { EndedCall, OpenCall } from "../../src/services/GatewayBilling.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { NewGatewayKey } from "../../src/services/GatewayKeys.ts"
-import { anotherOperator, claimedAgents } from "./agents.ts"
+import { anotherOperator, claimedAgents, issue, onboard } from "./agents.ts"
 import { fund } from "./credit.ts"
 import { database } from "./database.ts"
 import { logSigner } from "./logSigner.ts"
@@ -175,6 +175,20 @@ export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewa
     GatewayKeys.use((service) => service.create({ kind: "agent", id: agentId }, agentId, key))
   )
   return { agentId, owner, key: made.api_key, keyId: made.key_id }
+})
+
+/** An agent that may use the gateway, with its access token. */
+export const enabled = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const agent = yield* onboard()
+  const owner = yield* anotherOperator
+  yield* sql`update operators set plan = 'team' where id = ${owner}::uuid`
+  yield* sql`
+    update agents set claimed_at = provisional_until, owner_id = ${owner}::uuid, prediction_limit = null,
+                      credit_arena_enabled = true
+     where id = ${agent.agentId}::uuid`
+  const { access_token } = yield* issue(agent.agentId, agent.secret)
+  return { ...agent, owner, token: access_token }
 })
 
 /** A call that was answered, as it is settled. */

@@ -4,9 +4,13 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import {
   CreatedGatewayKey,
   GatewayDisabled,
+  GatewayKey,
+  GatewayKeyChange,
+  GatewayKeyEnded,
   GatewayKeyLimitReached,
   GatewayKeyList,
-  NewGatewayKey
+  NewGatewayKey,
+  OneGatewayKey
 } from "../../services/GatewayKeys.ts"
 import { UsagePage } from "../../services/GatewayUsage.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
@@ -18,6 +22,7 @@ import {
   AgentLimit,
   GatewayReader,
   IdempotentRequest,
+  RefusesUnknownFields,
   RequestBody,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
@@ -33,6 +38,7 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
       error: [GatewayDisabled, GatewayKeyLimitReached, NotFound, InvalidRequest]
     })
       .annotate(RequiredScope, "llm:keys")
+      .annotate(RefusesUnknownFields, true)
       .annotate(OpenApi.Summary, "A new gateway key, shown once, that spends this agent's credit")
       .middleware(IdempotentRequest),
     HttpApiEndpoint.get("listKeys", "/llm/keys", {
@@ -40,6 +46,15 @@ export class GatewayApi extends HttpApiGroup.make("gateway")
       success: GatewayKeyList,
       error: InvalidRequest
     }).annotate(OpenApi.Summary, "This agent's gateway keys, newest first; of each only how it begins"),
+    HttpApiEndpoint.patch("changeKey", "/llm/keys/:key_id", {
+      params: { key_id: Schema.String },
+      payload: GatewayKeyChange,
+      success: GatewayKey,
+      error: [GatewayKeyEnded, NotFound, InvalidRequest]
+    })
+      .annotate(RequiredScope, "llm:keys")
+      .annotate(RefusesUnknownFields, true)
+      .annotate(OpenApi.Summary, "Change a gateway key; what is left out stays as it is"),
     HttpApiEndpoint.delete("revokeKey", "/llm/keys/:key_id", {
       params: { key_id: Schema.String },
       success: HttpApiSchema.NoContent,
@@ -66,6 +81,16 @@ export class GatewayUsageApi extends HttpApiGroup.make("gatewayUsage")
     }).annotate(
       OpenApi.Summary,
       "Calls of models and what they cost, newest first, with totals of the asked range"
+    ),
+    HttpApiEndpoint.get("key", "/llm/keys/:key_id", {
+      params: {
+        key_id: Schema.String.annotate({ description: "id of a gateway key; self: the one that is sent" })
+      },
+      success: OneGatewayKey,
+      error: NotFound
+    }).annotate(
+      OpenApi.Summary,
+      "A gateway key, what it may call, and what is left of its limits; a key reads only itself"
     )
   )
   .middleware(RequestBody)

@@ -47,7 +47,7 @@ export const layer = HttpRouter.use(
       const body = yield* readBody(request)
       const { requestId } = yield* CurrentRequest
       const input_tokens = yield* gateway
-        .countTokens(body)
+        .countTokens(holder, body)
         .pipe(Effect.tapError((error) => countAgain(holder, body, error)))
       return HttpServerResponse.jsonUnsafe({ input_tokens }, { headers: { "request-id": requestId } })
     })
@@ -71,6 +71,7 @@ const mayBeLarge = (headers: Headers): boolean =>
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
   "BadCall",
   "UnknownModel",
+  "ModelNotAllowed",
   "CreditTooLow",
   "CreditInFlight"
 ])

@@ -4,6 +4,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Capability, Gateway, UnknownModel } from "../../services/Gateway.ts"
 import type { ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
+import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import type { WrongSite } from "../../services/Tokens.ts"
@@ -19,6 +20,8 @@ import {
   styleSaid
 } from "./clients.ts"
 
+type Reader = Pick<KeyHolder, "agentId" | "allowedModels">
+
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const gateway = yield* Gateway
@@ -26,10 +29,10 @@ export const layer = HttpRouter.use(
     const tokens = yield* Tokens
     const limits = yield* RateLimiter
 
-    /** A gateway key or an access token. */
+    /** A gateway key or an access token. Answers the models that it may call; undefined: all. */
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const credential = yield* requiredCredential(request)
-      const { agentId } = yield* isGatewayKey(credential)
+      const { agentId, allowedModels }: Reader = yield* isGatewayKey(credential)
         ? keys.authenticate(credential)
         : tokens
             .authenticate(credential)
@@ -44,6 +47,7 @@ export const layer = HttpRouter.use(
       }
       const { address } = yield* countedRequest
       yield* limits.consume("reads", address)
+      return allowedModels
     })
 
     const forbidden = (style: Style, { code, detail }: WrongSite | AgentMismatch, requestId: string) =>
@@ -59,7 +63,11 @@ export const layer = HttpRouter.use(
         const request = yield* HttpServerRequest.HttpServerRequest
         const { requestId } = yield* CurrentRequest
         const style = styleSaid(request.headers)
-        const models = Effect.andThen(reader(request), gateway.models)
+        const models = Effect.gen(function* () {
+          const allowed = yield* reader(request)
+          const offers = yield* gateway.models
+          return allowed === undefined ? offers : offers.filter(({ id }) => allowed.includes(id))
+        })
         const response = yield* models.pipe(
           Effect.flatMap((offers) => respond(offers, request.url)),
           Effect.catchTag(["WrongSite", "AgentMismatch"], (error) => forbidden(style, error, requestId)),

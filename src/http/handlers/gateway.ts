@@ -1,10 +1,13 @@
 import { Effect, Layer } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { Gateway } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
+import type { GatewayKeyChange } from "../../services/GatewayKeys.ts"
 import { GatewayUsage } from "../../services/GatewayUsage.ts"
+import { NotFound } from "../../services/domain/errors.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
-import { CurrentAgent } from "../middleware/definitions.ts"
+import { CurrentAgent, CurrentKey } from "../middleware/definitions.ts"
 
 const keys = HttpApiBuilder.group(
   Api,
@@ -12,16 +15,23 @@ const keys = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const gatewayKeys = yield* GatewayKeys
     const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
+    const gateway = yield* Gateway
+    const known = ({ allowed_models }: GatewayKeyChange) => gateway.requireModels(allowed_models ?? [])
     return handlers.handleAll({
       createKey: ({ payload }) =>
-        Effect.flatMap(CurrentAgent, ({ agentId, epoch }) =>
-          gatewayKeys.create({ kind: "agent", id: agentId, epoch }, agentId, payload)
-        ).pipe(
+        Effect.andThen(known(payload), CurrentAgent).pipe(
+          Effect.flatMap(({ agentId, epoch }) =>
+            gatewayKeys.create({ kind: "agent", id: agentId, epoch }, agentId, payload)
+          ),
           Effect.map((body) =>
             HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
           )
         ),
       listKeys: ({ query }) => Effect.flatMap(asking, (agent) => gatewayKeys.list(agent, pageOf(query))),
+      changeKey: ({ params, payload }) =>
+        Effect.flatMap(Effect.andThen(known(payload), CurrentAgent), ({ agentId, epoch }) =>
+          gatewayKeys.update({ kind: "agent", id: agentId, epoch }, params.key_id, payload)
+        ),
       revokeKey: ({ params }) => Effect.flatMap(asking, (agent) => gatewayKeys.revoke(agent, params.key_id))
     })
   })
@@ -32,11 +42,28 @@ const usage = HttpApiBuilder.group(
   "gatewayUsage",
   Effect.fnUntraced(function* (handlers) {
     const gatewayUsage = yield* GatewayUsage
+    const gatewayKeys = yield* GatewayKeys
     return handlers.handleAll({
       usage: ({ query: { since, until, ...query } }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) =>
           gatewayUsage.list({ kind: "agent", id: agentId }, { since, until }, pageOf(query))
-        )
+        ),
+      key: Effect.fnUntraced(function* ({ params }) {
+        const { agentId } = yield* CurrentAgent
+        const { keyId } = yield* CurrentKey
+        const id = params.key_id === "self" ? keyId : params.key_id
+        if (id === undefined) {
+          return yield* new NotFound({
+            detail: "An access token is no gateway key: GET /api/v1/llm/keys lists them."
+          })
+        }
+        if (keyId !== undefined && id.toLowerCase() !== keyId) {
+          return yield* new NotFound({
+            detail: "A gateway key reads only itself: GET /api/v1/llm/keys/self."
+          })
+        }
+        return yield* gatewayKeys.find({ kind: "agent", id: agentId }, id)
+      })
     })
   })
 )

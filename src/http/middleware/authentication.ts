@@ -22,6 +22,7 @@ import {
   AdminAuthentication,
   AgentAuthentication,
   CurrentAgent,
+  CurrentKey,
   GatewayReader,
   isWrite,
   MaxBody,
@@ -98,18 +99,20 @@ export const gatewayReaders = Layer.effect(
 
     const byKey = (key: string) =>
       keys.authenticate(key).pipe(
-        Effect.map(({ agentId }) => ({ agentId, trustLevel: "claimed" as const, scopes: new Set<never>() })),
+        Effect.map(({ agentId, keyId }) => ({
+          keyId,
+          principal: { agentId, trustLevel: "claimed" as const, scopes: new Set<never>() }
+        })),
         Effect.catchTag("InvalidGatewayKey", ({ detail }) => Effect.fail(new InvalidToken({ detail })))
       )
 
     const byToken = (token: string) =>
-      tokens
-        .authenticate(token)
-        .pipe(
-          Effect.mapError((error) =>
-            error._tag === "InvalidToken" ? new InvalidToken({ detail: neitherDetail(error.detail) }) : error
-          )
+      tokens.authenticate(token).pipe(
+        Effect.map((principal) => ({ keyId: undefined, principal })),
+        Effect.mapError((error) =>
+          error._tag === "InvalidToken" ? new InvalidToken({ detail: neitherDetail(error.detail) }) : error
         )
+      )
 
     return GatewayReader.of({
       bearer: Effect.fnUntraced(function* (httpEffect) {
@@ -122,12 +125,15 @@ export const gatewayReaders = Layer.effect(
             detail: "Send a gateway key or an access token: Authorization: Bearer <API_KEY>."
           })
         }
-        const principal = yield* isGatewayKey(credential) ? byKey(credential) : byToken(credential)
+        const { keyId, principal } = yield* isGatewayKey(credential) ? byKey(credential) : byToken(credential)
         const named = request.headers["x-agent-id"]
         if (named !== undefined && named.toLowerCase() !== principal.agentId) {
           return yield* new AgentMismatch({ detail: "X-Agent-Id is not the agent of the credential." })
         }
-        return yield* Effect.provideService(httpEffect, CurrentAgent, principal)
+        return yield* httpEffect.pipe(
+          Effect.provideService(CurrentAgent, principal),
+          Effect.provideService(CurrentKey, { keyId })
+        )
       })
     })
   })

@@ -3,6 +3,7 @@ import { Context, Duration, Schema, ByteSize } from "effect"
 import type { DateTime, Option } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
+import type { GatewayKeyId } from "../../services/GatewayKeys.ts"
 import { IdempotencyKey, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../services/Idempotency.ts"
 import { WrongSite } from "../../services/Tokens.ts"
 import type { Principal } from "../../services/Tokens.ts"
@@ -43,14 +44,19 @@ export class OptionalAuthentication extends HttpApiMiddleware.Service<
   security: { bearer: HttpApiSecurity.bearer }
 }) {}
 
-/** An agent by its access token, or by a gateway key of its own: for what either may read. */
-export class GatewayReader extends HttpApiMiddleware.Service<GatewayReader, { provides: CurrentAgent }>()(
-  "auspex/http/GatewayReader",
-  {
-    error: [UnauthorizedResponse, WrongSite, AgentMismatch, GatewayDisabled],
-    security: { bearer: HttpApiSecurity.bearer }
-  }
+/** The gateway key that is calling; undefined where it is an access token. */
+export class CurrentKey extends Context.Service<CurrentKey, { readonly keyId: GatewayKeyId | undefined }>()(
+  "auspex/http/CurrentKey"
 ) {}
+
+/** An agent by its access token, or by a gateway key of its own: for what either may read. */
+export class GatewayReader extends HttpApiMiddleware.Service<
+  GatewayReader,
+  { provides: CurrentAgent | CurrentKey }
+>()("auspex/http/GatewayReader", {
+  error: [UnauthorizedResponse, WrongSite, AgentMismatch, GatewayDisabled],
+  security: { bearer: HttpApiSecurity.bearer }
+}) {}
 
 /** The administrator's bearer token; every call is written to the audit log. */
 export class AdminAuthentication extends HttpApiMiddleware.Service<AdminAuthentication>()(
@@ -208,6 +214,11 @@ export const RefusedFields = Context.Reference<Readonly<Record<string, string>>>
   "auspex/http/RefusedFields",
   { defaultValue: () => ({}) }
 )
+
+/** Whether a body with unknown fields is refused: a limit that was misspelt, and ignored, would be none. */
+export const RefusesUnknownFields = Context.Reference<boolean>("auspex/http/RefusesUnknownFields", {
+  defaultValue: () => false
+})
 
 /** Fields that an endpoint takes besides those of its schema. */
 export const AlsoTaken = Context.Reference<ReadonlyArray<string>>("auspex/http/AlsoTaken", {

@@ -1,6 +1,6 @@
 /**
- * What a request holds that its endpoint does not take. Fields of a body are ignored, and told in the answer; query
- * parameters are refused, for what is left out of a question changes its answer.
+ * What a request holds that its endpoint does not take. Fields of a body are ignored, and told in the answer, unless they may
+ * have been meant as limits; query parameters are refused, for what is left out of a question changes its answer.
  */
 import { Context, Predicate, SchemaAST } from "effect"
 import type { Schema } from "effect"
@@ -12,7 +12,7 @@ import type { FieldProblem } from "../../services/domain/errors.ts"
 import { nearest } from "../../services/domain/nearest.ts"
 import { detailOf } from "../fieldProblems.ts"
 import type { UnknownMember } from "../fieldProblems.ts"
-import { AlsoTaken, RefusedFields } from "./definitions.ts"
+import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./definitions.ts"
 
 /** The members and elements that a value may have; neither: nothing in it is unknown. */
 interface Shape {
@@ -78,7 +78,7 @@ const collect = (
         told.push({
           path: [...path, name].join(".").slice(0, maxPath),
           name,
-          members: shape.members.keys()
+          members: [...shape.members.keys()]
         })
       }
     }
@@ -118,13 +118,26 @@ export const ignoredFields = (
 const refusing = (errors: ReadonlyArray<FieldProblem>): InvalidRequest | undefined =>
   errors.length === 0 ? undefined : new InvalidRequest({ detail: detailOf(errors), errors })
 
-/** Why a body is refused for fields that its endpoint refuses by name; undefined where it is not. */
-export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): InvalidRequest | undefined =>
-  refusing(
-    Object.entries(Context.get(endpoint.annotations, RefusedFields))
-      .filter(([name]) => Predicate.hasProperty(body, name) && body[name] !== null)
-      .map(([path, message]) => ({ path, message }))
-  )
+const meant = (name: string, known: Iterable<string>): string => {
+  const word = nearest(name, known)
+  return word === undefined ? "" : ` (did you mean ${word}?)`
+}
+
+const asRefused = ({ members, name, path }: UnknownMember): FieldProblem => ({
+  path,
+  message: `Unknown field${meant(name, members)}: expected one of ${[...members].join(", ")}`
+})
+
+/** Why a body is refused for fields that its endpoint refuses, by name or because it does not know them; undefined where it is not. */
+export const refusedFields = (endpoint: HttpApiEndpoint.Top, body: unknown): InvalidRequest | undefined => {
+  const refused = Object.entries(Context.get(endpoint.annotations, RefusedFields))
+    .filter(([name]) => Predicate.hasProperty(body, name) && body[name] !== null)
+    .map(([path, message]) => ({ path, message }))
+  const unknown = Context.get(endpoint.annotations, RefusesUnknownFields)
+    ? unknownMembers(endpoint, body)
+    : []
+  return refusing([...refused, ...unknown.map(asRefused)])
+}
 
 /** Clients and proxies refuse an answer whose headers are too large. */
 const maxHeader = 4000
@@ -181,9 +194,7 @@ export const refusedParameters = (url: string, known: ReadonlyArray<string>): In
   const problem = (name: string) => {
     if (known.includes(name))
       return `Given ${names.filter((each) => each === name).length} times; send it once`
-    const meant = nearest(name, known)
-    const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
-    return `Unknown query parameter${question}: ${expected}`
+    return `Unknown query parameter${meant(name, known)}: ${expected}`
   }
   const wrong = names.filter((name, index) => !known.includes(name) || names.indexOf(name) !== index)
   return refusing(

@@ -16,17 +16,18 @@ import {
 } from "effect"
 import { pricePlaces } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import { nearest } from "../../services/domain/nearest.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import type { Answer, Call, CallError, ModelOffer } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
-import { admitCall, badCall, configuredOnly, minCost, unknownModel } from "./admitCall.ts"
+import { admitCall, badCall, configuredOnly, minCost, modelFor } from "./admitCall.ts"
 import type { AdmittedCall } from "./admitCall.ts"
 import { admitCount } from "./callBody.ts"
 import { errorAnswer, inStyle, moneyHeaders, withRemedy } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
-import { modelNamed } from "./configuration.ts"
 import { makeExecuteCall } from "./executeCall.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
 
@@ -174,14 +175,15 @@ const make = Effect.gen(function* () {
     return yield* admittedCall.admitted.stream ? streamed(asked, admittedCall) : whole(asked, admittedCall)
   })
 
-  const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(function* (body) {
-    const { configuration } = yield* configuredOnly(config.current)
-    const read = admitCount(body)
-    if (Result.isFailure(read)) return yield* badCall(read.failure)
-    const named = modelNamed(configuration, read.success.model)
-    if (named === undefined) return yield* unknownModel(read.success.model)
-    return yield* promptTokens(read.success, named.model.imageTokens)
-  })
+  const countTokens: Gateway["Service"]["countTokens"] = Effect.fn("Gateway.countTokens")(
+    function* (holder, body) {
+      const snapshot = yield* configuredOnly(config.current)
+      const read = admitCount(body)
+      if (Result.isFailure(read)) return yield* badCall(read.failure)
+      const { model } = yield* modelFor(snapshot, holder, read.success.model)
+      return yield* promptTokens(read.success, model.imageTokens)
+    }
+  )
 
   const checkCredit: Gateway["Service"]["checkCredit"] = Effect.fn("Gateway.checkCredit")(function* (holder) {
     const { configuration } = yield* configuredOnly(config.current)
@@ -209,7 +211,21 @@ const make = Effect.gen(function* () {
     })
   )
 
-  return Gateway.of({ call, checkCredit, countTokens, models, errorAnswer, inStyle })
+  const requireModels: Gateway["Service"]["requireModels"] = Effect.fnUntraced(function* (names) {
+    const known = (yield* models).map(({ id }) => id)
+    const errors = names.flatMap((name, index) => {
+      if (known.includes(name)) return []
+      const meant = nearest(name, known)
+      const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
+      const message = `There is no model ${JSON.stringify(name.slice(0, 100))}${question}: GET /api/v1/llm/v1/models lists them`
+      return [{ path: `allowed_models.${index}`, message }]
+    })
+    if (errors.length === 0) return
+    const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
+    return yield* new InvalidRequest({ detail: detail.slice(0, 2000), errors })
+  })
+
+  return Gateway.of({ call, checkCredit, countTokens, models, requireModels, errorAnswer, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

@@ -1,9 +1,10 @@
 /** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
 import { Effect, Option, Result } from "effect"
 import { costOf, maxCostOf, tokensOf } from "../../scoring/tokenPrices.ts"
-import { BadCall, UnknownModel } from "../../services/Gateway.ts"
+import { BadCall, ModelNotAllowed, UnknownModel } from "../../services/Gateway.ts"
 import type { Call, Endpoint, Style } from "../../services/Gateway.ts"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
+import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting, ProviderSetting, RouteSetting } from "./configuration.ts"
@@ -43,6 +44,25 @@ export const unknownModel = (name: string) =>
   new UnknownModel({
     detail: `There is no model ${JSON.stringify(name.slice(0, maxShown))}: GET /api/v1/llm/v1/models lists them.`
   })
+
+const mayCall = ({ allowedModels }: KeyHolder, { name }: ModelSetting): boolean =>
+  allowedModels === undefined || allowedModels.includes(name)
+
+/** The model of this name that the holder may call. */
+export const modelFor = Effect.fnUntraced(function* (
+  { configuration }: Pick<Snapshot, "configuration">,
+  holder: KeyHolder,
+  name: string
+) {
+  const found = modelNamed(configuration, name)
+  if (found === undefined) return yield* unknownModel(name)
+  if (!mayCall(holder, found.model)) {
+    return yield* new ModelNotAllowed({
+      detail: `The key may not call the model ${found.model.name}: GET /api/v1/llm/v1/models lists those that it may call.`
+    })
+  }
+  return found
+})
 
 /** The snapshot, or `gateway_disabled` on an instance without a gateway. */
 export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, never, R>) =>
@@ -106,15 +126,13 @@ export const minCost = ({ models }: Configuration): bigint =>
 
 export const admitCall = Effect.fnUntraced(function* (
   snapshot: Snapshot,
-  { body, endpoint, versionHeaders }: Pick<Call, "body" | "endpoint" | "versionHeaders">
+  { body, endpoint, holder, versionHeaders }: Pick<Call, "body" | "endpoint" | "holder" | "versionHeaders">
 ) {
   const read = admit(endpoint, body)
   if (Result.isFailure(read)) return yield* badCall(read.failure)
   const admitted = read.success
   const { style } = admitted
-  const found = modelNamed(snapshot.configuration, admitted.model)
-  if (found === undefined) return yield* unknownModel(admitted.model)
-  const { model, pinned } = found
+  const { model, pinned } = yield* modelFor(snapshot, holder, admitted.model)
   const unfit = whyUnfit(model, endpoint)
   if (unfit !== undefined) return yield* badCall({ message: unfit, param: "model" })
   if (!allows(model, admitted)) {
@@ -138,7 +156,7 @@ export const admitCall = Effect.fnUntraced(function* (
       ? []
       : names
           .flatMap((name) => snapshot.configuration.models.get(name) ?? [])
-          .filter((each) => allows(each, admitted))
+          .filter((each) => mayCall(holder, each) && allows(each, admitted))
           .map(serving)
   const fallback = standingIn(model.fallback)
   const contextFallback = standingIn(model.contextFallback)

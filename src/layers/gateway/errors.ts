@@ -19,6 +19,7 @@ export const statusOf = Match.type<CallError>().pipe(
   Match.tagsExhaustive({
     BadCall: ({ code }) => bodyStatus[code],
     UnknownModel: ({ status }): number => status,
+    ModelNotAllowed: () => 403,
     InvalidGatewayKey: () => 401,
     CreditTooLow: () => 402,
     CreditInFlight: () => 402,
@@ -68,7 +69,7 @@ export const moneyHeaders = (money: {
 })
 
 const paramOf = (error: CallError): string | null => {
-  if (error._tag === "UnknownModel") return "model"
+  if (error._tag === "UnknownModel" || error._tag === "ModelNotAllowed") return "model"
   return "param" in error ? error.param : null
 }
 

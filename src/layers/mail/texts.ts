@@ -76,6 +76,32 @@ export const claimText = (mail: AboutAgent): Text => ({
   )
 })
 
+/** About an owner's own key; the name of a key is as little trusted as an agent's. */
+export const creditAlertText = (mail: {
+  readonly baseUrl: string
+  readonly agentName: string
+  readonly keyName: string
+  /** Its name and amount. */
+  readonly limit: string
+  readonly isSpent: boolean
+  /** Whether it begins anew. */
+  readonly resets: boolean
+}): Text => {
+  const key = printableName(mail.keyName)
+  const then = mail.resets ? "until its next period begins" : "until the limit is raised"
+  return {
+    subject: mail.isSpent
+      ? `Spent: the limit of your key ${key}`
+      : `80 % spent of the limit of your key ${key}`,
+    text: paragraphs(
+      mail.isSpent
+        ? `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent its ${mail.limit}, or what is left of it does not cover a call that was made. Such calls are refused ${then}.`
+        : `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent 80 % of its ${mail.limit}. Once it is spent, calls are refused ${then}.`,
+      `What your keys were used for, and what is left of their limits:\n${mail.baseUrl}/account/api-keys`
+    )
+  }
+}
+
 export const reminderText = (mail: AboutAgent & { readonly left: string }): Text => ({
   subject: `${mail.left} left to claim your agent: ${printableName(mail.agentName)}`,
   text: paragraphs(

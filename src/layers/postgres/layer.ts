@@ -14,6 +14,7 @@ import * as Claims from "./agents/Claims.ts"
 import * as Credits from "./credit/Credits.ts"
 import * as Discussion from "./community/Discussion.ts"
 import * as Events from "./community/Events.ts"
+import * as GatewayAlerts from "./gateway/GatewayAlerts.ts"
 import * as GatewayBilling from "./gateway/GatewayBilling.ts"
 import * as GatewayKeys from "./gateway/GatewayKeys.ts"
 import * as GatewayUsage from "./gateway/GatewayUsage.ts"
@@ -68,7 +69,9 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   ).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
 const identity = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
-  Layer.mergeAll(Claims.layer, Operators.layer).pipe(Layer.provideMerge(foundations(judge)))
+  Layer.mergeAll(Claims.layer, GatewayAlerts.layer, Operators.layer).pipe(
+    Layer.provideMerge(foundations(judge))
+  )
 
 const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Arenas.layer.pipe(Layer.provideMerge(identity(judge)))

@@ -424,7 +424,22 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "admin.voidPriceEvent": [
       Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
-    "gateway.createKey": [always({ hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 } })],
+    "gateway.createKey": [
+      always({
+        hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 },
+        without: ["allowed_models"]
+      })
+    ],
+    "gateway.changeKey": [
+      Effect.map(newKey, ({ key_id }) =>
+        sample({
+          params: { key_id },
+          hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 },
+          without: ["allowed_models"]
+        })
+      )
+    ],
+    "gatewayUsage.key": [Effect.map(newKey, ({ key_id }) => sample({ params: { key_id } }))],
     "gateway.revokeKey": [Effect.map(newKey, ({ key_id }) => sample({ params: { key_id } }))],
     "gatewayUsage.usage": [
       always({ query: { since: "2001-01-01T00:00:00Z", until: "2031-05-05T00:00:00.123Z" } })

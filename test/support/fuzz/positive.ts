@@ -18,6 +18,8 @@ import {
 import type { Session } from "./session.ts"
 import type { Sample, Fixture } from "./fixture.ts"
 
+const unknownInKey = "an unknown field may have been meant as a limit, which no keyword of ours says"
+
 /** What the document allows and the service refuses, each with its reason. */
 const refusedThough: Readonly<Record<string, string>> = {
   "admin.changeAgent: required fields only":
@@ -25,7 +27,15 @@ const refusedThough: Readonly<Record<string, string>> = {
   "admin.createPriceEvent: required fields only": "a level or a scale is wanted, which depends on the kind",
   "arena.predict: required fields only": "one of two forms is wanted, which depends on the challenge",
   "priceEvents.answer: required fields only": "one of two forms is wanted, which depends on the question",
-  "admin.amendChallenge: required fields only": "one of two fields is wanted, which depends on the challenge"
+  "admin.amendChallenge: required fields only": "one of two fields is wanted, which depends on the challenge",
+  ...Object.fromEntries(
+    ["gateway.createKey", "gateway.changeKey"].flatMap((operation) =>
+      ["an unknown field", "__proto__", "nested 60 levels deep"].map((label) => [
+        `${operation}: ${label}`,
+        unknownInKey
+      ])
+    )
+  )
 }
 
 const refused = (answer: Answer) =>

@@ -4,12 +4,11 @@ import { SqlClient } from "effect/sql"
 import { GatewayUsage } from "../../../src/services/GatewayUsage.ts"
 import { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
 import type { Page } from "../../../src/services/domain/paging.ts"
-import { uuidText } from "./identifiers.ts"
+import { keyId, keyPrefix, uuidText } from "./identifiers.ts"
 import { fromTheEnd } from "./pages.ts"
 import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
-const keyPrefix = "0190fd00"
 const callPrefix = "0190fe00"
 const keys = 60
 
@@ -48,6 +47,7 @@ export const gatewayReads = Effect.fnUntraced(function* (agent: string, add: Add
             from (select created_at, id from gateway_calls order by id offset ${fromTheEnd} limit 1) as k`
   }
   yield* add("/api/v1/llm/keys", "", (page) => GatewayKeys.use((service) => service.list(of, page)), lastKey)
+  yield* add("/api/v1/llm/keys/:key_id", "", () => GatewayKeys.use((service) => service.find(of, keyId(1))))
   const usage = (since: DateTime.Utc | undefined) => (page: Page) =>
     GatewayUsage.use((service) => service.list(of, { since, until: undefined }, page))
   yield* add("/api/v1/llm/usage", "", usage(undefined), lastCall)

@@ -6,9 +6,11 @@ const numbered = (prefix: string) => (number: number) =>
 export const agentPrefix = "0190a000"
 export const challengePrefix = "0190c000"
 export const ownerPrefix = "0190b800"
+export const keyPrefix = "0190fd00"
 export const agentId = numbered(agentPrefix)
 export const challengeId = numbered(challengePrefix)
 export const ownerId = numbered(ownerPrefix)
+export const keyId = numbered(keyPrefix)
 
 /** The identifier as a text expression of SQL; `number` is an expression, too. */
 export const uuidText = (prefix: string, number: string) =>

@@ -4,7 +4,7 @@ import { DateTime, Duration, Effect, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { TypedAmount, creditsOf } from "../../../services/Credits.ts"
 import { GatewayKeys, NewGatewayKey } from "../../../services/GatewayKeys.ts"
-import type { CreatedGatewayKey, GatewayKey } from "../../../services/GatewayKeys.ts"
+import type { CreatedGatewayKey, GatewayKey, KeyLimit } from "../../../services/GatewayKeys.ts"
 import { GatewayUsage } from "../../../services/GatewayUsage.ts"
 import type { UsageDay } from "../../../services/GatewayUsage.ts"
 import { Operators, accountPage, isPaid } from "../../../services/Operators.ts"
@@ -204,6 +204,24 @@ const agentName = (own: Account, agentId: string): Html => {
   return agent === undefined ? html`<code>${agentId}</code>` : named(agent.name)
 }
 
+const periodWords = { day: "Today", week: "This week", month: "This month" } as const
+
+const limitOf = ({
+  left,
+  limit,
+  period,
+  resets_at: resets
+}: KeyLimit): ReadonlyArray<readonly [string, Html]> =>
+  period === "total"
+    ? []
+    : [
+        [
+          periodWords[period],
+          html`${creditsOf(left)} of ${credits(limit)}
+          left${resets === null ? null : html`, until ${at(resets)}`}`
+        ]
+      ]
+
 const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | undefined) => {
   const [tone, word] = keyStatuses[key.status]
   return html`<article class="panel">
@@ -220,6 +238,8 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
           ? credits(key.spent)
           : `${creditsOf(key.spent)} of ${credits(key.credit_limit)}`
       ],
+      ...key.limits.flatMap(limitOf),
+      ["May call", key.allowed_models === null ? null : key.allowed_models.join(", ")],
       ["Last used", key.last_used_at === null ? "never" : at(key.last_used_at)],
       ["Made", day(DateTime.makeUnsafe(key.created_at))],
       ["Expires", key.expires_at === null ? "never: it was made before keys had to end" : at(key.expires_at)],

@@ -1,23 +1,29 @@
 /**
  * A reservation is a pending transfer from the agent to the gateway's revenue, and a row while its call is open. Calls that
  * begin or end together share a statement. Every statement takes its locks in one order: reservations, accounts, keys, sums
- * by day, each by id.
+ * by day, each by id. The key's row is locked before its limits are looked at, and is read as it is then.
  */
-import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Predicate, Schema } from "effect"
+import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
 import { CreditInFlight, CreditTooLow, Style } from "../../../services/Gateway.ts"
 import { GatewayBilling } from "../../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall, Settled } from "../../../services/GatewayBilling.ts"
-import { GatewayDisabled, GatewayKeyId, InvalidGatewayKey } from "../../../services/GatewayKeys.ts"
+import {
+  GatewayDisabled,
+  GatewayKeyId,
+  InvalidGatewayKey,
+  limitNames,
+  LimitPeriod
+} from "../../../services/GatewayKeys.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { arrayParam, execute, findAll, findOption, orDie, rowsOf, timestamp } from "../sql.ts"
+import { arrayParam, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
 import type { ColumnsOf } from "../sql.ts"
 import { isEnabled } from "./eligibility.ts"
+import { changesOf, counted, dayAt, isLimited, limitsOf, sinceOf } from "./limits.ts"
 
 /** A reservation that no process has renewed for this long is released. */
 const sweepAfter = Duration.minutes(10)
@@ -35,10 +41,11 @@ const Abandoned = Schema.Struct({
   created_at: Schema.DateTimeUtcFromDate
 })
 
-/** `in_flight` is what calls under way have reserved of it. */
+/** Of the limit that leaves the least, and of the agent's credit; `in_flight` is what calls under way have reserved of it. */
 const Funds = Schema.Struct({
+  period: Schema.NullOr(LimitPeriod),
   left_of_limit: Schema.NullOr(Schema.BigInt),
-  limit_in_flight: Schema.BigInt,
+  limit_in_flight: Schema.NullOr(Schema.BigInt),
   available: Schema.BigInt,
   in_flight: Schema.BigInt
 })
@@ -69,9 +76,19 @@ interface Purse {
   readonly remedy: string
 }
 
-const ofLimit: Purse = {
-  told: (left) => `the key's credit_limit leaves ${left}`,
-  remedy: "use a key with a higher credit_limit"
+const periodEnds = {
+  day: "at 00:00 UTC",
+  week: "on Monday at 00:00 UTC",
+  month: "with the month, UTC"
+} as const
+
+const ofLimit = (period: LimitPeriod): Purse => {
+  const name = limitNames[period]
+  const higher = `use a key with a higher ${name}`
+  return {
+    told: (left) => `the key's ${name} leaves ${left}`,
+    remedy: period === "total" ? higher : `${higher}, or wait until it begins anew ${periodEnds[period]}`
+  }
 }
 const ofCredit: Purse = {
   told: (left) => `the agent has ${left} available`,
@@ -92,19 +109,22 @@ const make = Effect.gen(function* () {
     { agentId, keyId },
     amount
   ) {
+    const now = timestamp(yield* DateTime.now)
     const found = yield* funds(sql`
-        select case when k.credit_limit is not null then greatest(k.credit_limit - k.spent - k.held, 0) end as left_of_limit,
-               k.held as limit_in_flight, coalesce(a.posted - a.held, 0) as available,
+        select t.period, greatest(t.room, 0) as left_of_limit, t.held as limit_in_flight,
+               coalesce(a.posted - a.held, 0) as available,
                case when a.posted - a.held < ${amount}::int8 then ${reservedOf(sql, "k.agent_id")} else 0 end as in_flight
-          from gateway_keys k
+          from (select k.*, ${dayAt(sql, now)} as day from gateway_keys k) k
+          left join lateral ${tightest(sql)} on true
           left join accounts a on a.id = 'agent:' || k.agent_id
          where k.id = ${keyId}::uuid and k.agent_id = ${agentId}::uuid`)
     // A key that is gone meanwhile is rejected when it reserves.
     if (Option.isNone(found)) return
-    const { available, in_flight, left_of_limit, limit_in_flight } = found.value
+    const { available, in_flight, left_of_limit, limit_in_flight, period } = found.value
     const needs = `Even the smallest call may cost up to ${creditsOf(amount)} credits`
-    if (left_of_limit !== null && left_of_limit < amount) {
-      return yield* refusal(needs, amount, { left: left_of_limit, in_flight: limit_in_flight }, ofLimit)
+    if (period !== null && left_of_limit !== null && left_of_limit < amount) {
+      const limit = { left: left_of_limit, in_flight: limit_in_flight ?? 0n }
+      return yield* refusal(needs, amount, limit, ofLimit(period))
     }
     if (available < amount) return yield* refusal(needs, amount, { left: available, in_flight }, ofCredit)
   })
@@ -122,7 +142,7 @@ const make = Effect.gen(function* () {
       case "disabled":
         return yield* new GatewayDisabled({ detail: "The gateway has been disabled for this agent." })
       case "limit":
-        return yield* refusal(needs, call.reserved, judged, ofLimit)
+        return yield* refusal(needs, call.reserved, judged, ofLimit(judged.period ?? "total"))
       case "credit":
         return yield* refusal(needs, call.reserved, judged, ofCredit)
     }
@@ -209,21 +229,25 @@ const Judged = Schema.Struct({
   /** Of the key's limit or of the agent's credit, whichever it was judged by; of the smaller one where it is reserved. */
   left: Schema.BigInt,
   /** What calls under way have reserved of it. */
-  in_flight: Schema.BigInt
+  in_flight: Schema.BigInt,
+  /** Of the limit that leaves the least; null: the key has none. */
+  period: Schema.NullOr(LimitPeriod)
 })
 type Judged = typeof Judged.Type
 
-const decode = Schema.decodeUnknownEffect(Schema.Array(Judged))
+const judgedCalls = findAll(Judged)
 
 /** What the calls of an agent have reserved. Keys are indexed by their agent, and reservations by their key. */
 const reservedOf = (sql: SqlClient.SqlClient, agent: string) =>
   sql.literal(`(select coalesce(sum(r.amount), 0)::int8 from gateway_reservations r
                  where r.key_id in (select id from gateway_keys o where o.agent_id = ${agent}))`)
 
-/** Another statement used the key's limit between the check and the update, and the constraint refused it. */
-const exceedsLimit = (error: SqlError.SqlError): boolean =>
-  Predicate.hasProperty(error.reason.cause, "constraint") &&
-  error.reason.cause.constraint === "gateway_keys_within_limit"
+/** The limit of a key `k` that leaves the least on its `day`. */
+const tightest = (sql: SqlClient.SqlClient) =>
+  sql`(select l.*, l.max - l.spent - l.held as room from ${limitsOf(sql)} order by room limit 1) t`
+
+/** Where a limit is used up so far, its owner is told that it is, once it has refused a call for good. */
+const nearlySpent = "l.spent * 5 >= l.max * 4"
 
 /** Any number of calls in one statement, each judged by itself, in the order in which they came. */
 const reserveAll = Effect.fnUntraced(function* (
@@ -231,7 +255,7 @@ const reserveAll = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient
 ) {
   const now = timestamp(yield* DateTime.now)
-  const statement = sql`
+  return yield* judgedCalls(sql`
       with asked as (
         select *
           from ${rowsOf(sql, "a", calls, {
@@ -243,22 +267,28 @@ const reserveAll = Effect.fnUntraced(function* (
         select id, posted - held as available from accounts
          where id in (select 'agent:' || agent_id from asked) order by id for no key update
       ),
-      keys as (
-        select k.id, coalesce(k.credit_limit - k.spent - k.held, 9223372036854775807) as left_of_limit, k.held,
+      locked as (
+        select k.*, ${dayAt(sql, now)} as day,
                k.revoked_at is not null or coalesce(k.expires_at <= ${now}, false) as ended,
                coalesce(${isEnabled(sql)}, false) as enabled
           from gateway_keys k
           join agents a on a.id = k.agent_id
           left join operators o on o.id = a.owner_id
-         where k.id in (select key_id from asked)
+         where k.id in (select key_id from asked) and (select count(*) from funds) >= 0
+         order by k.id for no key update of k
+      ),
+      keys as (
+        select k.id, k.day, k.created_at, k.ended, k.enabled, t.period, t.max, t.spent, t.held,
+               coalesce(t.room, 9223372036854775807) as room
+          from locked k left join lateral ${tightest(sql)} on true
       ),
       judged as (
-        select a.*, k.left_of_limit, k.held, f.available,
+        select a.*, k.day, k.period, k.room, k.held, f.available,
                case when k.id is null or k.ended then 'ended'
                     when not k.enabled then 'disabled'
-                    when a.amount > k.left_of_limit then 'limit'
+                    when a.amount > k.room then 'limit'
                     when a.amount > f.available then 'credit'
-                    when a.of_key > k.left_of_limit or a.of_agent > f.available then 'again'
+                    when a.of_key > k.room or a.of_agent > f.available then 'again'
                     else 'reserved' end as outcome
           from (select *, sum(amount) over (partition by key_id order by position) as of_key,
                        sum(amount) over (partition by agent_id order by position) as of_agent
@@ -268,17 +298,25 @@ const reserveAll = Effect.fnUntraced(function* (
       ),
       taken as (select * from judged where outcome = 'reserved'),
       opened as (
-        insert into gateway_reservations (call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, alive_at)
-        select call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, ${now} from taken
-      ),
-      limited as (
-        select k.id from gateway_keys k
-         where k.credit_limit is not null and k.id in (select key_id from taken) order by k.id for no key update
+        insert into gateway_reservations (call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at,
+                                          alive_at, counted_on)
+        select call_id, key_id, agent_id, request_id, model, style, stream, amount, created_at, ${now}, day from taken
       ),
       counted as (
-        update gateway_keys k set held = k.held + t.amount
-          from (select key_id, sum(amount) as amount from taken group by key_id) t
-         where k.id = t.key_id and k.id in (select id from limited)
+        update gateway_keys k set ${counted(sql)}
+          from (select t.key_id, k.day, ${changesOf(sql, { held: "t.amount", spent: "0", counted: "k.day" })}
+                  from taken t join locked k on k.id = t.key_id
+                 where ${isLimited(sql)} group by t.key_id, k.day) c
+         where k.id = c.key_id
+      ),
+      refused as (
+        insert into gateway_alerts (key_id, period, since, credit_limit, percent, at)
+        select distinct k.id, l.period, ${sinceOf(sql)}, l.max, 100, ${now}::timestamptz
+          from judged j
+          join keys k on k.id = j.key_id
+         cross join lateral (select k.period, k.max, k.spent) l
+         where j.outcome = 'limit' and j.amount > j.room + j.held and ${sql.literal(nearlySpent)}
+        on conflict do nothing
       ),
       moved as (
         insert into transfers (id, kind, debit, credit, amount, reason, at)
@@ -286,22 +324,14 @@ const reserveAll = Effect.fnUntraced(function* (
                'call of ' || model || ', at most', ${now}
           from taken order by call_id
       )
-      select outcome,
-             case outcome when 'limit' then greatest(left_of_limit, 0)
-                          when 'reserved' then least(left_of_limit - of_key, available - of_agent)::int8
+      select outcome, period,
+             case outcome when 'limit' then greatest(room, 0)
+                          when 'reserved' then least(room - of_key, available - of_agent)::int8
                           else coalesce(available, 0) end as left,
              case outcome when 'limit' then held
                           when 'credit' then ${reservedOf(sql, "judged.agent_id")}
                           else 0 end as in_flight
-        from judged order by position`
-  const alone = calls.length === 1
-  return yield* Effect.flatMap(statement, decode).pipe(
-    Effect.catchIf(
-      (error) => alone && error._tag === "SqlError" && exceedsLimit(error),
-      () => Effect.succeed<ReadonlyArray<Judged>>([{ outcome: "again", left: 0n, in_flight: 0n }])
-    ),
-    orDie
-  )
+        from judged order by position`)
 })
 
 const charges = findAll(
@@ -317,10 +347,10 @@ const settleAll = Effect.fnUntraced(function* (
   const rows = yield* charges(sql`
       with asked as materialized (${endedCalls(sql, calls)}),
       open as materialized (
-        select call_id, amount from end_reservations(array(select call_id from asked))
+        select call_id, amount, counted_on from close_reservations(array(select call_id from asked))
       ),
       closing as (
-        select a.*, o.amount, least(a.cost, o.amount) as charged
+        select a.*, o.amount, o.counted_on, least(a.cost, o.amount) as charged
           from asked a join open o on o.call_id = a.call_id
       ),
       funds as (
@@ -329,17 +359,27 @@ const settleAll = Effect.fnUntraced(function* (
                       union select ${revenueAccount} from closing where charged > 0)
          order by id for no key update
       ),
-      limited as (
-        select k.id, k.credit_limit - k.spent - k.held as left_of_limit from gateway_keys k
-         where k.credit_limit is not null and k.id in (select key_id from closing)
-           and (select count(*) from funds) > 0
+      locked as (
+        select k.*, ${dayAt(sql, now)} as day from gateway_keys k
+         where k.id in (select key_id from closing) and (select count(*) from funds) > 0
          order by k.id for no key update
       ),
       counted as (
-        update gateway_keys k set held = k.held - c.amount, spent = k.spent + c.charged
-          from (select key_id, sum(amount) as amount, sum(charged) as charged
-                  from closing group by key_id) c
-         where k.id = c.key_id and k.id in (select id from limited)
+        update gateway_keys k set ${counted(sql)}
+          from (select k.id, k.day, ${changesOf(sql, { held: "-e.amount", spent: "e.charged", counted: "e.counted_on" })}
+                  from closing e join locked k on k.id = e.key_id
+                 where ${isLimited(sql)} group by k.id, k.day) c
+         where k.id = c.id
+        returning k.*, c.day
+      ),
+      limits as (
+        select k.id, ${sinceOf(sql)} as since, l.* from counted k cross join lateral ${limitsOf(sql)}
+      ),
+      alerted as (
+        insert into gateway_alerts (key_id, period, since, credit_limit, percent, at)
+        select l.id, l.period, l.since, l.max, p.percent, ${now}::timestamptz
+          from limits l join (values (80), (100)) p (percent) on l.spent * 100 >= l.max * p.percent
+        on conflict do nothing
       ),
       recorded as (
         insert into gateway_calls (${recordColumns(sql)})
@@ -357,10 +397,9 @@ const settleAll = Effect.fnUntraced(function* (
       )
       select c.call_id::text, c.charged::int8 as charged,
              least(f.available + sum(c.amount - c.charged) over (partition by c.agent_id),
-                   l.left_of_limit + sum(c.amount - c.charged) over (partition by c.key_id))::int8 as left
+                   (select min(l.max - l.spent - l.held) from limits l where l.id = c.key_id))::int8 as left
         from closing c
-        left join funds f on f.id = 'agent:' || c.agent_id
-        left join limited l on l.id = c.key_id`)
+        left join funds f on f.id = 'agent:' || c.agent_id`)
   const settled = new Map(
     rows.map(({ call_id, charged, left }): [string, Settled] => [
       call_id,

@@ -8,13 +8,17 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import {
   GatewayDisabled,
   GatewayKey,
+  GatewayKeyEnded,
   GatewayKeyId,
   GatewayKeyLimitReached,
   GatewayKeys,
   GatewayKeyStatus,
-  InvalidGatewayKey
+  InvalidGatewayKey,
+  LimitPeriod,
+  limitNames
 } from "../../../services/GatewayKeys.ts"
-import type { KeyHolder, KeyMaker } from "../../../services/GatewayKeys.ts"
+import type { GatewayKeyChange, KeyHolder, KeyMaker, NewGatewayKey } from "../../../services/GatewayKeys.ts"
+import { creditsOf } from "../../../services/Credits.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -32,17 +36,43 @@ import {
   transaction
 } from "../sql.ts"
 import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
+import { changesOf, countersOf, dayAt, limitsJson } from "./limits.ts"
 
 /** With the time of a look-up, a revoked key is rejected on every replica within a second. */
 const keyTtl = Duration.millis(500)
 const keyCapacity = 100_000
 
+const LimitRow = Schema.Struct({
+  period: LimitPeriod,
+  limit: Schema.BigIntFromString,
+  spent: Schema.BigIntFromString,
+  reserved: Schema.BigIntFromString,
+  left: Schema.BigIntFromString,
+  resets_at: Schema.NullOr(Schema.String)
+})
+
 const KeyRow = Schema.Struct({
   ...GatewayKey.fields,
   credit_limit: Schema.NullOr(Schema.BigInt),
+  daily_limit: Schema.NullOr(Schema.BigInt),
+  weekly_limit: Schema.NullOr(Schema.BigInt),
+  monthly_limit: Schema.NullOr(Schema.BigInt),
+  limits: Schema.Array(LimitRow),
   spent: Schema.BigInt,
   status: GatewayKeyStatus
 })
+
+const OneRow = Schema.Struct({ ...KeyRow.fields, available: Schema.BigInt })
+
+/** A key that is to be changed. */
+const HeldRow = Schema.Struct({
+  hash: Schema.String,
+  revoked: Schema.Boolean,
+  expired: Schema.Boolean,
+  epoch: Schema.Int
+})
+
+const ChangedRow = Schema.Struct({ spent: Schema.BigInt, held: Schema.BigInt, changed: Schema.Boolean })
 
 const AgentRow = Schema.Struct({
   ...Eligibility.fields,
@@ -56,7 +86,8 @@ const KnownKey = Schema.Struct({
   key_id: GatewayKeyId,
   agent_id: AgentId,
   revoked: Schema.Boolean,
-  expires_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
+  expires_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  allowed_models: Schema.NullOr(Schema.Array(Schema.String))
 })
 
 type KnownKey = typeof KnownKey.Type
@@ -64,7 +95,23 @@ type KnownKey = typeof KnownKey.Type
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
-const holderOf = ({ agent_id, key_id }: KnownKey): KeyHolder => ({ keyId: key_id, agentId: agent_id })
+const holderOf = ({ agent_id, allowed_models, key_id }: KnownKey): KeyHolder => ({
+  keyId: key_id,
+  agentId: agent_id,
+  ...(allowed_models !== null && { allowedModels: allowed_models })
+})
+
+const limitFields = Object.values(limitNames)
+
+const modelsParam = (models: ReadonlyArray<string> | null) =>
+  models === null ? null : arrayParam("text", models)
+
+const limitsIn = ({ credit_limit, daily_limit, monthly_limit, weekly_limit }: NewGatewayKey) => ({
+  credit_limit: credit_limit ?? null,
+  daily_limit: daily_limit ?? null,
+  weekly_limit: weekly_limit ?? null,
+  monthly_limit: monthly_limit ?? null
+})
 
 const rejected = (detail: string) => new InvalidGatewayKey({ detail })
 
@@ -76,6 +123,9 @@ const make = Effect.gen(function* () {
   const agentRow = findOption(AgentRow)
   const liveKeys = findOne(Schema.Struct({ count: Schema.Int }))
   const keyRows = findAll(KeyRow)
+  const oneRow = findOption(OneRow)
+  const heldRow = findOption(HeldRow)
+  const changedRow = findOne(ChangedRow)
   const knownKeys = findAll(KnownKey)
   const revokedRow = findOption(Schema.Struct({ hash: Schema.String }))
 
@@ -86,7 +136,7 @@ const make = Effect.gen(function* () {
     const askedAt = yield* Clock.currentTimeMillis
     const rows = yield* knownKeys(client`
       select encode(k.key_hash, 'hex') as hash, k.id::text as key_id, k.agent_id::text, k.revoked_at is not null as revoked,
-             k.expires_at, ${eligibilityColumns(client)}
+             k.expires_at, k.allowed_models, ${eligibilityColumns(client)}
         from gateway_keys k
         join agents a on a.id = k.agent_id
         left join operators o on o.id = a.owner_id
@@ -129,6 +179,8 @@ const make = Effect.gen(function* () {
     return holderOf(key.value)
   })
 
+  const noKey = (id: string) => new NotFound({ detail: `There is no gateway key ${id.slice(0, 64)}.` })
+
   const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
 
   const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
@@ -153,6 +205,16 @@ const make = Effect.gen(function* () {
     return asked
   })
 
+  /** The token may have been ended since it was authenticated. */
+  const checkEpoch = (by: KeyMaker, epoch: number) =>
+    by.epoch === undefined || by.epoch === epoch
+      ? Effect.void
+      : Effect.fail(
+          new InvalidToken({
+            detail: `The access token has been ended: POST ${tokenPath} issues a new one.`
+          })
+        )
+
   /** Checks that the agent may get another key. Locks the agent, so that its keys are made one after the other. */
   const admit = Effect.fnUntraced(function* (by: KeyMaker, agentId: string, now: DateTime.Utc) {
     const found = yield* agentRow(sql`
@@ -161,12 +223,7 @@ const make = Effect.gen(function* () {
        where a.id = ${agentId}::uuid
          for no key update of a`)
     if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
-    // The token may have been ended since it was authenticated.
-    if (by.epoch !== undefined && by.epoch !== found.value.epoch) {
-      return yield* new InvalidToken({
-        detail: `The access token has been ended: POST ${tokenPath} issues a new one.`
-      })
-    }
+    yield* checkEpoch(by, found.value.epoch)
     const reason = disabledReason(found.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
     const live = yield* liveKeys(sql`
@@ -191,13 +248,16 @@ const make = Effect.gen(function* () {
       const id = GatewayKeyId.make(yield* random.uuidV7())
       const { key, prefix } = makeGatewayKey()
       const name = asked.name ?? "default"
-      const creditLimit = asked.credit_limit ?? null
+      const limits = limitsIn(asked)
+      const models = asked.allowed_models ?? null
       const made = Effect.gen(function* () {
         const agent = yield* admit(by, agentId, now)
         yield* execute(sql`
-          insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, created_at)
+          insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, expires_at, credit_limit, daily_limit,
+                                    weekly_limit, monthly_limit, allowed_models, created_at)
           values (${id}::uuid, ${agentId}::uuid, ${agent.owner_id}::uuid, ${name}, ${prefix}, ${sha256(key)},
-                  ${timestamp(expiresAt)}, ${creditLimit}::int8, ${timestamp(now)})`)
+                  ${timestamp(expiresAt)}, ${limits.credit_limit}::int8, ${limits.daily_limit}::int8,
+                  ${limits.weekly_limit}::int8, ${limits.monthly_limit}::int8, ${modelsParam(models)}, ${timestamp(now)})`)
       })
       yield* transaction(sql)(made)
       return {
@@ -206,7 +266,8 @@ const make = Effect.gen(function* () {
         name,
         agent_id: AgentId.make(agentId.toLowerCase()),
         expires_at: DateTime.formatIso(expiresAt),
-        credit_limit: creditLimit,
+        ...limits,
+        allowed_models: models,
         created_at: DateTime.formatIso(now)
       }
     }
@@ -214,26 +275,113 @@ const make = Effect.gen(function* () {
 
   const ownColumn = ({ kind }: Holder) => sql.literal(kind === "agent" ? "k.agent_id" : "k.owner_id")
 
+  /** The members of `KeyRow`, of keys `k`. */
+  const keyColumns = (now: DateTime.Utc) => sql`
+    k.id::text as key_id, k.prefix, k.name, k.agent_id::text,
+    case when k.revoked_at is not null then 'revoked' when k.expires_at <= ${timestamp(now)} then 'expired'
+         else 'active' end as status,
+    ${isoTimestamp(sql, "k.expires_at")} as expires_at, ${isoTimestamp(sql, "k.revoked_at")} as revoked_at,
+    k.credit_limit, k.daily_limit, k.weekly_limit, k.monthly_limit, k.allowed_models, ${limitsJson(sql)} as limits,
+    coalesce((select sum(cost) from gateway_days where key_id = k.id), 0)::int8 as spent,
+    (select ${isoTimestamp(sql, "(created_at + latency_ms * interval '1 millisecond')")} from gateway_calls
+      where key_id = k.id order by created_at desc limit 1) as last_used_at,
+    ${isoTimestamp(sql, "k.created_at")} as created_at`
+
+  const keysNow = (now: DateTime.Utc) =>
+    sql`(select k.*, ${dayAt(sql, timestamp(now))} as day from gateway_keys k) k`
+
   const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {
     const { after, cut, limit } = yield* pages.open(page)
     const now = yield* DateTime.now
     const before = after === undefined ? sql`` : sql`and k.id < ${after}::uuid`
     const rows = yield* keyRows(sql`
-      select k.id::text as key_id, k.prefix, k.name, k.agent_id::text,
-             case when k.revoked_at is not null then 'revoked' when k.expires_at <= ${timestamp(now)} then 'expired'
-                  else 'active' end as status,
-             ${isoTimestamp(sql, "k.expires_at")} as expires_at, ${isoTimestamp(sql, "k.revoked_at")} as revoked_at, k.credit_limit,
-             coalesce(d.spent, 0)::int8 as spent, ${isoTimestamp(sql, "u.latest")} as last_used_at,
-             ${isoTimestamp(sql, "k.created_at")} as created_at
-        from gateway_keys k
-       cross join lateral (select sum(cost) as spent from gateway_days where key_id = k.id) d
-        left join lateral (
-          select created_at + latency_ms * interval '1 millisecond' as latest from gateway_calls where key_id = k.id
-           order by created_at desc limit 1) u on true
+      select ${keyColumns(now)} from ${keysNow(now)}
        where ${ownColumn(of)} = ${of.id}::uuid ${before}
        order by k.id desc limit ${limit}`)
     return cut(rows, (last) => last.key_id)
   })
+
+  const one: GatewayKeys["Service"]["find"] = Effect.fn("GatewayKeys.find")(function* (of, keyId) {
+    if (!isUuid(keyId)) return yield* noKey(keyId)
+    const now = yield* DateTime.now
+    const found = yield* oneRow(sql`
+      select ${keyColumns(now)}, coalesce(a.posted - a.held, 0) as available
+        from ${keysNow(now)} left join accounts a on a.id = 'agent:' || k.agent_id
+       where k.id = ${keyId}::uuid and ${ownColumn(of)} = ${of.id}::uuid`)
+    if (Option.isNone(found)) return yield* noKey(keyId)
+    const { available, ...key } = found.value
+    const left = key.limits.reduce((least, each) => (each.left < least ? each.left : least), available)
+    return { ...key, left }
+  })
+
+  /** Changes the row that the transaction holds. Its counters begin anew, with all that was charged and is reserved. */
+  const change = (keyId: string, asked: GatewayKeyChange, expiresAt: DateTime.Utc | undefined, now: Date) => {
+    const limitOr = (field: (typeof limitFields)[number]) =>
+      asked[field] === undefined ? sql.literal(`k.${field}`) : sql`${asked[field]}::int8`
+    const models = asked.allowed_models
+    return changedRow(sql`
+      with c as (
+        select k.id, k.day, ${changesOf(sql, { held: "u.held", spent: "u.spent", counted: "u.counted_on" })}
+          from (select id, ${dayAt(sql, now)} as day from gateway_keys k where id = ${keyId}::uuid) k
+          left join lateral (
+            select day as counted_on, cost as spent, 0 as held from gateway_days where key_id = k.id
+             union all
+            select coalesce(counted_on, (created_at at time zone 'UTC')::date), 0, amount
+              from gateway_reservations where key_id = k.id) u on true
+         group by k.id, k.day
+      ),
+      changed as (
+        update gateway_keys k
+           set name = coalesce(${asked.name ?? null}, k.name),
+               expires_at = coalesce(${expiresAt === undefined ? null : timestamp(expiresAt)}, k.expires_at),
+               allowed_models = ${models === undefined ? sql.literal("k.allowed_models") : modelsParam(models)},
+               ${sql.csv(limitFields.map((field) => sql`${sql.literal(field)} = ${limitOr(field)}`))},
+               ${countersOf(sql)}
+          from c
+         where k.id = c.id and c.spent + c.held <= coalesce(${limitOr("credit_limit")}, 9223372036854775807)
+        returning k.id
+      )
+      select c.spent, c.held, exists (select from changed) as changed from c`)
+  }
+
+  const update: GatewayKeys["Service"]["update"] = Effect.fn("GatewayKeys.update")(
+    function* (by, keyId, asked) {
+      if (!isUuid(keyId)) return yield* noKey(keyId)
+      const now = yield* DateTime.now
+      const expiresAt = asked.expires_at === undefined ? undefined : yield* expiryOf(asked.expires_at, now)
+      const changed = Effect.gen(function* () {
+        const held = yield* heldRow(sql`
+          select encode(k.key_hash, 'hex') as hash, k.revoked_at is not null as revoked,
+                 coalesce(k.expires_at <= ${timestamp(now)}, false) as expired, a.token_epoch as epoch
+            from gateway_keys k join agents a on a.id = k.agent_id
+           where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
+             for no key update of k`)
+        if (Option.isNone(held)) return yield* noKey(keyId)
+        const { epoch, expired, hash: keyHash, revoked } = held.value
+        yield* checkEpoch(by, epoch)
+        if (revoked || expired) {
+          return yield* new GatewayKeyEnded({
+            detail: `The gateway key has ${revoked ? "been revoked" : "expired"}, which is for ever: make another one.`
+          })
+        }
+        const {
+          changed: isChanged,
+          held: reserved,
+          spent
+        } = yield* change(keyId, asked, expiresAt, timestamp(now))
+        if (!isChanged) {
+          return yield* InvalidRequest.of(
+            "credit_limit",
+            `Expected at least ${creditsOf(spent + reserved)}: the key has spent ${creditsOf(spent)}, and calls under way have reserved ${creditsOf(reserved)}. DELETE ends the key`
+          )
+        }
+        return keyHash
+      })
+      yield* Cache.invalidate(cachedKeys, yield* transaction(sql)(changed))
+      const { left: _, ...key } = yield* one(by, keyId)
+      return key
+    }
+  )
 
   const revoke: GatewayKeys["Service"]["revoke"] = Effect.fn("GatewayKeys.revoke")(function* (by, keyId) {
     const now = yield* DateTime.now
@@ -243,13 +391,11 @@ const make = Effect.gen(function* () {
            where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
           returning encode(key_hash, 'hex') as hash`)
       : Option.none()
-    if (Option.isNone(revoked)) {
-      return yield* new NotFound({ detail: `There is no gateway key ${keyId.slice(0, 64)}.` })
-    }
+    if (Option.isNone(revoked)) return yield* noKey(keyId)
     yield* Cache.invalidate(cachedKeys, revoked.value.hash)
   })
 
-  return GatewayKeys.of({ create, list, revoke, authenticate })
+  return GatewayKeys.of({ create, update, find: one, list, revoke, authenticate })
 })
 
 export const layer = Layer.effect(GatewayKeys, make)

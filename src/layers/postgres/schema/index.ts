@@ -20,6 +20,7 @@ import { gatewayTokens } from "./migrations/0006_gateway_tokens.ts"
 import { continuations } from "./migrations/0007_continuations.ts"
 import { acceptedUses } from "./migrations/0008_accepted_uses.ts"
 import { sharedWindows } from "./migrations/0009_shared_windows.ts"
+import { keyLimits } from "./migrations/0010_key_limits.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -67,7 +68,8 @@ export const migrations = {
   "0006_gateway_tokens": expand(gatewayTokens),
   "0007_continuations": expand(continuations),
   "0008_accepted_uses": expand(acceptedUses),
-  "0009_shared_windows": expand(sharedWindows)
+  "0009_shared_windows": expand(sharedWindows),
+  "0010_key_limits": expand(keyLimits)
 }
 
 /** The migration that stores in `instance` which programs may run. */

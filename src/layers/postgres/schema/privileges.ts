@@ -44,6 +44,7 @@ export const privileges: Readonly<Record<string, string>> = {
   feeds: change,
   follow_counts: change,
   follows: `${add}, delete`,
+  gateway_alerts: change,
   gateway_calls: add,
   gateway_days: change,
   gateway_keys: change,

@@ -1,0 +1,97 @@
+/** Alerts are rows that the statement of the call wrote which spent so much; here they become mails, or nothing. */
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { creditsOf } from "../../../services/Credits.ts"
+import { GatewayAlerts } from "../../../services/GatewayAlerts.ts"
+import { GatewayKeyId, limitNames, LimitPeriod } from "../../../services/GatewayKeys.ts"
+import { EmailAddress, mailboxOf } from "../../../services/domain/emails.ts"
+import { Mailer } from "../../../services/Mailer.ts"
+import { RateLimiter } from "../../../services/RateLimiter.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { creditAlertText } from "../../mail/texts.ts"
+import { findAll, orDie, timestamp, transaction } from "../sql.ts"
+
+const batch = 100
+
+/** From then on its news would be old. */
+const lifetime = Duration.days(1)
+
+/** The alert of a limit and period that tells the most; those that tell less go with it. */
+const AlertRow = Schema.Struct({
+  key_id: GatewayKeyId,
+  period: LimitPeriod,
+  since: Schema.String,
+  credit_limit: Schema.BigInt,
+  percent: Schema.Int,
+  key_name: Schema.String,
+  agent_name: Schema.String,
+  email: Schema.NullOr(EmailAddress)
+})
+type Alert = typeof AlertRow.Type
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const mailer = yield* Mailer
+  const limits = yield* RateLimiter
+  const { baseUrl } = yield* Settings
+  const alertRows = findAll(AlertRow)
+
+  const due = alertRows(sql`
+    select d.key_id::text, d.period, d.since::text, d.credit_limit, d.percent, k.name as key_name, a.name as agent_name, o.email
+      from (select key_id, period, since, credit_limit, max(percent)::int as percent
+              from (select * from gateway_alerts where told_at is null order by at limit ${batch}) oldest
+             group by key_id, period, since, credit_limit) d
+      join gateway_keys k on k.id = d.key_id
+      join agents a on a.id = k.agent_id
+      join operators o on o.id = k.owner_id
+     order by d.key_id, d.period`)
+
+  /** Agents can cause any number of alerts, so they count towards a limit. Not within a transaction, which would lock its window. */
+  const recipient = Effect.fnUntraced(function* ({ email }: Alert) {
+    if (email === null) return Option.none<EmailAddress>()
+    return Option.as(yield* Effect.option(limits.consume("reminder_mails", mailboxOf(email))), email)
+  })
+
+  const send = Effect.fnUntraced(function* (alert: Alert) {
+    const to = yield* recipient(alert)
+    const now = yield* DateTime.now
+    const told = Effect.gen(function* () {
+      const rows = yield* orDie(sql`
+        update gateway_alerts set told_at = ${timestamp(now)}
+         where key_id = ${alert.key_id}::uuid and period = ${alert.period} and since = ${alert.since}::date
+           and credit_limit = ${alert.credit_limit}::int8 and percent <= ${alert.percent} and told_at is null
+        returning 1`)
+      if (rows.length === 0 || Option.isNone(to)) return 0
+      const text = creditAlertText({
+        baseUrl,
+        agentName: alert.agent_name,
+        keyName: alert.key_name,
+        limit: `${limitNames[alert.period]} of ${creditsOf(alert.credit_limit)} credits`,
+        isSpent: alert.percent === 100,
+        resets: alert.period !== "total"
+      })
+      yield* mailer.enqueue({
+        kind: "credit_alert",
+        to: to.value,
+        ...text,
+        expiresAt: DateTime.addDuration(now, lifetime)
+      })
+      return 1
+    })
+    return yield* transaction(sql)(told)
+  })
+
+  const sendDue: GatewayAlerts["Service"]["sendDue"] = Effect.gen(function* () {
+    let sent = 0
+    let alerts: ReadonlyArray<Alert>
+    do {
+      alerts = yield* due
+      for (const alert of alerts) sent += yield* send(alert)
+    } while (alerts.length > 0)
+    return sent
+  }).pipe(Effect.withSpan("GatewayAlerts.sendDue"))
+
+  return GatewayAlerts.of({ sendDue })
+})
+
+export const layer = Layer.effect(GatewayAlerts, make)

@@ -1,0 +1,96 @@
+/**
+ * The limits of gateway keys in SQL. Counters of a period are of the one that `counted_on` is in, and are 0 in any later one.
+ * They are kept only where a key has a limit, by statements that hold its row; so they hold over calls at once. All of this is
+ * text of a key `k`.
+ */
+import type { SqlClient } from "effect/sql"
+import { limitNames } from "../../../services/GatewayKeys.ts"
+import type { LimitPeriod } from "../../../services/GatewayKeys.ts"
+
+/** The columns of each limit: credit that calls which have ended were charged, and that calls under way have reserved. */
+const counters = [
+  { period: "total", spent: "spent", held: "held" },
+  { period: "day", spent: "daily_spent", held: "daily_held" },
+  { period: "week", spent: "weekly_spent", held: "weekly_held" },
+  { period: "month", spent: "monthly_spent", held: "monthly_held" }
+] as const satisfies ReadonlyArray<{
+  readonly period: LimitPeriod
+  readonly spent: string
+  readonly held: string
+}>
+
+/** Whether two days are in the same period. */
+const isSame = (period: LimitPeriod, one: string, other: string): string =>
+  period === "total"
+    ? "true"
+    : `date_trunc('${period}', ${one}::timestamp) = date_trunc('${period}', ${other}::timestamp)`
+
+const current = (period: LimitPeriod, column: string, day: string): string =>
+  period === "total"
+    ? `k.${column}`
+    : `case when ${isSame(period, "k.counted_on", day)} then k.${column} else 0 end`
+
+/** The day that counts for it: one that it was counted on already where a replica's clock is behind. */
+export const dayAt = (sql: SqlClient.SqlClient, now: Date) =>
+  sql`greatest(k.counted_on, (${now}::timestamptz at time zone 'UTC')::date)`
+
+export const isLimited = (sql: SqlClient.SqlClient) =>
+  sql.literal(`coalesce(${counters.map(({ period }) => `k.${limitNames[period]}`).join(", ")}) is not null`)
+
+/** The limits that it has on its `k.day`, as rows `l (place, period, max, spent, held)`. */
+export const limitsOf = (sql: SqlClient.SqlClient) => {
+  const rows = counters.map(
+    ({ held, period, spent }, place) =>
+      `(${place}, '${period}', k.${limitNames[period]}, ${current(period, spent, "k.day")}, ${current(period, held, "k.day")})`
+  )
+  return sql.literal(
+    `(select * from (values ${rows.join(", ")}) v (place, period, max, spent, held) where v.max is not null) l`
+  )
+}
+
+/** Sums over calls `c` of what was reserved (`held`) and charged (`spent`), by the names of the counters that they change. */
+export const changesOf = (
+  sql: SqlClient.SqlClient,
+  change: { readonly held: string; readonly spent: string; readonly counted: string }
+) => {
+  const sum = (value: string, period: LimitPeriod) =>
+    `coalesce(sum(${value}) filter (where ${isSame(period, change.counted, "k.day")}), 0)::int8`
+  return sql.literal(
+    counters
+      .map(
+        ({ held, period, spent }) =>
+          `${sum(change.held, period)} as ${held}, ${sum(change.spent, period)} as ${spent}`
+      )
+      .join(", ")
+  )
+}
+
+/** Assigns counters that changes `c` of a `c.day` are added to. */
+export const counted = (sql: SqlClient.SqlClient) => {
+  const sets = counters.flatMap(({ held, period, spent }) => [
+    `${spent} = ${current(period, spent, "c.day")} + c.${spent}`,
+    // What the version before reserved is counted in the total alone.
+    `${held} = greatest(${current(period, held, "c.day")} + c.${held}, 0)`
+  ])
+  return sql.literal(["counted_on = c.day", ...sets].join(", "))
+}
+
+/** Assigns counters that begin with the changes `c` of a `c.day`. */
+export const countersOf = (sql: SqlClient.SqlClient) => {
+  const sets = counters.flatMap(({ held, spent }) => [`${spent} = c.${spent}`, `${held} = c.${held}`])
+  return sql.literal(["counted_on = c.day", ...sets].join(", "))
+}
+
+/** The limits as members of `KeyLimit`, in whose order they are; amounts are texts. */
+export const limitsJson = (sql: SqlClient.SqlClient) =>
+  sql`(select coalesce(jsonb_agg(jsonb_build_object(
+                'period', l.period, 'limit', l.max::text, 'spent', l.spent::text, 'reserved', l.held::text,
+                'left', greatest(l.max - l.spent - l.held, 0)::text,
+                'resets_at', case when l.period <> 'total' then
+                  to_char(date_trunc(l.period, k.day::timestamp) + ('1 ' || l.period)::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end)
+              order by l.place), '[]') from ${limitsOf(sql)})`
+
+/** The first day of the period of a row `l` of `limitsOf`; of the total, the day on which the key was made. */
+export const sinceOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(`(case l.period when 'total' then k.created_at at time zone 'UTC'
+                     else date_trunc(l.period, k.day::timestamp) end)::date`)
