@@ -6,6 +6,7 @@ import { challenges, settle } from "./challenges.ts"
 import { ledger, purchases } from "./credits.ts"
 import { events } from "./events.ts"
 import { audit, stats, leaderboard, targets } from "./leaderboard.ts"
+import { gateway } from "./gateway.ts"
 import { log } from "./log.ts"
 import { macro } from "./macro.ts"
 import { priceEvents } from "./priceEvents.ts"
@@ -32,6 +33,7 @@ export const admin = Command.make("admin").pipe(
     audit,
     stats,
     log,
+    gateway,
     ledger,
     leaderboard
   ]),

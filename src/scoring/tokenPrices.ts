@@ -53,8 +53,14 @@ export const priceOf = (decimal: string): bigint | undefined => {
   return BigInt(whole + fraction.padEnd(pricePlaces, "0"))
 }
 
+const upTo = (amount: bigint, divisor: bigint): bigint => (amount + divisor - 1n) / divisor
+
 /** In micro-credits, rounded up once for all of a call. */
-export const costOf = (
+export const costOf = (price: TokenPrice, tokens: Tokens, images?: number, surcharge?: Surcharge): bigint =>
+  upTo(exactCostOf(price, tokens, images, surcharge), unitsInMicroCredit)
+
+/** The same in 10^-12 credit. */
+export const exactCostOf = (
   price: TokenPrice,
   { cached, completion, prompt, reasoning, written, writtenLong }: Tokens,
   images = 0,
@@ -68,8 +74,7 @@ export const costOf = (
     BigInt(completion - reasoning) * price.output +
     BigInt(reasoning) * price.reasoning +
     BigInt(images) * price.image
-  const divisor = per * unitsInMicroCredit
-  return (units * times + fees * per + divisor - 1n) / divisor
+  return upTo(units * times + fees * per, per)
 }
 
 const larger = (...prices: ReadonlyArray<bigint>): bigint =>

@@ -7,6 +7,7 @@ import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
 import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { InvalidRequest } from "./domain/errors.ts"
+import { Timestamp } from "./domain/text.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 
@@ -137,6 +138,29 @@ export interface ModelOffer {
   readonly since: DateTime.Utc
 }
 
+/** A route of a model, and how it went at the instance that answers since that began. */
+export const RouteHealth = Schema.Struct({
+  model: Schema.String.annotate({ description: "as clients name it" }),
+  provider: Schema.String,
+  route: Schema.String.annotate({ description: "the model as the provider names it" }),
+  priority: Schema.Int,
+  weight: Schema.Int,
+  health: Schema.Literals(["untried", "healthy", "failing", "cooling"]).annotate({
+    description: "failing: its latest call failed; cooling: it is tried last until cooling_until"
+  }),
+  failures_in_a_row: Schema.Int,
+  cooling_until: Schema.NullOr(Timestamp),
+  keys: Schema.Int.annotate({ description: "of its provider" }),
+  keys_cooling: Schema.Int.annotate({ description: "that were refused, or whose limit is reached" }),
+  attempts: Schema.Int.annotate({ description: "at the provider's model, whichever model was called" }),
+  failed_attempts: Schema.Int,
+  latency_ms: Schema.NullOr(Schema.Int).annotate({ description: "of whole attempts, a moving average" }),
+  first_byte_ms: Schema.NullOr(Schema.Int).annotate({ description: "until the first content, the same" }),
+  last_failure: Schema.NullOr(Schema.String).annotate({ description: "such as status_500 or timeout" }),
+  last_failure_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "GatewayRoute" })
+export type RouteHealth = typeof RouteHealth.Type
+
 /** An error as it is answered: the whole of it. */
 export interface ErrorAnswer {
   readonly status: number
@@ -172,6 +196,8 @@ export class Gateway extends Context.Service<
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
     /** Fails for names that no model has, each by its place in `allowed_models` of a key. */
     readonly requireModels: (names: ReadonlyArray<string>) => Effect.Effect<void, InvalidRequest>
+    /** Of this instance: others have their own experience. Empty without a gateway. */
+    readonly routes: Effect.Effect<ReadonlyArray<RouteHealth>>
     /** A call's error in this style. */
     readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer
     /** Any other error in this style: an unknown path, or an instance that cannot serve. */

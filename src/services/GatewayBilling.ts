@@ -36,6 +36,8 @@ export interface EndedCall extends OpenCall {
   readonly reasoningTokens: number
   /** In micro-credits. At most what was reserved is charged. */
   readonly cost: bigint
+  /** What the provider charges, in 10^-12 credit; null: the gateway's file does not say. */
+  readonly providerCost: bigint | null
   readonly status: number
   readonly error: string | null
   readonly latencyMs: number

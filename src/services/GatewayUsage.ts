@@ -16,6 +16,8 @@ export class GatewayUsage extends Context.Service<
     readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
     /** Sums by day, key and model, oldest first, of all days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
+    /** Of all agents, for operators: what was charged beside what providers charge. The last 30 days where no range is asked. */
+    readonly report: (asked: UsageQuestion) => Effect.Effect<UsageReport, InvalidRequest>
   }
 >()("auspex/services/GatewayUsage") {}
 
@@ -75,6 +77,49 @@ export const UsageDay = Schema.Struct({
   ...UsageTotals.fields
 })
 export type UsageDay = typeof UsageDay.Type
+
+/** What calls are summed by. */
+export const UsageGroup = Schema.Literals(["model", "provider", "agent", "day"])
+
+const reported = {
+  calls: Schema.Int,
+  failed_calls: Schema.Int,
+  prompt_tokens: Schema.Int,
+  cached_tokens: Schema.Int,
+  cache_write_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  reasoning_tokens: Schema.Int,
+  charged: Credit,
+  calls_without_cost: Schema.Int.annotate({
+    description: "that reached a provider, on a route for which the gateway's file had no cost"
+  }),
+  provider_cost: Credit.annotate({ description: "of the others, summed exactly and rounded up once" }),
+  margin: Credit.annotate({ description: "what was charged for the others, less provider_cost" })
+}
+
+export const UsageRow = Schema.Struct({
+  name: Schema.NullOr(Schema.String).annotate({
+    description: "the model that served, a provider (null: none served), an agent_id, or a UTC day"
+  }),
+  ...reported
+}).annotate({ identifier: "GatewayUsageRow" })
+export type UsageRow = typeof UsageRow.Type
+
+export const UsageReport = Schema.Struct({
+  since: Timestamp,
+  until: Timestamp,
+  items: Schema.Array(UsageRow).annotate({
+    description: "those that were charged most come first; days in their order"
+  }),
+  groups: Schema.Int.annotate({ description: "how many there are, of which items has the first max_items" }),
+  totals: Schema.Struct(reported).annotate({ description: "of all groups" })
+}).annotate({ identifier: "GatewayUsageReport" })
+export type UsageReport = typeof UsageReport.Type
+
+export interface UsageQuestion extends UsageRange {
+  readonly by: typeof UsageGroup.Type
+  readonly maxItems: number
+}
 
 /** The asked range: `since` counts, `until` does not. */
 export interface UsageRange {

@@ -33,11 +33,10 @@ const started = Effect.fnUntraced(function* (
           // As undici does.
           addAbortSignal(signal, body).on("error", () => {})
           return Promise.resolve({ status: 200, headers: { "content-type": "text/event-stream" }, body })
-        },
-        close: () => {}
+        }
       },
       timeouts,
-      request: { endpoint: "chat", body: "{}", stream: true, versionHeaders: {} },
+      request: { endpoint: "chat", body: "{}", stream: true, key: undefined, versionHeaders: {} },
       reading: optionsOf("openai", "openai"),
       client: {
         begin: Effect.void,

@@ -7,6 +7,7 @@ import { testProvider, testTimeouts } from "../support/upstream.ts"
 const route: RouteSetting = {
   provider: testProvider,
   model: "swift-1",
+  cost: undefined,
   priority: 1,
   weight: 1,
   timeouts: testTimeouts(1)

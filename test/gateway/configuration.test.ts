@@ -6,7 +6,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Logger, Option, Redacted, Result } from "effect"
 import { candidates } from "../../src/layers/gateway/fallback.ts"
 import { GatewayConfig, layer as configured } from "../../src/layers/gateway/GatewayConfig.ts"
-import { modelNamed, parseConfiguration } from "../../src/layers/gateway/configuration.ts"
+import { configurationOf, modelNamed } from "../../src/layers/gateway/configuration.ts"
+import type { FoundKey, KeySource, ProviderSetting } from "../../src/layers/gateway/configuration.ts"
+import { readConfigurationFile } from "../../src/layers/gateway/configurationFile.ts"
 import { costOf, priceOf, tokensOf } from "../../src/scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../src/scoring/tokenPrices.ts"
 
@@ -25,8 +27,10 @@ models:
     max_output_tokens: 10
     routes: [{ provider: north, model: swift-1-0613 }, { provider: north, model: odd/one }]
 `
-const keyOf = (name: string) => Option.some(`key of ${name}`.replaceAll(" ", "-"))
-const parsed = (text: string) => parseConfiguration(text, keyOf)
+const keyOf = ({ name }: KeySource): FoundKey => Result.succeed(`key of ${name}`.replaceAll(" ", "-"))
+const isNotSet = (): FoundKey => Result.fail("is not set")
+const parsed = (text: string, key = keyOf) =>
+  Result.flatMap(readConfigurationFile(text), (read) => configurationOf(read, key))
 /** Parts without a price of their own. */
 const priced = ({ input, output }: { readonly input: bigint; readonly output: bigint }): TokenPrice => ({
   input,
@@ -38,6 +42,8 @@ const priced = ({ input, output }: { readonly input: bigint; readonly output: bi
   image: 0n
 })
 const problems = (text: string) => Result.getOrElse(Result.flip(parsed(text)), () => [])
+const secretsOf = (provider: ProviderSetting | undefined) =>
+  provider?.keys.map(({ label, secret }) => [label, Redacted.value(secret)])
 
 describe("The gateway's file", () => {
   const configuration = Result.getOrThrow(parsed(file))
@@ -45,7 +51,7 @@ describe("The gateway's file", () => {
   it("says providers, models, exact prices and routes, with defaults", () => {
     const north = configuration.providers.get("north")
     assert.strictEqual(north?.translates, true)
-    assert.strictEqual(north === undefined ? "" : Redacted.value(north.apiKey), "key-of-NORTH_KEY")
+    assert.deepStrictEqual(secretsOf(north), [["api_key_env", "key-of-NORTH_KEY"]])
     const model = configuration.models.get("swift-1")
     assert.deepStrictEqual(model?.price, priced({ input: 200_000_000n, output: 500n }))
     assert.deepStrictEqual(model?.routes[0]?.timeouts, {
@@ -119,6 +125,64 @@ describe("The gateway's file", () => {
     })
   })
 
+  it.each([
+    ["api_key_env: SOUTH_KEY", "auth: bearer", "providers[1].api_key_env"],
+    ["SOUTH_KEY", "SOUTH_KEY, auth: none", "providers[1].api_key_env"],
+    ["SOUTH_KEY", "SOUTH_KEY, auth: basic", "providers[1].auth"],
+    ["SOUTH_KEY", "[]", "providers[1].api_key_env"],
+    ["SOUTH_KEY", "[SOUTH_KEY, south key]", "providers[1].api_key_env[1]"],
+    ["SOUTH_KEY", "SOUTH_KEY, key_file: [./one, two]", "providers[1].key_file[1]"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { Content-Type: text/plain }", "providers[1].headers.Content-Type"],
+    [
+      "SOUTH_KEY",
+      "SOUTH_KEY, headers: { Proxy-Authorization: x }",
+      "providers[1].headers.Proxy-Authorization"
+    ],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { AUTHORIZATION: x }", "providers[1].headers.AUTHORIZATION"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { X-Goog-Api-Key: x }", "providers[1].headers.X-Goog-Api-Key"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { Host: x }", "providers[1].headers.Host"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { content-length: '9' }", "providers[1].headers.content-length"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { Transfer-Encoding: x }", "providers[1].headers.Transfer-Encoding"],
+    ["SOUTH_KEY", "SOUTH_KEY, headers: { x team: x }", "providers[1].headers.x team"],
+    ["SOUTH_KEY", 'SOUTH_KEY, headers: { x-team: "a\\nb: c" }', "providers[1].headers.x-team"],
+    ["SOUTH_KEY", "SOUTH_KEY, query: { api-key: x }", "providers[1].query.api-key"],
+    ["SOUTH_KEY", 'SOUTH_KEY, query: { "a&b": x }', "providers[1].query.a&b"],
+    ["SOUTH_KEY", "SOUTH_KEY, omit: [messages]", "providers[1].omit[0]"],
+    ["SOUTH_KEY", "SOUTH_KEY, omit: [max_tokens]", "providers[1].omit[0]"],
+    ["SOUTH_KEY", "SOUTH_KEY, rename: { model: deployment }", "providers[1].rename.model"],
+    ["SOUTH_KEY", "SOUTH_KEY, rename: { tier: service_tier }", "providers[1].rename.tier"],
+    ["SOUTH_KEY", "SOUTH_KEY, rename: { tier: Service_Tier }", "providers[1].rename.tier"],
+    ["SOUTH_KEY", "SOUTH_KEY, rename: { seed: max_tokens }", "providers[1].rename.seed"],
+    ["SOUTH_KEY", "SOUTH_KEY, omit: [seed], rename: { seed: random_seed }", "providers[1].rename.seed"]
+  ])("names what is wrong with how a provider is asked: %s as %s", (right, wrong, path) => {
+    assert.include(problems(file.replace(right, wrong)).join("\n"), `${path}:`)
+  })
+
+  it("says how a provider is asked: with which keys, headers, parameters and members", () => {
+    const more = file.replace(
+      "SOUTH_KEY",
+      `[SOUTH_KEY, SOUTH_KEY_2], key_file: ./south, auth: bearer, headers: { X-Team: a b }, query: { v: "1" },
+       omit: [metadata], rename: { max_tokens: max_new_tokens }`
+    )
+    const south = Result.getOrThrow(parsed(more)).providers.get("south")
+    assert.deepStrictEqual(secretsOf(south), [
+      ["api_key_env[0]", "key-of-SOUTH_KEY"],
+      ["api_key_env[1]", "key-of-SOUTH_KEY_2"],
+      ["key_file", "key-of-./south"]
+    ])
+    assert.deepStrictEqual(
+      [south?.auth, south?.headers, south?.query],
+      ["bearer", { "x-team": "a b" }, { v: "1" }]
+    )
+    assert.deepStrictEqual(south?.changes, {
+      // A client's own member of the new name would be a maximum that was not reserved for.
+      omit: new Set(["metadata", "max_new_tokens"]),
+      rename: new Map([["max_tokens", "max_new_tokens"]])
+    })
+    const local = Result.getOrThrow(parsed(file.replace("api_key_env: NORTH_KEY", "auth: none")))
+    assert.deepStrictEqual(secretsOf(local.providers.get("north")), [])
+  })
+
   const vectors = `
   - name: vectors-1
     price: { input: 0.00001 }
@@ -155,7 +219,7 @@ describe("The gateway's file", () => {
   })
 
   it("names the variable of a key that is not set, and what is no YAML", () => {
-    const missing = parseConfiguration(file, () => Option.none())
+    const missing = parsed(file, isNotSet)
     assert.include(Result.isFailure(missing) ? missing.failure.join() : "", "NORTH_KEY is not set")
     assert.include(problems("providers: [").join(), "line")
   })
@@ -176,10 +240,15 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
       file.replace("api_key_env: NORTH_KEY", `api_key_env: NORTH_KEY, api_key: ${secret}`),
       file.replace("NORTH_KEY", secret),
       file.replace("NORTH_KEY", `sk-${secret}`),
+      file.replace("NORTH_KEY", `[${secret}]`),
+      file.replace("api_key_env: NORTH_KEY", `key_file: ${secret}`),
+      file.replace("api_key_env: NORTH_KEY", `key_file: ./${secret}`),
+      file.replace("NORTH_KEY", `NORTH_KEY, headers: { Authorization: ${secret} }`),
+      file.replace("NORTH_KEY", `NORTH_KEY, query: { api_key: ${secret} }`),
       file.replace("https://north.example/v1", `https://user:${secret}@north.example/v1`)
     ]
     for (const mistake of mistakes) {
-      const read = parseConfiguration(mistake, () => Option.none())
+      const read = parsed(mistake, isNotSet)
       const said = Result.isFailure(read) ? read.failure.join("\n") : ""
       assert.include(said, "providers[0]")
       assert.notInclude(said, secret)

@@ -657,6 +657,9 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
   "GET /admin/figures/check": plain(7),
+  // Of this instance's memory.
+  "GET /admin/gateway/routes": plain(0),
+  "GET /admin/gateway/usage": plain(2),
   // One for each kind of thing, and one a page of it.
   "GET /admin/log/audit": plain(50),
   "POST /admin/log/continue": made(

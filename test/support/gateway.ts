@@ -43,6 +43,8 @@ export interface TestRoute {
   readonly model: string
   readonly priority?: number
   readonly weight?: number
+  /** What it costs by token of prompt and completion. */
+  readonly cost?: readonly [number, number]
 }
 
 export interface TestModel {
@@ -101,8 +103,10 @@ const modelYaml = ({
     routes:
 ${routes
   .map(
-    ({ model, priority = 1, provider, weight = 1 }) =>
-      `      - { provider: ${provider}, model: "${model}", priority: ${priority}, weight: ${weight} }\n`
+    ({ cost, model, priority = 1, provider, weight = 1 }) =>
+      `      - { provider: ${provider}, model: "${model}", priority: ${priority}, weight: ${weight}${
+        cost === undefined ? "" : `, cost: { input: ${cost[0]}, output: ${cost[1]} }`
+      } }\n`
   )
   .join("")}`
 
@@ -202,6 +206,7 @@ export const answeredCall = (open: OpenCall, others: Partial<EndedCall> = {}): E
   completionTokens: 9,
   reasoningTokens: 0,
   cost: 0n,
+  providerCost: null,
   status: 200,
   error: null,
   latencyMs: 10,

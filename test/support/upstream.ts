@@ -230,7 +230,8 @@ const played = async (response: ServerResponse, script: Scripted) => {
 }
 
 const answer = async (server: UpstreamServer, path: string, text: string, response: ServerResponse) => {
-  const style: Style = path.endsWith("/messages") ? "anthropic" : "openai"
+  const [called = ""] = path.split("?", 1)
+  const style: Style = called.endsWith("/messages") ? "anthropic" : "openai"
   const body = JSON.parse(text)
   const model = String(body.model)
   const faults = faultsOf(model)
@@ -259,7 +260,7 @@ const answer = async (server: UpstreamServer, path: string, text: string, respon
       })
     )
   }
-  if (path.endsWith("/embeddings")) {
+  if (called.endsWith("/embeddings")) {
     response.writeHead(200, { "content-type": "application/json" })
     return void response.end(JSON.stringify(embeddingsOf(model, faults, body)))
   }
@@ -328,7 +329,11 @@ export const testProvider: ProviderSetting = {
   name: "north",
   style: "openai",
   baseUrl: new URL("https://north.example"),
-  apiKey: Redacted.make("the-key-of-north"),
+  auth: "bearer",
+  keys: [{ label: "api_key_env", secret: Redacted.make("the-key-of-north") }],
+  headers: {},
+  query: {},
+  changes: { omit: new Set(), rename: new Map() },
   translates: true,
   allow: new Map(),
   reasoningContent: undefined,
@@ -340,6 +345,7 @@ export const testTarget = (style: Style, model: string): Target => ({
   style,
   model,
   maxOutputTokens: 1000,
+  changes: { omit: new Set(), rename: new Map() },
   reasoningContent: undefined,
   isThinkingForeign: false
 })

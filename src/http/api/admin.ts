@@ -6,6 +6,8 @@ import { Amendment, SettledChallenge } from "../../services/Amendments.ts"
 import { AlreadyArchived, Tournament, TournamentImport } from "../../services/Archive.ts"
 import { Grant, IdempotencyKeyReused, LedgerCheck, NewGrant } from "../../services/Credits.ts"
 import { EventImport, MarketEvent } from "../../services/Events.ts"
+import { RouteHealth } from "../../services/Gateway.ts"
+import { UsageGroup, UsageReport } from "../../services/GatewayUsage.ts"
 import { LogAuditReport } from "../../services/LogAudit.ts"
 import { Continuation, LogLost, LogUnnamed, NewOrigin } from "../../services/LogSequencer.ts"
 import { MacroProposal } from "../../services/MacroSource.ts"
@@ -30,7 +32,7 @@ import {
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { TargetKeyInPath } from "../../services/domain/ids.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
-import { list, text } from "../../services/domain/text.ts"
+import { Instant, list, text } from "../../services/domain/text.ts"
 import {
   MaxBody,
   AdminAuthentication,
@@ -243,6 +245,31 @@ export class AdminApi extends HttpApiGroup.make("admin")
         OpenApi.Description,
         "Every hash, every signed checkpoint, and every recorded thing beside its entry, in one snapshot. With a difference the log is not signed any more, until an audit finds none. While it runs, spaces come before the JSON."
       ),
+    HttpApiEndpoint.get("gatewayRoutes", "/admin/gateway/routes", {
+      success: Schema.Struct({ items: Schema.Array(RouteHealth) })
+    }).annotate(
+      OpenApi.Summary,
+      "The gateway's routes: health, cooldown and latency at the instance that answers"
+    ),
+    HttpApiEndpoint.get("gatewayUsage", "/admin/gateway/usage", {
+      query: {
+        by: Schema.optional(UsageGroup).annotate({ description: "default model" }),
+        since: Schema.optional(Instant).annotate({
+          description: "calls from this instant on; default 30 days before until, at most 366"
+        }),
+        until: Schema.optional(Instant).annotate({ description: "calls before this instant; default now" }),
+        max_items: Schema.optional(
+          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 }))
+        ).annotate({
+          description: "1 to 1000, default 366"
+        })
+      },
+      success: UsageReport,
+      error: InvalidRequest
+    }).annotate(
+      OpenApi.Summary,
+      "Use of the gateway by model, provider, agent or day: what was charged, what providers charge, and the margin"
+    ),
     HttpApiEndpoint.post("continueLog", "/admin/log/continue", {
       payload: Schema.Struct({
         reason,

@@ -6,6 +6,8 @@ import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Credits } from "../../services/Credits.ts"
 import { Events } from "../../services/Events.ts"
+import { Gateway } from "../../services/Gateway.ts"
+import { GatewayUsage } from "../../services/GatewayUsage.ts"
 import { LogAudit, LogAuditReport } from "../../services/LogAudit.ts"
 import { LogSequencer } from "../../services/LogSequencer.ts"
 import { MacroProposals } from "../../services/MacroSource.ts"
@@ -31,6 +33,8 @@ export const layer = HttpApiBuilder.group(
     const audit = yield* AdminAudit
     const credits = yield* Credits
     const events = yield* Events
+    const gateway = yield* Gateway
+    const gatewayUsage = yield* GatewayUsage
     const logAudit = yield* LogAudit
     const sequencer = yield* LogSequencer
     const operators = yield* Operators
@@ -83,6 +87,9 @@ export const layer = HttpApiBuilder.group(
       audit: ({ query }) => audit.list(pageOf(query)),
       checkFigures: () => scoring.audit,
       auditLog: () => heartbeatResponse(LogAuditReport, logAudit.audit),
+      gatewayRoutes: () => Effect.map(gateway.routes, (items) => ({ items })),
+      gatewayUsage: ({ query: { by = "model", max_items = 366, since, until } }) =>
+        gatewayUsage.report({ by, maxItems: max_items, since, until }),
       continueLog: ({ payload: { origin, reason } }) =>
         sequencer.continue({ reason, origin: Option.fromUndefinedOr(origin) })
     })

@@ -2,6 +2,7 @@
 import {
   Cause,
   Clock,
+  DateTime,
   Deferred,
   Duration,
   Effect,
@@ -19,7 +20,7 @@ import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { nearest } from "../../services/domain/nearest.ts"
 import { Gateway } from "../../services/Gateway.ts"
-import type { Answer, Call, CallError, ModelOffer } from "../../services/Gateway.ts"
+import type { Answer, Call, CallError, ModelOffer, RouteHealth } from "../../services/Gateway.ts"
 import { GatewayBilling } from "../../services/GatewayBilling.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { admitCall, badCall, configuredOnly, minCost, modelFor } from "./admitCall.ts"
@@ -28,8 +29,10 @@ import { admitCount } from "./callBody.ts"
 import { errorAnswer, inStyle, moneyHeaders, withRemedy } from "./errors.ts"
 import { promptTokens } from "./tokens.ts"
 import type { ClientStream } from "./attempt.ts"
+import { makeCircuitBreaker } from "./circuitBreaker.ts"
 import { makeExecuteCall } from "./executeCall.ts"
 import { GatewayConfig } from "./GatewayConfig.ts"
+import type { Snapshot } from "./GatewayConfig.ts"
 
 const json = "application/json; charset=utf-8"
 const eventStream = "text/event-stream; charset=utf-8"
@@ -65,6 +68,12 @@ const noStream: ClientStream = { begin: Effect.void, write: () => Effect.succeed
 const atMost = (cost: bigint, reserved: bigint): bigint => (cost < reserved ? cost : reserved)
 
 const credits = (price: bigint): number => Number(price) / 10 ** pricePlaces
+
+const instantText = (millis: number | undefined): string | null =>
+  millis === undefined ? null : DateTime.formatIso(DateTime.makeUnsafe(millis))
+
+const wholeMillis = (average: number | undefined): number | null =>
+  average === undefined ? null : Math.round(average)
 
 const make = Effect.gen(function* () {
   const config = yield* GatewayConfig
@@ -119,7 +128,8 @@ const make = Effect.gen(function* () {
       return busy.open
     })
 
-  const executeCall = yield* makeExecuteCall({ reserve, settle })
+  const circuitBreaker = makeCircuitBreaker()
+  const executeCall = yield* makeExecuteCall({ reserve, settle }, circuitBreaker)
 
   const whole = (asked: Call, admittedCall: AdmittedCall) =>
     Effect.flatMap(
@@ -225,7 +235,39 @@ const make = Effect.gen(function* () {
     return yield* new InvalidRequest({ detail: detail.slice(0, 2000), errors })
   })
 
-  return Gateway.of({ call, checkCredit, countTokens, models, requireModels, errorAnswer, inStyle })
+  const healthIn = ({ configuration, upstreams }: Snapshot, now: number): ReadonlyArray<RouteHealth> =>
+    [...configuration.models.values()].flatMap(({ name, routes }) =>
+      routes.map((route): RouteHealth => {
+        const { provider } = route
+        const state = circuitBreaker.stateOf(route, now)
+        const ready = upstreams.get(provider.name)?.keys.ready(now).length ?? 0
+        return {
+          model: name,
+          provider: provider.name,
+          route: route.model,
+          priority: route.priority,
+          weight: route.weight,
+          health: state.health,
+          failures_in_a_row: state.failuresInARow,
+          cooling_until: instantText(state.coolingUntil),
+          keys: provider.keys.length,
+          keys_cooling: provider.keys.length - ready,
+          attempts: state.attempts,
+          failed_attempts: state.failedAttempts,
+          latency_ms: wholeMillis(state.latency),
+          first_byte_ms: wholeMillis(state.firstByte),
+          last_failure: state.lastFailure?.outcome ?? null,
+          last_failure_at: instantText(state.lastFailure?.at)
+        }
+      })
+    )
+
+  const routes = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    return Option.match(yield* config.current, { onNone: () => [], onSome: (found) => healthIn(found, now) })
+  })
+
+  return Gateway.of({ call, checkCredit, countTokens, models, requireModels, routes, errorAnswer, inStyle })
 })
 
 export const layer = Layer.effect(Gateway, make)

@@ -1,9 +1,11 @@
 /** The configuration in force and the connections to its providers; read at the start and on reload. */
 import { readFile } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
 import { Config, Context, Data, DateTime, Effect, Layer, Option, Result } from "effect"
 import type { Scope } from "effect"
-import { parseConfiguration } from "./configuration.ts"
-import type { Configuration } from "./configuration.ts"
+import { configurationOf, keySources } from "./configuration.ts"
+import type { Configuration, FoundKey, KeySource } from "./configuration.ts"
+import { readConfigurationFile } from "./configurationFile.ts"
 import { connect } from "./upstream.ts"
 import type { Upstream } from "./upstream.ts"
 
@@ -31,27 +33,56 @@ export class GatewayConfig extends Context.Service<
   }
 >()("auspex/layers/gateway/GatewayConfig") {}
 
-const unusable = (path: string, why: string) =>
-  new GatewayConfigUnusable({ message: `AUSPEX_GATEWAY_CONFIG: ${path} cannot be used: ${why}.` })
+const variable = (name: string): Effect.Effect<FoundKey> =>
+  Config.option(Config.String(name)).pipe(
+    Effect.orElseSucceed(() => Option.none<string>()),
+    Effect.map(Option.filter((value) => value !== "")),
+    Effect.map(Result.fromOption(() => "is not set"))
+  )
 
-const variable = (name: string) =>
-  Config.option(Config.String(name)).pipe(Effect.orElseSucceed(() => Option.none<string>()))
+const codeOf = (error: unknown): string =>
+  error instanceof Error && "code" in error ? String(error.code) : "it cannot be read"
 
-/** The variables that the text names, which are looked up before it is parsed. */
-const namedVariables = (text: string): ReadonlyArray<string> => [
-  ...new Set([...text.matchAll(/api_key_env["']?\s*:\s*["']?([A-Za-z_]\w*)/g)].map(([, name = ""]) => name))
-]
+/** Without the line's end that editors and secret stores leave. */
+const keyFile = (path: string): Effect.Effect<FoundKey> =>
+  Effect.tryPromise({ try: () => readFile(path, "utf8"), catch: codeOf }).pipe(
+    Effect.map((text) => text.trim()),
+    Effect.mapError((code) => `cannot be read (${code})`),
+    Effect.result
+  )
 
-const read = Effect.fnUntraced(function* (path: string) {
+/** The configuration in a file, with the keys that it names: from the environment, and from files beside it or anywhere. */
+export const readConfiguration = Effect.fnUntraced(function* (
+  path: string
+): Effect.fn.Return<Configuration, ReadonlyArray<string>> {
   const text = yield* Effect.tryPromise({
     try: () => readFile(path, "utf8"),
-    catch: (error) => unusable(path, error instanceof Error ? error.message : "it cannot be read")
+    catch: (error) => [error instanceof Error ? error.message : "it cannot be read"]
   })
-  const keys = new Map<string, Option.Option<string>>()
-  for (const name of namedVariables(text)) keys.set(name, yield* variable(name))
-  const parsed = parseConfiguration(text, (name) => keys.get(name) ?? Option.none())
-  if (Result.isFailure(parsed)) return yield* unusable(path, parsed.failure.join("; "))
-  const configuration = parsed.success
+  const file = yield* Effect.fromResult(readConfigurationFile(text))
+  const found = new Map<string, FoundKey>()
+  const idOf = ({ member, name }: KeySource) => `${member} ${name}`
+  for (const source of file.providers.flatMap(keySources)) {
+    const { member, name } = source
+    found.set(
+      idOf(source),
+      yield* member === "key_file" ? keyFile(resolve(dirname(path), name)) : variable(name)
+    )
+  }
+  return yield* Effect.fromResult(
+    configurationOf(file, (source) => found.get(idOf(source)) ?? Result.fail("is not set"))
+  )
+})
+
+const read = Effect.fnUntraced(function* (path: string) {
+  const configuration = yield* readConfiguration(path).pipe(
+    Effect.mapError(
+      (problems) =>
+        new GatewayConfigUnusable({
+          message: `AUSPEX_GATEWAY_CONFIG: ${path} cannot be used: ${problems.join("; ")}.`
+        })
+    )
+  )
   const upstreams = new Map([...configuration.providers.values()].map((each) => [each.name, connect(each)]))
   const snapshot: Snapshot = { configuration, upstreams, since: yield* DateTime.now }
   return snapshot

@@ -47,7 +47,7 @@ export interface ClientStream {
 }
 
 export interface Exchange {
-  readonly upstream: Upstream
+  readonly upstream: Pick<Upstream, "provider" | "send">
   readonly timeouts: Timeouts
   readonly request: UpstreamRequest
   readonly reading: ReaderOptions

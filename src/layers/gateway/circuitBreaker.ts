@@ -3,6 +3,7 @@
  * said); then one trial call decides." One whose limit is reached (429 with a Retry-After) cools down at once. Kept in memory
  * per instance, because instances may reach providers by different networks.
  */
+import type { RouteHealth } from "../../services/Gateway.ts"
 import type { RouteSetting } from "./configuration.ts"
 
 const failureThreshold = 3
@@ -20,6 +21,40 @@ interface Circuit {
   probeSince: number
 }
 
+/** How attempts at a route went since the process began. */
+interface Recent {
+  attempts: number
+  failedAttempts: number
+  /** Moving averages, in milliseconds. */
+  latency: number | undefined
+  firstByte: number | undefined
+  lastFailure: { readonly outcome: string; readonly at: number } | undefined
+}
+
+export interface EndedAttempt {
+  readonly millis: number
+  /** Undefined where nothing of an answer came. */
+  readonly firstByteMillis: number | undefined
+  readonly outcome: string
+  /** `rejected`: the provider refused the request; `left`: the client did not wait for the end. */
+  readonly result: "ok" | "rejected" | "failed" | "left"
+}
+
+/** What is known of a route's health. */
+export interface RouteState extends Readonly<Recent> {
+  readonly health: RouteHealth["health"]
+  readonly failuresInARow: number
+  readonly coolingUntil: number | undefined
+}
+
+/** Of the latest value in a moving average. */
+const latestWeight = 0.2
+
+const averaged = (average: number | undefined, latest: number | undefined): number | undefined => {
+  if (average === undefined || latest === undefined) return latest ?? average
+  return average + latestWeight * (latest - average)
+}
+
 export interface CircuitFailure {
   /** The provider's limit is reached. */
   readonly isLimit: boolean
@@ -33,6 +68,19 @@ export const routeId = ({ model, provider }: RouteSetting): string => `${provide
 export const makeCircuitBreaker = () => {
   /** Routes whose latest call failed. */
   const circuits = new Map<string, Circuit>()
+  const recents = new Map<string, Recent>()
+  const recentOf = (id: string): Recent =>
+    recents.get(id) ?? {
+      attempts: 0,
+      failedAttempts: 0,
+      latency: undefined,
+      firstByte: undefined,
+      lastFailure: undefined
+    }
+  const healthOf = (circuit: Circuit | undefined, { attempts }: Recent, now: number) => {
+    if (circuit === undefined) return attempts === 0 ? "untried" : "healthy"
+    return now < circuit.openUntil ? "cooling" : "failing"
+  }
 
   return {
     /** Whether the route is tried last for now. */
@@ -64,6 +112,31 @@ export const makeCircuitBreaker = () => {
         circuit.probeSince = never
       }
       circuits.set(id, circuit)
+    },
+    /** Of every attempt, whatever it says of the circuit. */
+    ended: (route: RouteSetting, now: number, attempt: EndedAttempt): void => {
+      const id = routeId(route)
+      const recent = recentOf(id)
+      recent.attempts += 1
+      if (attempt.result === "ok") recent.latency = averaged(recent.latency, attempt.millis)
+      recent.firstByte = averaged(recent.firstByte, attempt.firstByteMillis)
+      if (attempt.result === "failed") {
+        recent.failedAttempts += 1
+        recent.lastFailure = { outcome: attempt.outcome, at: now }
+      }
+      recents.set(id, recent)
+    },
+    stateOf: (route: RouteSetting, now: number): RouteState => {
+      const id = routeId(route)
+      const circuit = circuits.get(id)
+      const recent = recentOf(id)
+      const health = healthOf(circuit, recent, now)
+      return {
+        ...recent,
+        health,
+        failuresInARow: circuit?.failures ?? 0,
+        coolingUntil: health === "cooling" ? circuit?.openUntil : undefined
+      }
     }
   }
 }

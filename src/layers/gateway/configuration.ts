@@ -1,157 +1,34 @@
-/**
- * The gateway's configuration file: providers, models, and which provider serves which model. All mistakes are found at the
- * start (or at a reload) and named by the path of the wrong value.
- */
-import { Duration, Option, Redacted, Result, Schema, SchemaIssue } from "effect"
-import { parseDocument } from "yaml"
+/** The gateway's file as calls need it: settings with their defaults, exact prices, and keys. */
+import { Redacted, Result } from "effect"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
-import { Capability, Style } from "../../services/Gateway.ts"
-import { isExtra } from "./extras.ts"
+import type { Capability, Style } from "../../services/Gateway.ts"
+import { maxima, maxProblems, millisOf, plainDecimal, problem } from "./configurationFile.ts"
+import type { ConfigurationFile, ModelEntry, ProviderEntry } from "./configurationFile.ts"
 import type { Allowance } from "./extras.ts"
 import type { ReasoningContent } from "./thinking.ts"
+import type { MemberChanges } from "./types.ts"
 
-/** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
-const Name = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u, {
-    message: "Expected 1 to 64 characters of A-Z a-z 0-9 . _ -, beginning with a letter or digit"
-  })
-)
+/** How a provider is told the key: as a bearer, or by a header of this name. */
+export type Auth = NonNullable<ProviderEntry["auth"]>
 
-/** The name of a model, as clients or a provider use it. */
-const ModelName = Schema.String.check(
-  Schema.isPattern(/^[\x21-\x7e]{1,256}$/u, { message: "Expected 1 to 256 visible ASCII characters" })
-)
-
-const units = { milli: 1, second: 1000, minute: 60_000, hour: 3_600_000 }
-
-const millisOf = (text: string): number | undefined => {
-  const shape = /^(\d{1,6}) (milli|second|minute|hour)s?$/.exec(text)
-  const unit = Object.entries(units).find(([name]) => name === shape?.[2])?.[1]
-  const millis = unit === undefined ? 0 : Number(shape?.[1]) * unit
-  return millis > 0 && millis <= Duration.toMillis(Duration.hours(1)) ? millis : undefined
-}
-
-const Time = Schema.String.check(
-  Schema.makeFilter(
-    (text: string) =>
-      millisOf(text) !== undefined || 'Expected a duration up to an hour, such as "5 seconds" or "10 minutes"'
-  )
-)
-
-const Url = Schema.String.check(
-  Schema.makeFilter((text: string) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    const usable =
-      (url?.protocol === "https:" || url?.protocol === "http:") &&
-      url.search === "" &&
-      url.hash === "" &&
-      url.username === "" &&
-      url.password === ""
-    return usable || "Expected an http or https URL without a query, a fragment and credentials"
-  })
-)
-
-/** Of a provider; of a model they count for all its routes. */
-const timeouts = {
-  first_byte_timeout: Schema.optionalKey(Time),
-  idle_timeout: Schema.optionalKey(Time),
-  response_timeout: Schema.optionalKey(Time)
-}
-
-const Price = Schema.Finite.check(
-  Schema.makeFilter(
-    (credits: number) =>
-      (credits <= 1000 && priceOf(plainDecimal(credits)) !== undefined) ||
-      "Expected credits per token: from 0 to 1000, with at most 12 decimals"
-  )
-)
-
-const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
-
-const ExtraName = Schema.String.check(
-  Schema.makeFilter(
-    (name: string) =>
-      isExtra(name) ||
-      "Expected what a body can ask for, such as service_tier.priority, tools.web_search or mcp_servers"
-  )
-)
-
-const Factor = Schema.Finite.check(
-  Schema.makeFilter(
-    (factor: number) =>
-      (factor > 0 && factor <= 1000 && Number.isInteger(Math.round(factor * 1e9) / 1e6)) ||
-      "Expected a factor up to 1000, with at most 3 decimals"
-  )
-)
-
-const Allowed = Schema.Struct({
-  factor: Schema.optionalKey(Factor),
-  fee: Schema.optionalKey(Price),
-  uses: Schema.optionalKey(Count(100)),
-  tokens: Schema.optionalKey(Count(10_000_000))
-})
-
-const Provider = Schema.Struct({
-  name: Name,
-  style: Style,
-  base_url: Url,
-  api_key_env: Schema.String.check(
-    Schema.isPattern(/^[A-Za-z_][A-Za-z0-9_]*$/u, { message: "Expected the name of an environment variable" })
-  ),
-  translate: Schema.optionalKey(Schema.Boolean),
-  allow: Schema.optionalKey(Schema.Record(ExtraName, Allowed)),
-  reasoning_content: Schema.optionalKey(Schema.Literals(["keep", "drop"])),
-  connect_timeout: Schema.optionalKey(Time),
-  ...timeouts
-})
-
-const Route = Schema.Struct({
-  provider: Name,
-  model: ModelName,
-  priority: Schema.optionalKey(Count(1000)),
-  weight: Schema.optionalKey(Count(1000))
-})
-
-const OtherModels = Schema.optionalKey(Schema.Array(ModelName).check(Schema.isMaxLength(8)))
-
-const Model = Schema.Struct({
-  name: ModelName,
-  price: Schema.Struct({
-    input: Price,
-    output: Schema.optionalKey(Price),
-    cached_input: Schema.optionalKey(Price),
-    cache_write: Schema.optionalKey(Price),
-    cache_write_1h: Schema.optionalKey(Price),
-    reasoning: Schema.optionalKey(Price),
-    image: Schema.optionalKey(Price)
-  }),
-  max_output_tokens: Schema.optionalKey(Count(10_000_000)),
-  image_tokens: Schema.optionalKey(Count(1_000_000)),
-  context_length: Schema.optionalKey(Count(1_000_000_000)),
-  capabilities: Schema.optionalKey(Schema.Array(Capability)),
-  ...timeouts,
-  routes: Schema.Array(Route).check(Schema.isMinLength(1)),
-  fallback: OtherModels,
-  context_fallback: OtherModels
-})
-
-const File = Schema.Struct({
-  providers: Schema.Array(Provider).check(Schema.isMinLength(1)),
-  models: Schema.Array(Model).check(Schema.isMinLength(1))
-})
-
-/** A number as a decimal without an exponent. */
-const plainDecimal = (value: number): string => {
-  const text = String(value)
-  return text.includes("e") ? value.toFixed(13).replace(/0+$/, "").replace(/\.$/, "") : text
+export interface ProviderKey {
+  readonly secret: Redacted.Redacted
+  /** Where the file names it, as in `api_key_env[1]`: keys themselves are never shown. */
+  readonly label: string
 }
 
 export interface ProviderSetting {
   readonly name: string
   readonly style: Style
   readonly baseUrl: URL
-  readonly apiKey: Redacted.Redacted
+  readonly auth: Auth
+  /** None where it needs none. */
+  readonly keys: ReadonlyArray<ProviderKey>
+  /** Sent with every request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly changes: MemberChanges
   /** Whether clients of the other style may be served, by translation. */
   readonly translates: boolean
   /** What it is asked for although it costs more than tokens, by the names of `extras.ts`. */
@@ -175,6 +52,8 @@ export interface RouteSetting {
   readonly provider: ProviderSetting
   /** As the provider names it. */
   readonly model: string
+  /** What the provider charges; undefined: the file does not say. */
+  readonly cost: TokenPrice | undefined
   readonly priority: number
   readonly weight: number
   readonly timeouts: Timeouts
@@ -204,48 +83,102 @@ export interface Configuration {
   readonly models: ReadonlyMap<string, ModelSetting>
 }
 
-const decode = Schema.decodeUnknownResult(File, { errors: "all", onExcessProperty: "error" })
-const formatted = SchemaIssue.makeFormatterStandardSchemaV1()
-
-const pathText = (path: ReadonlyArray<unknown> | undefined): string =>
-  (path ?? []).reduce<string>((text, part) => {
-    const key = typeof part === "object" && part !== null && "key" in part ? part.key : part
-    return typeof key === "number" ? `${text}[${key}]` : `${text}${text === "" ? "" : "."}${String(key)}`
-  }, "")
-
-const problem = (path: string, message: string): string => (path === "" ? message : `${path}: ${message}`)
-
-const maxProblems = 10
-
 const duplicates = (names: ReadonlyArray<string>, list: string): ReadonlyArray<string> =>
   names.flatMap((name, index) =>
     names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
   )
 
-/** An unexpected value is not shown: it may be a key. */
-const withoutValue = (message: string): string =>
-  message.startsWith("Unexpected key") ? "Unexpected key" : message
+/** Where the file says that a key is. */
+export interface KeySource {
+  readonly member: "api_key_env" | "key_file"
+  /** Of the variable, or the path of the file. */
+  readonly name: string
+  readonly label: string
+}
 
-/** Keeps a key that was written in place of its variable's name out of the log. */
-const shownVariable = (name: string): string => (/^[A-Z][A-Z0-9_]*$/.test(name) ? name : "that it names")
+/** The keys that a provider's entry names, in their order. */
+export const keySources = (entry: ProviderEntry): ReadonlyArray<KeySource> =>
+  (["api_key_env", "key_file"] as const).flatMap((member) => {
+    const named = entry[member]
+    if (named === undefined) return []
+    return typeof named === "string"
+      ? [{ member, name: named, label: member }]
+      : named.map((name, place) => ({ member, name, label: `${member}[${place}]` }))
+  })
+
+/** A key, or why there is none: "is not set". */
+export type FoundKey = Result.Result<string, string>
+
+/** Shows neither a path nor a name that may be a key, written in place of the name of its variable. */
+const sourceText = ({ member, name }: KeySource): string => {
+  if (member === "key_file") return "the file that it names"
+  return `the environment variable ${/^[A-Z][A-Z0-9_]*$/.test(name) ? name : "that it names"}`
+}
+
+const maxKeyLength = 8192
+const isKey = (text: string): boolean => text.length <= maxKeyLength && /^[\x21-\x7e]+$/.test(text)
+
+const whyNoKey = (source: KeySource, found: FoundKey): string | undefined => {
+  if (Result.isFailure(found)) return `${sourceText(source)} ${found.failure}`
+  return isKey(found.success) ? undefined : `${sourceText(source)} holds no key`
+}
+
+/** Problems with a provider, each by the path of its member. */
+type ProviderProblems = ReadonlyArray<readonly [member: string, why: string]>
+
+const missingKey =
+  "Missing key: api_key_env or key_file names where the provider's key is, auth: none says that it needs none"
+
+const problemsOfKeys = (
+  { auth }: ProviderEntry,
+  found: ReadonlyArray<readonly [KeySource, FoundKey]>
+): ProviderProblems => {
+  if (auth === "none") return found.map(([{ label }]) => [label, "a provider with auth: none has no key"])
+  if (found.length === 0) return [["api_key_env", missingKey]]
+  return found.flatMap(([source, key]) => {
+    const why = whyNoKey(source, key)
+    return why === undefined ? [] : [[source.label, why] as const]
+  })
+}
+
+const problemsOfRenames = ({ omit = [], rename = {} }: ProviderEntry): ProviderProblems =>
+  Object.keys(rename).flatMap((name) =>
+    omit.includes(name) ? [[`rename.${name}`, "it is omitted"] as const] : []
+  )
 
 const timed = (text: string | undefined, otherwise: string): number => millisOf(text ?? otherwise) ?? 0
 
-const providerOf = (
-  { allow, base_url, connect_timeout, name, reasoning_content, style, translate }: typeof Provider.Type,
-  apiKey: string
-): ProviderSetting => ({
-  name,
-  style,
-  baseUrl: new URL(base_url),
-  apiKey: Redacted.make(apiKey),
-  translates: translate ?? true,
-  allow: new Map(Object.entries(allow ?? {}).map(([extra, allowed]) => [extra, allowanceOf(allowed)])),
-  reasoningContent: reasoning_content,
-  connectTimeout: timed(connect_timeout, "5 seconds")
+const providerOf = (entry: ProviderEntry, keys: ReadonlyArray<ProviderKey>): ProviderSetting => ({
+  name: entry.name,
+  style: entry.style,
+  baseUrl: new URL(entry.base_url),
+  auth: entry.auth ?? (entry.style === "openai" ? "bearer" : "x-api-key"),
+  keys,
+  headers: lowerCased(entry.headers ?? {}),
+  query: entry.query ?? {},
+  changes: changesOf(entry),
+  translates: entry.translate ?? true,
+  allow: new Map(Object.entries(entry.allow ?? {}).map(([extra, allowed]) => [extra, allowanceOf(allowed)])),
+  reasoningContent: entry.reasoning_content,
+  connectTimeout: timed(entry.connect_timeout, "5 seconds")
 })
 
-const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: typeof Allowed.Type): Allowance => ({
+/** Where a maximum has another name, a client's own member of that name was not reserved for. */
+const changesOf = ({ omit = [], rename = {} }: ProviderEntry): MemberChanges => ({
+  omit: new Set([
+    ...omit,
+    ...Object.entries(rename).flatMap(([from, to]) => (maxima.has(from) && !maxima.has(to) ? [to] : []))
+  ]),
+  rename: new Map(Object.entries(rename))
+})
+
+/** So that a client's header of the same name is replaced. */
+const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+type AllowedEntry = NonNullable<ProviderEntry["allow"]>[string]
+
+const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: AllowedEntry): Allowance => ({
   factor: BigInt(Math.round(factor * 1000)),
   fee: inUnits(fee),
   tokens,
@@ -256,7 +189,7 @@ const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: typeof Allowed.T
 const inUnits = (credits: number): bigint => priceOf(plainDecimal(credits)) ?? 0n
 
 /** What is not priced apart costs as much as what it is a part of. */
-const tokenPriceOf = ({ input, output = 0, ...parts }: (typeof Model.Type)["price"]): TokenPrice => {
+const tokenPriceOf = ({ input, output = 0, ...parts }: ModelEntry["price"]): TokenPrice => {
   const cacheWrite = parts.cache_write ?? input
   return {
     input: inUnits(input),
@@ -270,13 +203,11 @@ const tokenPriceOf = ({ input, output = 0, ...parts }: (typeof Model.Type)["pric
 }
 
 /** Those of the model, or else of its provider. Client libraries wait for 10 minutes: by then another one has answered. */
-const timeoutsOf = (provider: typeof Provider.Type, model: typeof Model.Type): Timeouts => ({
+const timeoutsOf = (provider: ProviderEntry, model: ModelEntry): Timeouts => ({
   firstByte: timed(model.first_byte_timeout ?? provider.first_byte_timeout, "2 minutes"),
   idle: timed(model.idle_timeout ?? provider.idle_timeout, "60 seconds"),
   response: timed(model.response_timeout ?? provider.response_timeout, "5 minutes")
 })
-
-type ModelEntry = typeof Model.Type
 
 const embeds = ({ capabilities = [] }: ModelEntry): boolean => capabilities.includes("embeddings")
 
@@ -287,9 +218,14 @@ type ProblemsOf = (
   index: number
 ) => ReadonlyArray<string>
 
-const problemsOfGenerator: ProblemsOf = ({ max_output_tokens, price }, _, index) => [
+const problemsOfGenerator: ProblemsOf = ({ max_output_tokens, price, routes }, _, index) => [
   ...(max_output_tokens === undefined ? [problem(`models[${index}].max_output_tokens`, "Missing key")] : []),
-  ...(price.output === undefined ? [problem(`models[${index}].price.output`, "Missing key")] : [])
+  ...(price.output === undefined ? [problem(`models[${index}].price.output`, "Missing key")] : []),
+  ...routes.flatMap(({ cost }, place) =>
+    cost !== undefined && cost.output === undefined
+      ? [problem(`models[${index}].routes[${place}].cost.output`, "Missing key")]
+      : []
+  )
 ]
 
 /** Vectors of two models cannot be compared, so no other one stands in. */
@@ -313,35 +249,11 @@ const problemsOfEmbedder: ProblemsOf = (model, providers, index) => {
   ]
 }
 
-/**
- * The file's text as a configuration, or all that is wrong with it, each by its path. `keyOf` looks up a provider's key
- * by the name of its variable.
- */
-export const parseConfiguration = (
-  text: string,
-  keyOf: (variable: string) => Option.Option<string>
+/** The settings of a file, or all that is wrong with it, each by its path. */
+export const configurationOf = (
+  file: ConfigurationFile,
+  keyOf: (source: KeySource) => FoundKey
 ): Result.Result<Configuration, ReadonlyArray<string>> => {
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true })
-  if (document.errors.length > 0) {
-    return Result.fail(
-      document.errors.slice(0, maxProblems).map(({ message }) => message.split("\n", 1).join(""))
-    )
-  }
-  const read = Result.try({
-    try: (): unknown => document.toJS({ maxAliasCount: 100 }),
-    // Thrown by aliases that are unresolved or too many.
-    catch: (error) => [error instanceof Error ? error.message : "the YAML cannot be read"]
-  })
-  if (Result.isFailure(read)) return Result.fail(read.failure)
-  const decoded = decode(read.success)
-  if (Result.isFailure(decoded)) {
-    return Result.fail(
-      formatted(decoded.failure.issue)
-        .issues.slice(0, maxProblems)
-        .map(({ message, path }) => problem(pathText(path), withoutValue(message)))
-    )
-  }
-  const file = decoded.success
   const problems: Array<string> = [
     ...duplicates(
       file.providers.map(({ name }) => name),
@@ -355,16 +267,15 @@ export const parseConfiguration = (
   const providers = new Map<string, ProviderSetting>()
   const written = new Map(file.providers.map((provider) => [provider.name, provider]))
   for (const [index, provider] of file.providers.entries()) {
-    const key = Option.getOrElse(keyOf(provider.api_key_env), () => "")
-    if (!/^[\x21-\x7e]+$/.test(key)) {
-      problems.push(
-        problem(
-          `providers[${index}].api_key_env`,
-          `the environment variable ${shownVariable(provider.api_key_env)} ${key === "" ? "is not set" : "holds no key"}`
-        )
-      )
+    const found = keySources(provider).map((source) => [source, keyOf(source)] as const)
+    for (const [member, why] of [...problemsOfKeys(provider, found), ...problemsOfRenames(provider)]) {
+      problems.push(problem(`providers[${index}].${member}`, why))
     }
-    providers.set(provider.name, providerOf(provider, key))
+    const keys = found.map(([{ label }, key]) => ({
+      label,
+      secret: Redacted.make(Result.getOrElse(key, () => ""))
+    }))
+    providers.set(provider.name, providerOf(provider, keys))
   }
   const models = new Map<string, ModelSetting>()
   for (const [index, model] of file.models.entries()) {
@@ -381,6 +292,7 @@ export const parseConfiguration = (
         routes.push({
           provider,
           model: route.model,
+          cost: route.cost === undefined ? undefined : tokenPriceOf(route.cost),
           priority: route.priority ?? 1,
           weight: route.weight ?? 1,
           timeouts: timeoutsOf(entry, model)

@@ -1,7 +1,7 @@
 /** One call from admission to settlement: admit, reserve, ask providers, and settle whatever the client does. */
 import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { costOf } from "../../scoring/tokenPrices.ts"
+import { costOf, exactCostOf } from "../../scoring/tokenPrices.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
@@ -18,9 +18,10 @@ import { plainUsage } from "./usage.ts"
 import type { Usage } from "./usage.ts"
 import { newCallState } from "./attempt.ts"
 import type { CallState, ClientStream } from "./attempt.ts"
-import { makeCircuitBreaker } from "./circuitBreaker.ts"
+import type { CircuitBreaker } from "./circuitBreaker.ts"
 import { fallback } from "./fallback.ts"
 import type { CallResult } from "./fallback.ts"
+import type { RouteSetting } from "./configuration.ts"
 import { countCall } from "./metrics.ts"
 
 /** How a call is paid. */
@@ -37,9 +38,11 @@ interface Executed {
   readonly settled: Settled | undefined
 }
 
-export const makeExecuteCall = Effect.fnUntraced(function* ({ reserve, settle }: Billing) {
+export const makeExecuteCall = Effect.fnUntraced(function* (
+  { reserve, settle }: Billing,
+  circuitBreaker: CircuitBreaker
+) {
   const random = yield* SecureRandom.SecureRandom
-  const circuitBreaker = makeCircuitBreaker()
 
   /**
    * Fails only when nothing was delivered. Interruption means that the client has left. The client is made once it is known
@@ -132,6 +135,7 @@ const endedCall = (
     completionTokens: usage.completion,
     reasoningTokens: usage.reasoning,
     cost: isPaid && served !== undefined ? chargeOf(admitted, extras, served, usage) : 0n,
+    providerCost: served === undefined ? null : providerCostOf(admitted, extras, served.route, usage),
     status,
     error,
     latencyMs: now - since,
@@ -148,9 +152,19 @@ const chargeOf = (
   { model, route }: NonNullable<CallState["served"]>,
   usage: Usage
 ): bigint => {
-  const cost = costOf(model.price, usage, images, chargedFor(extras, route.provider, usage))
-  return cost > maxCost ? maxCost : cost
+  return atMost(costOf(model.price, usage, images, chargedFor(extras, route.provider, usage)))
 }
+
+/** What is not a token costs as much as is charged for it. */
+const providerCostOf = (
+  { images }: Admitted,
+  extras: ReadonlyArray<Extra>,
+  { cost, provider }: RouteSetting,
+  usage: Usage
+): bigint | null =>
+  cost === undefined ? null : atMost(exactCostOf(cost, usage, images, chargedFor(extras, provider, usage)))
+
+const atMost = (cost: bigint): bigint => (cost > maxCost ? maxCost : cost)
 
 const failed = (status: number, error: string): BillableUsage => ({
   status,

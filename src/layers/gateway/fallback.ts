@@ -11,10 +11,12 @@ import type { AdmittedCall, Serving } from "./admitCall.ts"
 import { attempt } from "./attempt.ts"
 import type { CallState, ClientStream, Failure, Outcome } from "./attempt.ts"
 import { routeId } from "./circuitBreaker.ts"
-import type { CircuitBreaker } from "./circuitBreaker.ts"
-import type { ModelSetting, RouteSetting } from "./configuration.ts"
+import type { CircuitBreaker, EndedAttempt } from "./circuitBreaker.ts"
+import type { ModelSetting, ProviderKey, RouteSetting } from "./configuration.ts"
+import { keyRefusal } from "./keyRing.ts"
+import type { KeyRefusal, KeyRing } from "./keyRing.ts"
 import { countAttempt } from "./metrics.ts"
-import { requestBody } from "./relay.ts"
+import { requestBody, targetOf } from "./relay.ts"
 import type { Rejected, WholeAnswer } from "./types.ts"
 
 /** How a call ended that a provider accepted. */
@@ -32,6 +34,8 @@ interface Run {
   readonly beganAt: number
   /** Of each route that was asked, its last failure. */
   readonly failures: Map<string, Failure>
+  /** Keys that a provider has refused to this call. */
+  readonly refusedKeys: Set<ProviderKey>
   /** Why a route could not be asked. */
   untranslatable: Rejected | undefined
   /** A provider has refused the thinking of earlier turns as another's: it is sent to none any more. */
@@ -55,6 +59,7 @@ export const fallback = Effect.fnUntraced(function* (
     client,
     beganAt: yield* Clock.currentTimeMillis,
     failures: new Map(),
+    refusedKeys: new Set(),
     untranslatable: undefined,
     isThinkingForeign: false
   }
@@ -117,7 +122,8 @@ const serve = Effect.fnUntraced(function* (
       route = again.route
       again = undefined
     }
-    const outcome = yield* askRoute(run, model, route, left)
+    const asked = yield* askRoute(run, model, route, left)
+    const outcome = asked?.outcome
     switch (outcome?.outcome) {
       case undefined:
         break
@@ -133,6 +139,10 @@ const serve = Effect.fnUntraced(function* (
         left.unshift(route)
         break
       case "failed":
+        if (asked?.hasAnotherKey === true) {
+          left.unshift(route)
+          break
+        }
         run.failures.set(routeId(route), outcome.failure)
         if (mayPass(outcome.failure)) again = { route, pause: outcome.failure.retryAfterMillis ?? 0 }
     }
@@ -160,24 +170,24 @@ const rejected = ({ rejection, status }: Outcome & { readonly outcome: "refused"
   isTooLong: rejection.isTooLong
 })
 
+interface AskedRoute {
+  readonly outcome: Outcome
+  /** It failed by a key of the provider alone, and another one is ready. */
+  readonly hasAnotherKey: boolean
+}
+
 /** One attempt, with its metrics and what it says of the route's health; undefined: the body cannot be translated for it. */
 const askRoute = Effect.fnUntraced(function* (
   run: Run,
   model: ModelSetting,
   route: RouteSetting,
   others: ReadonlyArray<RouteSetting>
-): Effect.fn.Return<Outcome | undefined> {
+): Effect.fn.Return<AskedRoute | undefined> {
   const { admittedCall, call, circuitBreaker, client, state } = run
   const { admitted, pinned, snapshot } = admittedCall
   const { provider, timeouts } = route
   const bodyFor = (each: RouteSetting) =>
-    requestBody(admitted, {
-      style: each.provider.style,
-      model: each.model,
-      maxOutputTokens: model.maxOutputTokens,
-      reasoningContent: each.provider.reasoningContent,
-      isThinkingForeign: run.isThinkingForeign
-    })
+    requestBody(admitted, { ...targetOf(model, each), isThinkingForeign: run.isThinkingForeign })
   const body = bodyFor(route)
   if (Result.isFailure(body)) {
     run.untranslatable = body.failure
@@ -186,6 +196,8 @@ const askRoute = Effect.fnUntraced(function* (
   const upstream = snapshot.upstreams.get(provider.name)
   if (upstream === undefined) return yield* Effect.die(new Error(`no connections to ${provider.name}`))
   const beganAt = yield* Clock.currentTimeMillis
+  const key = upstream.keys.take(beganAt)
+  let hasAnotherKey = false
   state.attempts += 1
   state.served = { model, route }
   if (!pinned) circuitBreaker.begin(route, beganAt)
@@ -193,23 +205,37 @@ const askRoute = Effect.fnUntraced(function* (
     Effect.gen(function* () {
       const name = outcome === undefined ? "left" : outcomeName(outcome)
       const labels = { provider: provider.name, model: model.name, route: route.model, outcome: name }
-      yield* countAttempt(labels)
+      const now = yield* Clock.currentTimeMillis
+      const attempt: EndedAttempt = {
+        millis: now - beganAt,
+        // That of an earlier attempt is not this one's.
+        firstByteMillis:
+          state.firstByteAt === undefined || state.firstByteAt < beganAt
+            ? undefined
+            : state.firstByteAt - beganAt,
+        outcome: name,
+        result: resultOf(outcome)
+      }
+      yield* countAttempt(labels, attempt)
+      circuitBreaker.ended(route, now, attempt)
       yield* Effect.annotateCurrentSpan({
         "gateway.provider": provider.name,
         "gateway.route": route.model,
         "gateway.outcome": name
       })
       if (outcome === undefined) return
-      yield* logFault(labels, outcome)
-      if (!pinned) noteHealth(circuitBreaker, route, outcome, beganAt, yield* Clock.currentTimeMillis)
+      hasAnotherKey = noteKey(run, upstream.keys, key, outcome, now)
+      yield* logFault({ ...labels, ...(provider.keys.length > 1 && key && { key: key.label }) }, outcome)
+      if (!pinned && !hasAnotherKey) noteHealth(circuitBreaker, route, outcome, beganAt, now)
     })
-  return yield* attempt({
+  const outcome = yield* attempt({
     upstream,
     timeouts,
     request: {
       endpoint: call.endpoint,
       body: body.success,
       stream: admitted.stream,
+      key,
       versionHeaders: call.versionHeaders
     },
     reading: {
@@ -235,7 +261,29 @@ const askRoute = Effect.fnUntraced(function* (
     }),
     cheapSpan(`Gateway.attempt ${routeId(route)}`)
   )
+  return { outcome, hasAnotherKey }
 })
+
+/** Has a key cool down that was refused, and answers whether the call can go on with another one. */
+const noteKey = (
+  { refusedKeys }: Run,
+  keys: KeyRing,
+  key: ProviderKey | undefined,
+  outcome: Outcome,
+  now: number
+): boolean => {
+  const refusal = outcome.outcome === "failed" ? keyRefusalOf(outcome.failure) : undefined
+  if (refusal === undefined || key === undefined) return false
+  keys.refused(key, now, refusal)
+  refusedKeys.add(key)
+  return keys.ready(now).some((each) => !refusedKeys.has(each))
+}
+
+/** Where another key may be served; a region is refused to all of them. */
+const keyRefusalOf = ({ kind, reason, retryAfterMillis, status }: Failure): KeyRefusal | undefined => {
+  if (kind !== "account") return keyRefusal(status, retryAfterMillis)
+  return reason === "region" ? undefined : { isLimit: reason === "limit", retryAfterMillis }
+}
 
 /** What a client left that had waited long enough. */
 const silence: Outcome = {
@@ -314,6 +362,13 @@ const logFault = (labels: Readonly<Record<string, string>>, outcome: Outcome): E
 
 const isFailure = (outcome: Outcome): boolean =>
   outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
+
+/** Undefined: the client left. */
+const resultOf = (outcome: Outcome | undefined): EndedAttempt["result"] => {
+  if (outcome === undefined || outcome.outcome === "unread") return "left"
+  if (outcome.outcome === "refused") return "rejected"
+  return outcome.outcome === "failed" || outcome.outcome === "broken" ? "failed" : "ok"
+}
 
 const noteHealth = (
   circuitBreaker: CircuitBreaker,

@@ -1,5 +1,6 @@
 /** Metrics of the gateway. Their attributes come from the configuration, so clients cannot create new series. */
 import { Effect, Metric } from "effect"
+import type { EndedAttempt } from "./circuitBreaker.ts"
 
 type Attributes = Record<string, string>
 
@@ -10,17 +11,34 @@ const attempts = (attributes: Attributes) =>
     attributes
   })
 
+const durations = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+const firstBytes = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+
 const duration = (attributes: Attributes) =>
   Metric.histogram("gateway_call_duration_seconds", {
     description: "Time from a call's arrival to its end, by model and outcome",
-    boundaries: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
+    boundaries: durations,
     attributes
   })
 
 const firstByte = (attributes: Attributes) =>
   Metric.histogram("gateway_first_byte_seconds", {
     description: "Time from a call's arrival to its first content, by model",
-    boundaries: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    boundaries: firstBytes,
+    attributes
+  })
+
+const providerDuration = (attributes: Attributes) =>
+  Metric.histogram("gateway_provider_duration_seconds", {
+    description: "Time of an attempt at a provider, by provider and result (ok, rejected, failed, left)",
+    boundaries: durations,
+    attributes
+  })
+
+const providerFirstByte = (attributes: Attributes) =>
+  Metric.histogram("gateway_provider_first_byte_seconds", {
+    description: "Time from an attempt's beginning to a provider's first content, by provider",
+    boundaries: firstBytes,
     attributes
   })
 
@@ -58,15 +76,28 @@ const callsOf = memoized((model: string) => ({
   completion: tokensOfKind(model, "completion")
 }))
 
-export const countAttempt = (attributes: {
-  readonly provider: string
-  readonly model: string
-  readonly route: string
-  readonly outcome: string
-}): Effect.Effect<void> => {
-  const { model, outcome, provider, route } = attributes
-  return Metric.update(attemptsOf(provider)(model)(route)(outcome), 1)
-}
+const providersOf = memoized((provider: string) => ({
+  duration: memoized((result: EndedAttempt["result"]) => providerDuration({ provider, result })),
+  firstByte: providerFirstByte({ provider })
+}))
+
+export const countAttempt = (
+  attributes: {
+    readonly provider: string
+    readonly model: string
+    readonly route: string
+    readonly outcome: string
+  },
+  { firstByteMillis, millis, result }: EndedAttempt
+): Effect.Effect<void> =>
+  Effect.contextWith((context) => {
+    const { model, outcome, provider, route } = attributes
+    attemptsOf(provider)(model)(route)(outcome).updateUnsafe(1, context)
+    const times = providersOf(provider)
+    times.duration(result).updateUnsafe(millis / 1000, context)
+    if (firstByteMillis !== undefined) times.firstByte.updateUnsafe(firstByteMillis / 1000, context)
+    return Effect.void
+  })
 
 export const countCall = (call: {
   readonly model: string

@@ -131,11 +131,14 @@ const accountIds = [
   /\b(?:sk|pk|rk|gsk|xai|AIza)[-_]?[\w*-]{8,}/g
 ]
 
-const withoutAccount = (text: string, { apiKey, baseUrl }: ProviderSetting): string =>
+const withoutAccount = (text: string, { baseUrl, keys }: ProviderSetting): string =>
   accountIds.reduce(
     (shown, ids) => shown.replaceAll(ids, "[account]"),
-    text
-      .replaceAll(Redacted.value(apiKey), "[key]")
+    keys
+      .map(({ secret }) => Redacted.value(secret))
+      // One may be the beginning of another.
+      .sort((a, b) => b.length - a.length)
+      .reduce((shown, key) => shown.replaceAll(key, "[key]"), text)
       .replaceAll(baseUrl.host, "[provider]")
       .replaceAll(baseUrl.hostname, "[provider]")
   )

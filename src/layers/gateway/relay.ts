@@ -6,6 +6,8 @@ import { Result } from "effect"
 import { styleOf } from "../../services/Gateway.ts"
 import type { Endpoint, Style } from "../../services/Gateway.ts"
 import { blockText, messagesParser } from "./anthropic.ts"
+import { admit } from "./callBody.ts"
+import type { ModelSetting, RouteSetting } from "./configuration.ts"
 import { streamError } from "./errors.ts"
 import { bufferOf, isAbsent, isObject, objectsIn, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
@@ -23,6 +25,7 @@ import { responseAnswer, responsesStream } from "./translate/responsesAnswer.ts"
 import { translated } from "./translate/untranslatable.ts"
 import type {
   Admitted,
+  MemberChanges,
   Piece,
   ReaderOptions,
   Rejected,
@@ -43,10 +46,48 @@ export const requestBody = (
   if (admitted.style === target.style) return Result.succeed(nativeRequest(admitted, target))
   return translated(() =>
     JSON.stringify(
-      target.style === "anthropic"
-        ? messagesThinking(messagesRequest(admitted, target), target.isThinkingForeign)
-        : chatRequest(admitted, target)
+      changed(
+        target.style === "anthropic"
+          ? messagesThinking(messagesRequest(admitted, target), target.isThinkingForeign)
+          : chatRequest(admitted, target),
+        target.changes
+      )
     )
+  )
+}
+
+/** What a route's provider is asked for a model that it serves. */
+export const targetOf = ({ maxOutputTokens }: ModelSetting, { model, provider }: RouteSetting): Target => ({
+  style: provider.style,
+  model,
+  maxOutputTokens,
+  changes: provider.changes,
+  reasoningContent: provider.reasoningContent,
+  isThinkingForeign: false
+})
+
+/** A call of our own, of chat completions or embeddings, as a route's provider gets it. */
+export const ownRequest = (
+  endpoint: Endpoint,
+  asked: JsonObject,
+  model: ModelSetting,
+  route: RouteSetting
+): Uint8Array | string => {
+  const body = Buffer.from(JSON.stringify({ model: model.name, ...asked }))
+  return Result.getOrThrow(
+    Result.flatMap(admit(endpoint, body), (admitted) => requestBody(admitted, targetOf(model, route)))
+  )
+}
+
+/** A new name that is there already gives way, since a maximum by its old name was reserved for. */
+const changed = (body: JsonObject, { omit, rename }: MemberChanges): JsonObject => {
+  const names = Object.keys(body)
+  if (!names.some((name) => omit.has(name) || rename.has(name))) return body
+  const replaced = new Set(names.map((name) => rename.get(name)))
+  return Object.fromEntries(
+    Object.entries(body)
+      .filter(([name]) => !omit.has(name) && (rename.has(name) || !replaced.has(name)))
+      .map(([name, value]) => [rename.get(name) ?? name, value])
   )
 }
 
@@ -57,14 +98,18 @@ const withUsage = ({ stream_options }: JsonObject) => ({
 /** Billing needs the usage of a stream, so it is asked for even if the client did not. */
 const nativeRequest = (admitted: Admitted, target: Target): Uint8Array | string => {
   const { asksUsage, bytes, stream, style } = admitted
-  const { isThinkingForeign, model, reasoningContent } = target
+  const { changes, isThinkingForeign, model, reasoningContent } = target
   const isUsageMissing = style === "openai" && stream && !asksUsage
   const body =
     style === "openai"
       ? chatThinking(admitted.body, reasoningContent)
       : messagesThinking(admitted.body, isThinkingForeign)
-  if (body === admitted.body && model === admitted.model && !isUsageMissing) return bytes
-  return JSON.stringify({ ...body, model, ...(isUsageMissing && withUsage(body)) })
+  const whole =
+    model === admitted.model && !isUsageMissing
+      ? body
+      : { ...body, model, ...(isUsageMissing && withUsage(body)) }
+  const sent = changed(whole, changes)
+  return sent === admitted.body ? bytes : JSON.stringify(sent)
 }
 
 const generatedOf = (style: Style, body: JsonObject): string =>

@@ -42,6 +42,12 @@ export interface Admitted {
   readonly writesCache: boolean
 }
 
+/** Members of a body that a provider does not take, or by another name. */
+export interface MemberChanges {
+  readonly omit: ReadonlySet<string>
+  readonly rename: ReadonlyMap<string, string>
+}
+
 /** The provider that a body is made for. */
 export interface Target {
   readonly style: Style
@@ -49,6 +55,7 @@ export interface Target {
   readonly model: string
   /** The maximum where the provider's style demands one and the client gave none. */
   readonly maxOutputTokens: number
+  readonly changes: MemberChanges
   readonly reasoningContent: ReasoningContent
   /** The provider has refused the thinking of earlier turns as another's. */
   readonly isThinkingForeign: boolean

@@ -1,17 +1,21 @@
 /**
  * Connections to providers: a pool each, kept alive between calls, by undici's `request`, which is several times cheaper than
- * `fetch`. A provider gets only its own key and the headers of its style; of its headers, clients get none.
+ * `fetch`. A provider gets only its own key and the headers of its style and entry; of its headers, clients get none.
  */
 import type { Readable } from "node:stream"
 import { Redacted } from "effect"
 import { Pool } from "undici"
 import type { Endpoint } from "../../services/Gateway.ts"
-import type { ProviderSetting } from "./configuration.ts"
+import type { Auth, ProviderKey, ProviderSetting } from "./configuration.ts"
+import { makeKeyRing } from "./keyRing.ts"
+import type { KeyRing } from "./keyRing.ts"
 
 export interface UpstreamRequest {
   readonly endpoint: Endpoint
   readonly body: Uint8Array | string
   readonly stream: boolean
+  /** One of `keys`; undefined where the provider needs none. */
+  readonly key: ProviderKey | undefined
   readonly versionHeaders: Readonly<Record<string, string>>
 }
 
@@ -23,6 +27,7 @@ export interface UpstreamResponse {
 
 export interface Upstream {
   readonly provider: ProviderSetting
+  readonly keys: KeyRing
   /** Resolves with the headers. The signal cancels the request and the rest of the answer. */
   readonly send: (request: UpstreamRequest, signal: AbortSignal) => Promise<UpstreamResponse>
   /** Closes the pool once its open calls have ended. */
@@ -33,23 +38,33 @@ export interface Upstream {
 const defaultVersion = "2023-06-01"
 
 const headersOf = (
-  { apiKey, style }: ProviderSetting,
-  stream: boolean,
-  versionHeaders: Readonly<Record<string, string>>
-): Record<string, string> => {
-  const key = Redacted.value(apiKey)
-  const common = {
-    "content-type": "application/json",
-    accept: stream ? "text/event-stream" : "application/json",
-    "user-agent": "auspex"
+  { auth, headers, style }: ProviderSetting,
+  { key, stream, versionHeaders }: UpstreamRequest
+): Record<string, string> => ({
+  "content-type": "application/json",
+  accept: stream ? "text/event-stream" : "application/json",
+  "user-agent": "auspex",
+  ...(style === "anthropic" && { "anthropic-version": defaultVersion, ...versionHeaders }),
+  ...headers,
+  ...(key !== undefined && authorization(auth, Redacted.value(key.secret)))
+})
+
+const authorization = (auth: Auth, key: string): Record<string, string> =>
+  auth === "bearer" ? { authorization: `Bearer ${key}` } : { [auth]: key }
+
+/** With the provider's query parameters. */
+const pathsOf = ({ baseUrl, query, style }: ProviderSetting) => {
+  const above = baseUrl.pathname.replace(/\/+$/, "")
+  const parameters = new URLSearchParams(query).toString()
+  const path = (below: string) => `${above}${below}${parameters === "" ? "" : `?${parameters}`}`
+  return {
+    generating: path(style === "openai" ? "/chat/completions" : "/v1/messages"),
+    embedding: path("/embeddings")
   }
-  return style === "openai"
-    ? { ...common, authorization: `Bearer ${key}` }
-    : { ...common, "anthropic-version": defaultVersion, ...versionHeaders, "x-api-key": key }
 }
 
 export const connect = (provider: ProviderSetting): Upstream => {
-  const { baseUrl, connectTimeout, style } = provider
+  const { baseUrl, connectTimeout, keys } = provider
   const pool = new Pool(baseUrl.origin, {
     pipelining: 1,
     connect: { timeout: connectTimeout },
@@ -57,14 +72,14 @@ export const connect = (provider: ProviderSetting): Upstream => {
     headersTimeout: 0,
     bodyTimeout: 0
   })
-  const above = baseUrl.pathname.replace(/\/+$/, "")
-  const generating = above + (style === "openai" ? "/chat/completions" : "/v1/messages")
-  const embedding = `${above}/embeddings`
+  const { embedding, generating } = pathsOf(provider)
   return {
     provider,
-    send: async ({ body, endpoint, stream, versionHeaders }, signal) => {
+    keys: makeKeyRing(keys),
+    send: async (request, signal) => {
+      const { body, endpoint } = request
       const path = endpoint === "embeddings" ? embedding : generating
-      const headers = headersOf(provider, stream, versionHeaders)
+      const headers = headersOf(provider, request)
       const response = await pool.request({ path, method: "POST", headers, body, signal })
       return { status: response.statusCode, headers: response.headers, body: response.body }
     },

@@ -8,10 +8,12 @@ import type { Mark, RegistrationAnswer, RegistrationEvent } from "../../scoring/
 import { RegistrationJudge } from "../../services/RegistrationJudge.ts"
 import { collect } from "../gateway/attempt.ts"
 import { modelNamed } from "../gateway/configuration.ts"
-import type { RouteSetting } from "../gateway/configuration.ts"
+import type { ModelSetting, RouteSetting } from "../gateway/configuration.ts"
 import { GatewayConfig } from "../gateway/GatewayConfig.ts"
 import type { Snapshot } from "../gateway/GatewayConfig.ts"
 import { isObject, objectsIn, parsedJson, textOf } from "../gateway/json.ts"
+import { keyRefusal } from "../gateway/keyRing.ts"
+import { ownRequest } from "../gateway/relay.ts"
 import { byRules, make, templatesOf } from "./RubricJudge.ts"
 import type { Decide } from "./RubricJudge.ts"
 
@@ -47,21 +49,6 @@ Name every criterion exactly once. points is a whole number from 0 to the criter
 const quoted = (event: RegistrationEvent, answer: RegistrationAnswer): string =>
   `<data>${JSON.stringify({ event: event.prompt, answer }).replaceAll("<", "\\u003c")}</data>`
 
-const bodyOf = (
-  { model, provider }: RouteSetting,
-  prompt: string,
-  maxTokens: number
-): Readonly<Record<string, unknown>> => {
-  const user = { role: "user", content: prompt }
-  return provider.style === "openai"
-    ? {
-        model,
-        max_completion_tokens: maxTokens,
-        messages: [{ role: "system", content: instructions }, user]
-      }
-    : { model, max_tokens: maxTokens, system: instructions, messages: [user] }
-}
-
 /** The text of an answer of either style; empty where there is none. */
 const generatedText = (answer: unknown): string => {
   if (!isObject(answer)) return ""
@@ -74,22 +61,33 @@ const generatedText = (answer: unknown): string => {
 }
 
 /** What the model generated, asked at one provider with the operator's key. */
-const ask = (snapshot: Snapshot, route: RouteSetting, prompt: string, maxTokens: number) =>
+const ask = (snapshot: Snapshot, model: ModelSetting, route: RouteSetting, prompt: string) =>
   Effect.gen(function* () {
     const { provider } = route
     const upstream = snapshot.upstreams.get(provider.name)
     if (upstream === undefined) return yield* new NoVerdict({ reason: "no connections" })
-    const body = JSON.stringify(bodyOf(route, prompt, maxTokens))
+    const asked = {
+      max_completion_tokens: Math.min(maxOutputTokens, model.maxOutputTokens),
+      messages: [
+        { role: "system", content: instructions },
+        { role: "user", content: prompt }
+      ]
+    }
+    const body = ownRequest("chat", asked, model, route)
+    const now = yield* Clock.currentTimeMillis
+    const key = upstream.keys.take(now)
     const { bytes, status } = yield* Effect.tryPromise({
       try: async (signal) => {
         const response = await upstream.send(
-          { endpoint: "chat", body, stream: false, versionHeaders: {} },
+          { endpoint: "chat", body, stream: false, key, versionHeaders: {} },
           signal
         )
         return { status: response.status, bytes: await collect(response.body, maxAnswerBytes) }
       },
       catch: () => new NoVerdict({ reason: "unreachable" })
     })
+    const refusal = keyRefusal(status, undefined)
+    if (refusal !== undefined) upstream.keys.refused(key, now, refusal)
     if (status !== 200) return yield* new NoVerdict({ reason: `status ${status}` })
     return generatedText(parsedJson(bytes?.toString() ?? ""))
   })
@@ -141,10 +139,9 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
       return yield* new NoVerdict({ reason: "no such model" })
     }
     const routes = model.value.routes.toSorted((a, b) => a.priority - b.priority)
-    const maxTokens = Math.min(maxOutputTokens, model.value.maxOutputTokens)
     const prompt = quoted(event, answer)
     const text = yield* Effect.firstSuccessOf(
-      routes.map((route) => ask(snapshot.value, route, prompt, maxTokens))
+      routes.map((route) => ask(snapshot.value, model.value, route, prompt))
     )
     return yield* Effect.fromOption(marksIn(text)).pipe(
       Effect.mapError(() => new NoVerdict({ reason: malformed }))

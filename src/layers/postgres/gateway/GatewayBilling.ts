@@ -191,6 +191,7 @@ const make = Effect.gen(function* () {
           completionTokens: 0,
           reasoningTokens: 0,
           cost: 0n,
+          providerCost: null,
           status: 500,
           error: "abandoned",
           latencyMs: 0,
@@ -431,14 +432,14 @@ const atMost = (tokens: number): number => Math.min(tokens, maxTokens)
 /** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */
 export const recordColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`id, agent_id, owner_id, key_id, request_id, model, provider, served_model, style, stream,
-    prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost, status, error,
+    prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost, provider_cost, status, error,
     latency_ms, first_byte_ms, attempts, estimated, created_at`)
 
 /** Of a call `c`, its key `k`, and what it was charged. */
 export const recordedAs = (sql: SqlClient.SqlClient, charged: string) =>
   sql.literal(`c.call_id, c.agent_id, k.owner_id, c.key_id, c.request_id, c.model, c.provider, c.served_model, c.style,
     c.stream, c.prompt_tokens, c.cached_tokens, c.cache_write_tokens, c.completion_tokens, c.reasoning_tokens,
-    ${charged}, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
+    ${charged}, c.provider_cost, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
     c.estimated, c.created_at`)
 
 /** The columns that a call has from its beginning. */
@@ -466,6 +467,7 @@ export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonly
         completion_tokens: ["int4", ({ completionTokens }) => atMost(completionTokens)],
         reasoning_tokens: ["int4", ({ reasoningTokens }) => atMost(reasoningTokens)],
         cost: ["int8", ({ cost }) => cost],
+        provider_cost: ["int8", ({ providerCost }) => providerCost],
         status: ["int4", ({ status }) => status],
         error: ["text", ({ error }) => error],
         latency_ms: ["int4", ({ latencyMs }) => latencyMs],

@@ -1,12 +1,13 @@
 /** What was called and charged. Totals come from sums by day, and from the calls of the two days that a range cuts. */
-import { DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { DateTime, Duration, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
-import { CallRecord, GatewayUsage, UsageDay, UsageTotals } from "../../../services/GatewayUsage.ts"
+import { CallRecord, GatewayUsage, UsageDay, UsageRow, UsageTotals } from "../../../services/GatewayUsage.ts"
 import type { UsageRange } from "../../../services/GatewayUsage.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
+import { findAll, findOne, isoTimestamp, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 
 const sums = { ...UsageTotals.fields, cost: Schema.BigInt }
 const Totals = Schema.Struct(sums)
@@ -15,6 +16,46 @@ const CallRow = Schema.Struct({ ...CallRecord.fields, cost: Schema.BigInt, id: S
 
 const earliest = DateTime.makeUnsafe("1970-01-01T00:00:00Z")
 const latest = DateTime.makeUnsafe("9999-12-31T00:00:00Z")
+
+const maxReported = Duration.days(366)
+const usuallyReported = Duration.days(30)
+/** A year can have many millions of calls. */
+const reportTimeout = Duration.minutes(1)
+
+const Reported = Schema.Struct({
+  ...UsageRow.fields,
+  charged: Schema.BigInt,
+  provider_cost: Schema.BigInt,
+  margin: Schema.BigInt,
+  is_total: Schema.Boolean,
+  groups: Schema.Int
+})
+
+/** What calls are summed by, and its text. */
+const reportedBy = {
+  model: { group: "coalesce(served_model, model)", text: "name" },
+  provider: { group: "provider", text: "name" },
+  agent: { group: "agent_id", text: "name::text" },
+  day: { group: "(created_at at time zone 'UTC')::date", text: "to_char(name, 'YYYY-MM-DD')" }
+}
+
+/** Of each group. They are summed once more for the totals, so that PostgreSQL can share the calls among its workers. */
+const reportedSums = {
+  calls: "count(*)",
+  failed_calls: "count(*) filter (where error is not null)",
+  prompt_tokens: "sum(prompt_tokens)",
+  cached_tokens: "sum(cached_tokens)",
+  cache_write_tokens: "sum(cache_write_tokens)",
+  completion_tokens: "sum(completion_tokens)",
+  reasoning_tokens: "sum(reasoning_tokens)",
+  charged: "sum(cost)",
+  calls_without_cost: "count(*) filter (where provider is not null and provider_cost is null)",
+  charged_with_cost: "sum(cost) filter (where provider_cost is not null)",
+  provider_units: "sum(provider_cost)"
+}
+
+const inGroups = Object.entries(reportedSums).map(([column, sum]) => `${sum} as ${column}`)
+const ofGroups = Object.keys(reportedSums).map((column) => `coalesce(sum(${column}), 0) as ${column}`)
 
 const startOfDay = (instant: DateTime.Utc) => DateTime.startOf(instant, "day")
 
@@ -33,6 +74,7 @@ const make = Effect.gen(function* () {
   const callRows = findAll(CallRow)
   const totalsRow = findOne(Totals)
   const dayRows = findAll(DayRow)
+  const reportRows = findAll(Reported)
 
   const own = ({ id, kind }: Holder) =>
     sql`${sql.literal(kind === "agent" ? "agent_id" : "owner_id")} = ${id}::uuid`
@@ -94,7 +136,59 @@ const make = Effect.gen(function* () {
        order by d.day, d.key_id, d.model`)
   )
 
-  return GatewayUsage.of({ list, days })
+  const reportedRange = Effect.fnUntraced(function* ({ since, until }: UsageRange) {
+    const to = until ?? (yield* DateTime.now)
+    const from = since ?? DateTime.subtractDuration(to, usuallyReported)
+    const length = DateTime.distance(from, to)
+    if (Duration.isLessThanOrEqualTo(length, Duration.zero)) {
+      return yield* InvalidRequest.of("until", "Expected an instant after since")
+    }
+    if (Duration.isGreaterThan(length, maxReported)) {
+      return yield* InvalidRequest.of(
+        "since",
+        `Expected at most ${Duration.toDays(maxReported)} days before until`
+      )
+    }
+    return { from, to }
+  })
+
+  const report: GatewayUsage["Service"]["report"] = Effect.fn("GatewayUsage.report")(function* (asked) {
+    const { from, to } = yield* reportedRange(asked)
+    const { group, text } = reportedBy[asked.by]
+    const order = asked.by === "day" ? "name" : "charged desc, name"
+    const rows = yield* reportRows(sql`
+      with groups as (
+        select ${sql.literal([`${group} as name`, ...inGroups].join(", "))}
+          from gateway_calls
+         where created_at >= ${timestamp(from)} and created_at < ${timestamp(to)}
+         group by 1
+      ), reported as (
+        select ${sql.literal(["name", "grouping(name) = 1 as is_total", ...ofGroups].join(", "))},
+               div(coalesce(sum(provider_units), 0) + 999999, 1000000) as provider_cost
+          from groups group by grouping sets ((name), ())
+      )
+      select ${sql.literal(text)} as name, is_total, (count(*) over () - 1)::int as groups, calls::float8, failed_calls::float8,
+             prompt_tokens::float8, cached_tokens::float8, cache_write_tokens::float8, completion_tokens::float8,
+             reasoning_tokens::float8, charged::int8, calls_without_cost::float8, provider_cost::int8,
+             (charged_with_cost - provider_cost)::int8 as margin
+        from reported order by is_total desc, ${sql.literal(order)} limit ${asked.maxItems + 1}`).pipe(
+      // Of an index of blocks, which is read as a bitmap.
+      withStatementTimeout(sql, reportTimeout, { enable_bitmapscan: "on" }),
+      transaction(sql)
+    )
+    const [all, ...items] = rows
+    if (all === undefined) return yield* Effect.die(new Error("a report has no totals"))
+    const { groups, ...totals } = Struct.omit(all, ["is_total", "name"])
+    return {
+      since: DateTime.formatIso(from),
+      until: DateTime.formatIso(to),
+      items: items.map((row) => Struct.omit(row, ["is_total", "groups"])),
+      groups,
+      totals
+    }
+  })
+
+  return GatewayUsage.of({ list, days, report })
 })
 
 export const layer = Layer.effect(GatewayUsage, make)

@@ -21,6 +21,7 @@ import { continuations } from "./migrations/0007_continuations.ts"
 import { acceptedUses } from "./migrations/0008_accepted_uses.ts"
 import { sharedWindows } from "./migrations/0009_shared_windows.ts"
 import { keyLimits } from "./migrations/0010_key_limits.ts"
+import { providerCosts } from "./migrations/0011_provider_costs.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -69,7 +70,17 @@ export const migrations = {
   "0007_continuations": expand(continuations),
   "0008_accepted_uses": expand(acceptedUses),
   "0009_shared_windows": expand(sharedWindows),
-  "0010_key_limits": expand(keyLimits)
+  "0010_key_limits": expand(keyLimits),
+  "0011_provider_costs": {
+    // Calls of a time are next to each other, as they were made: an index of blocks costs inserts next to nothing.
+    indexes: [
+      {
+        name: "gateway_calls_created_at",
+        definition: "on gateway_calls using brin (created_at) with (autosummarize = on)"
+      }
+    ],
+    ...expand(providerCosts)
+  }
 }
 
 /** The migration that stores in `instance` which programs may run. */
