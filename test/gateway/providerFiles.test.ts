@@ -1,0 +1,155 @@
+/** The files that the documentation prints to be copied: they are read, and ask each provider as it wants to be asked. */
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import { collect } from "../../src/layers/gateway/attempt.ts"
+import { configurationOf } from "../../src/layers/gateway/configuration.ts"
+import type { ModelSetting, RouteSetting } from "../../src/layers/gateway/configuration.ts"
+import { readConfigurationFile } from "../../src/layers/gateway/configurationFile.ts"
+import { ownRequest } from "../../src/layers/gateway/relay.ts"
+import { connect } from "../../src/layers/gateway/upstream.ts"
+import { upstream } from "../support/upstream.ts"
+
+const page = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8")
+const filesIn = (text: string) =>
+  [...text.matchAll(/^```yaml\n([^]*?)^```/gm)]
+    .map(([, block = ""]) => block)
+    .filter((block) => block.startsWith("providers:"))
+
+/** The settings of a file whose keys are what it names them by. */
+const settingsOf = (file: string) =>
+  Result.getOrThrow(
+    Result.flatMap(readConfigurationFile(file), (read) =>
+      configurationOf(read, ({ name }) => Result.succeed(name))
+    )
+  )
+
+const messages = [{ role: "user", content: "Hello" }]
+/** What every provider of chat completions gets as it came. */
+const streamed = { messages, stream: true, stream_options: { include_usage: true } }
+const more = { ...streamed, frequency_penalty: 0.5, seed: 1, store: false }
+const chat = { ...more, max_completion_tokens: 7 }
+const embeddings = { input: "Hello" }
+
+/** What every request has, whoever is asked. */
+const common = new Set(["accept", "connection", "content-length", "content-type", "host", "user-agent"])
+
+/** The request that a route makes of a call, with the address that it goes to. */
+const requestOf = Effect.fnUntraced(function* (model: ModelSetting, route: RouteSetting) {
+  const { provider } = route
+  const endpoint = model.embeds ? "embeddings" : "chat"
+  const asked = { chat, embeddings }[endpoint]
+  const body = ownRequest(endpoint, asked, model, route)
+  const server = yield* upstream
+  const baseUrl = new URL(provider.baseUrl.pathname, `http://127.0.0.1:${server.port}`)
+  const { close, send } = connect({ ...provider, baseUrl })
+  const [key] = provider.keys
+  const request = { endpoint, body, stream: !model.embeds, key, versionHeaders: {} } as const
+  yield* Effect.promise(async () => {
+    const response = await send(request, new AbortController().signal)
+    assert.strictEqual(response.status, 200)
+    await collect(response.body, 1_000_000)
+  })
+  close()
+  const [{ headers, path, text } = { headers: {}, path: "", text: "{}" }] = server.received
+  return {
+    address: `${provider.baseUrl.origin}${path}`,
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !common.has(name))),
+    body: JSON.parse(text)
+  }
+})
+
+describe("The files to copy", () => {
+  const requests = {
+    OpenAI: [
+      {
+        address: "https://api.openai.com/v1/chat/completions",
+        headers: { authorization: "Bearer OPENAI_API_KEY" },
+        body: { ...chat, model: "gpt-4.1-mini" }
+      },
+      {
+        address: "https://api.openai.com/v1/embeddings",
+        headers: { authorization: "Bearer OPENAI_API_KEY" },
+        body: { ...embeddings, model: "text-embedding-3-small" }
+      }
+    ],
+    Anthropic: [
+      {
+        address: "https://api.anthropic.com/v1/messages",
+        headers: { "x-api-key": "/run/secrets/anthropic-1", "anthropic-version": "2023-06-01" },
+        body: { model: "claude-sonnet-4-5", max_tokens: 7, messages, stream: true }
+      }
+    ],
+    Gemini: [
+      {
+        address: "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+        headers: { authorization: "Bearer GEMINI_API_KEY" },
+        body: { ...streamed, max_completion_tokens: 7, model: "gemini-2.5-flash" }
+      }
+    ],
+    "Azure OpenAI": [
+      {
+        address: "https://resource.openai.azure.com/openai/v1/chat/completions",
+        headers: { "api-key": "AZURE_OPENAI_API_KEY" },
+        body: { ...chat, model: "my-deployment" }
+      },
+      {
+        address:
+          "https://resource.openai.azure.com/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21",
+        headers: { "api-key": "AZURE_OPENAI_API_KEY" },
+        body: { ...chat, model: "my-deployment" }
+      }
+    ],
+    OpenRouter: [
+      {
+        address: "https://openrouter.ai/api/v1/chat/completions",
+        headers: {
+          authorization: "Bearer OPENROUTER_API_KEY",
+          "http-referer": "https://auspex.example",
+          "x-openrouter-title": "Auspex"
+        },
+        body: { ...more, max_tokens: 7, model: "meta-llama/llama-3.3-70b-instruct" }
+      }
+    ],
+    vLLM: [
+      {
+        address: "http://127.0.0.1:8000/v1/chat/completions",
+        headers: { authorization: "Bearer VLLM_API_KEY" },
+        body: { ...chat, model: "Qwen/Qwen2.5-7B-Instruct" }
+      }
+    ],
+    Ollama: [
+      {
+        address: "http://127.0.0.1:11434/v1/chat/completions",
+        headers: {},
+        body: { ...more, max_tokens: 7, model: "llama3.1:8b" }
+      }
+    ]
+  }
+  const chapters = page("gateway").split(/^## /m).slice(1)
+  const nameOf = (chapter: string) => chapter.split("\n", 1).join("")
+
+  it("have the members that docs/operations.md tells of", () => {
+    const [file = ""] = filesIn(page("operations"))
+    // It names providers and models that it leaves out.
+    Result.getOrThrow(readConfigurationFile(file))
+  })
+
+  it("are there for each of these providers, and tell nobody of another", () => {
+    assert.deepStrictEqual(chapters.map(nameOf), Object.keys(requests))
+  })
+
+  it.effect.each(Object.entries(requests))(
+    "ask a provider by its address, with its key, headers, parameters and members: %s",
+    ([name, expected]) =>
+      Effect.gen(function* () {
+        const text = chapters.find((chapter) => nameOf(chapter) === name) ?? ""
+        const routes = filesIn(text).flatMap((file) =>
+          [...settingsOf(file).models.values()].flatMap((model) =>
+            model.routes.map((route) => requestOf(model, route))
+          )
+        )
+        assert.deepStrictEqual(yield* Effect.all(routes), expected)
+      })
+  )
+})
