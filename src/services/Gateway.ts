@@ -134,7 +134,7 @@ export interface ModelOffer {
   /** Tokens of prompt and answer together; undefined: the operator does not say, as with capabilities. */
   readonly contextLength: number | undefined
   readonly capabilities: ReadonlyArray<Capability> | undefined
-  /** When the configuration that names it was read. */
+  /** When this instance first read the configuration. */
   readonly since: DateTime.Utc
 }
 

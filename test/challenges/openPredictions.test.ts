@@ -264,6 +264,7 @@ const commentBy = (token: string, news_id: string) =>
 
 /** What there is nothing behind yet, or only with a secret of somebody else. */
 const nothingToRead: ReadonlyArray<string> = [
+  "/api/v1/llm/keys/{key_id}",
   "/api/v1/log/settlement/{challenge_id}",
   "/api/v1/llm/v1/models/{model}",
   "/claim/:token",
@@ -359,6 +360,7 @@ layer(server)("An open prediction", (it) => {
           asset: ["GC"],
           event_id: ["opec"],
           news_id: ["opec"],
+          key_id: ["self"],
           comment_id: [yield* commentBy(spy.token, "opec")],
           status: ["open", "closed"],
           category: ["commodities"],
@@ -485,6 +487,7 @@ layer(server)("Polling everything that is public around a single prediction", (i
           asset: ["GC"],
           event_id: ["opec"],
           news_id: ["opec"],
+          key_id: ["self"],
           comment_id: [yield* commentBy(spy.token, "opec")],
           status: ["open", "closed"],
           category: ["commodities"],

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Logger, Option, Redacted, Result } from "effect"
+import { TestClock } from "effect/testing"
 import { candidates } from "../../src/layers/gateway/fallback.ts"
 import { GatewayConfig, layer as configured } from "../../src/layers/gateway/GatewayConfig.ts"
 import { configurationOf, modelNamed } from "../../src/layers/gateway/configuration.ts"
@@ -304,9 +305,13 @@ c: [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
     return Effect.gen(function* () {
       const { current, reload } = yield* GatewayConfig
       const models = Effect.map(current, (found) => [...Option.getOrThrow(found).configuration.models.keys()])
+      const since = Effect.map(current, (found) => Option.getOrThrow(found).since)
+      const began = yield* since
       assert.deepStrictEqual(yield* models, ["swift-1", "north/odd"])
       writeFileSync(path, file.replace("name: swift-1", "name: swift-2"))
+      yield* TestClock.adjust("1 hour")
       yield* reload
+      assert.deepStrictEqual(yield* since, began)
       assert.deepStrictEqual(yield* models, ["swift-2", "north/odd"])
       writeFileSync(path, file.replace("8192", "none"))
       yield* reload

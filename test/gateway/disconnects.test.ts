@@ -86,7 +86,7 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
       Effect.map(metrics, (text) =>
         Number(
           new RegExp(
-            `^auspex_gateway_attempts\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
+            `^auspex_gateway_attempts_total\\{[^}]*model="${model}"[^}]*outcome="left"\\} (\\d+)$`,
             "m"
           ).exec(text)?.[1] ?? 0
         )

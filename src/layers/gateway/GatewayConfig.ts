@@ -74,7 +74,7 @@ export const readConfiguration = Effect.fnUntraced(function* (
   )
 })
 
-const read = Effect.fnUntraced(function* (path: string) {
+const read = Effect.fnUntraced(function* (path: string, since: DateTime.Utc) {
   const configuration = yield* readConfiguration(path).pipe(
     Effect.mapError(
       (problems) =>
@@ -84,7 +84,7 @@ const read = Effect.fnUntraced(function* (path: string) {
     )
   )
   const upstreams = new Map([...configuration.providers.values()].map((each) => [each.name, connect(each)]))
-  const snapshot: Snapshot = { configuration, upstreams, since: yield* DateTime.now }
+  const snapshot: Snapshot = { configuration, upstreams, since }
   return snapshot
 })
 
@@ -116,9 +116,11 @@ const fromFile = (path: string) =>
   Effect.gen(function* () {
     // A reload reads provider keys from the same source as the start.
     const context = yield* Effect.context<never>()
-    let current = counted(yield* read(path))
+    // Clients take it for a model's age, so a reload leaves it.
+    const since = yield* DateTime.now
+    let current = counted(yield* read(path, since))
     yield* Effect.addFinalizer(() => current.retire)
-    const reload = read(path).pipe(
+    const reload = read(path, since).pipe(
       Effect.provideContext(context),
       Effect.flatMap((next) => {
         const before = current

@@ -5,7 +5,7 @@ import type { EndedAttempt } from "./circuitBreaker.ts"
 type Attributes = Record<string, string>
 
 const attempts = (attributes: Attributes) =>
-  Metric.counter("gateway_attempts", {
+  Metric.counter("gateway_attempts_total", {
     description: "Attempts at providers, by provider, model, route and outcome",
     incremental: true,
     attributes
@@ -43,7 +43,7 @@ const providerFirstByte = (attributes: Attributes) =>
   })
 
 const tokens = (attributes: Attributes) =>
-  Metric.counter("gateway_tokens", {
+  Metric.counter("gateway_tokens_total", {
     description: "Tokens that were charged, by model and kind",
     incremental: true,
     attributes
