@@ -101,6 +101,13 @@ export class Pools extends Context.Service<
       { readonly before: A; readonly stake: StakeAnswer },
       E | NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
+    /**
+     * Locks the pools of several stakes of the caller's transaction, before it locks anything else: in one order, as whoever
+     * settles a pool does.
+     */
+    readonly hold: (
+      stakes: ReadonlyArray<Pick<StakeSubmission, "challengeId" | "receivedAt">>
+    ) => Effect.Effect<void>
     /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import canonicalize from "canonicalize"
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Direction } from "../../src/services/domain/Challenge.ts"
@@ -490,3 +490,65 @@ layer(testServices())("The counts of a challenge", (it) => {
     })
   )
 })
+
+layer(testServices({ AUSPEX_LIMIT_PREDICTIONS: "1/minute" }))(
+  "A prediction that is let in by a limit",
+  (it) => {
+    it.effect("is recorded, also when it was received a moment before there was room", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agent = yield* claimedAgent()
+        const arenas = yield* Arenas
+        const [first, second] = [yield* newChallenge(), yield* newChallenge()]
+        const recording = (challenge: { readonly id: string }, receivedAt: DateTime.Utc) =>
+          Effect.map(
+            arenas.predict([
+              {
+                agentId: agent,
+                challengeId: challenge.id,
+                answer: { direction: "bullish", confidence: 0.5 },
+                receivedAt,
+                owed: [["predictions", agent]]
+              }
+            ]),
+            ([outcome]) => outcome
+          )
+        yield* recording(first, yield* DateTime.now)
+        yield* TestClock.adjust("1 minute")
+        const received = millisBefore(yield* DateTime.now, 1)
+        const outcome = yield* recording(second, received)
+        assert(outcome !== undefined)
+        assert.isTrue(Result.isSuccess(outcome))
+      })
+    )
+
+    it.effect("of one challenge in a batch is taken in the order in which it stands there", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agent = yield* claimedAgent()
+        const arenas = yield* Arenas
+        const receivedAt = yield* DateTime.now
+        const [one, other] = [yield* newChallenge(), yield* newChallenge()]
+        const outcomes = yield* arenas.predict(
+          [one, other, one].map(({ id }, place) => ({
+            agentId: agent,
+            challengeId: id,
+            answer: { direction: "bullish", confidence: place / 10, is_revision: place === 2 },
+            receivedAt,
+            owed: []
+          }))
+        )
+        assert.deepStrictEqual(
+          outcomes.map((each) =>
+            Result.isSuccess(each) ? each.success.answer.revision_count : each.failure
+          ),
+          [0, 0, 1]
+        )
+        assert.deepStrictEqual(
+          (yield* storedPredictions(one)).map(({ confidence }) => confidence),
+          ["0", "0.2"]
+        )
+      })
+    )
+  }
+)

@@ -1,8 +1,9 @@
 /** Whom a stake waits for, and who waits for it; and what the database itself rejects of stakes. */
+import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Fiber, Predicate } from "effect"
+import { DateTime, Effect, Fiber, Predicate, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { anOperator, claimable, claimWithCode } from "../support/agents.ts"
 import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/challenges.ts"
@@ -153,6 +154,42 @@ layer(testServices())("A forecast with a stake", (it) => {
       yield* settling.commit
       assert.strictEqual((yield* Fiber.join(waiting)).answer.stake?.amount, credits(50))
       assert.strictEqual((yield* oddsOf(pool)).stakers, 2)
+    })
+  )
+
+  it.effect("in a batch waits for it by itself: neither its pools nor the agent's limits wait with it", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const [first, second, plain] = yield* Effect.replicateEffect(newMacro({ deadline }), 3)
+      assert(first !== undefined && second !== undefined && plain !== undefined)
+      const [blocked, free] = [yield* staker(1000), yield* staker(1000)]
+      const receivedAt = yield* DateTime.now
+      const own = (challenge: { readonly id: string }, answer: { readonly amount?: bigint } = {}) => ({
+        agentId: blocked,
+        challengeId: challenge.id,
+        answer: { predicted_value: 3.1, predicted_std: 0.1, ...answer },
+        receivedAt,
+        owed: [["predictions", blocked] as const]
+      })
+      const arenas = yield* Arenas
+      const settling = yield* held(fund(`agent:${blocked}`, 1))
+      const staked = { amount: credits(50) }
+      const batch = arenas.predict([own(plain), own(second, staked), own(first, staked)])
+      const waiting = yield* meeting(arenas.together(batch))
+      for (const pool of [first, second]) yield* withStake(free, pool.id)
+      const [beside] = yield* arenas.predict([own(plain)])
+      assert(beside !== undefined)
+      assert.isTrue(Result.isSuccess(beside))
+      yield* settling.commit
+      const [again, ...stakes] = yield* Fiber.join(waiting)
+      assert(again !== undefined)
+      assert(Result.isSuccess(again))
+      // After the one beside it: nothing of the batch was done while it waited.
+      assert.strictEqual(again.success.answer.revision_count, 1)
+      assert.deepStrictEqual(
+        stakes.map((each) => (Result.isSuccess(each) ? each.success.answer.stake?.amount : each.failure)),
+        [credits(50), credits(50)]
+      )
     })
   )
 

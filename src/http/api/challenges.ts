@@ -134,7 +134,7 @@ export class AnswersApi extends HttpApiGroup.make("answers")
       .annotate(OpenApi.Summary, "Answer up to a hundred challenges of any type at once")
       .annotate(
         OpenApi.Description,
-        "Each item has the outcome, the receipt or the error that it would have had alone, at its place; one after the other, those with an amount last. Limits count the items that are accepted. 200 whatever became of them."
+        "Each item has the outcome, the receipt or the error that it would have had alone, at its place; one after the other, those with an amount first. Limits count the items that are accepted. 200 whatever became of them. The body is at most 256 KiB long."
       )
       .middleware(IdempotentRequest)
   )

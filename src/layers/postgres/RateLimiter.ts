@@ -33,6 +33,7 @@ const what: Record<LimitName, string> = {
   claim_refresh: "renewed claim links",
   claim_mails: "claim mails to this mailbox",
   reminder_mails: "reminders to this mailbox",
+  alert_mails: "alerts to this mailbox",
   sign_in_mails: "sign-in mails to this mailbox",
   sign_ins: "sign-in mails asked for",
   purchases: "purchases",
@@ -53,7 +54,12 @@ const acceptedOnly: ReadonlySet<LimitName> = new Set([
 ])
 
 /** What a mailbox was sent is nobody's business but its owner's. */
-const untold: ReadonlySet<LimitName> = new Set(["claim_mails", "reminder_mails", "sign_in_mails"])
+const untold: ReadonlySet<LimitName> = new Set([
+  "claim_mails",
+  "reminder_mails",
+  "alert_mails",
+  "sign_in_mails"
+])
 
 const maxExact = 1000
 
@@ -161,7 +167,6 @@ const columns: ColumnsOf<Window> = {
 
 /** What the writes of a statement owe, and those that it records. */
 interface Acceptance {
-  readonly now: DateTime.Utc
   /** By the places of the writes. */
   readonly owed: ReadonlyArray<ReadonlyArray<Use>>
   /** A query of the places, from 1, of the writes that the statement records. */
@@ -171,21 +176,23 @@ interface Acceptance {
 /**
  * A query that counts what accepted writes owe (`OwedUses`), for the statement that records them, which must read its row. If
  * a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one window must owe the same.
+ * They count from now on, not from when they were received: whoever is let in by the clock of now has room here, too.
  */
 export const makeAcceptance = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { limits } = yield* Settings
-  return ({ now, owed, recorded }: Acceptance) => {
+  return Effect.fnUntraced(function* ({ owed, recorded }: Acceptance) {
+    const now = yield* Clock.currentTimeMillis
     const windows = owed.flatMap((uses, index) =>
       uses.flatMap((use) => windowsOf(limits, use).map((window) => ({ ...window, place: index + 1 })))
     )
     return sql`
       select accept_uses(
-               ${BigInt(DateTime.toEpochMillis(now))}::int8, array_agg(u.place), array_agg(u.key), array_agg(u.max_uses),
+               ${BigInt(now)}::int8, array_agg(u.place), array_agg(u.key), array_agg(u.max_uses),
                array_agg(u.window_ms), array_agg(u.tick))
         from ${rowsOf(sql, "u", windows, { place: ["int4", ({ place }) => place], ...columns })}
        where u.place in (${recorded})`
-  }
+  })
 })
 
 const make = Effect.gen(function* () {

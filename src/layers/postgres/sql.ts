@@ -7,6 +7,7 @@ import {
   Cause,
   Clock,
   Context,
+  Data,
   DateTime,
   Duration,
   Effect,
@@ -96,33 +97,56 @@ const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined 
   return errors.filter(SqlError.isSqlError).find(({ reason }) => conflicts.has(reason._tag))
 }
 
+/**
+ * A defect of whoever needs a lock that another transaction may hold for long. The outermost transaction is given up, with all
+ * that it holds, and run again once `freed` has waited.
+ */
+export class LockHeld extends Data.TaggedError("LockHeld")<{
+  readonly what: string
+  readonly freed: Effect.Effect<void>
+}> {}
+
+const maxWaits = 20
+
+const lockHeldIn = (cause: Cause.Cause<unknown>): LockHeld | undefined =>
+  cause.reasons
+    .filter(Cause.isDieReason)
+    .map(({ defect }) => defect)
+    .find((defect) => defect instanceof LockHeld)
+
 /** Whether a transaction is open: a conflict has ended it, so it is tried again as a whole. */
 const InTransaction = Context.Reference<boolean>("auspex/layers/postgres/InTransaction", {
   defaultValue: () => false
 })
 
-/** A statement or transaction that is tried again when it meets a deadlock or a serialization failure. */
+/** A statement or transaction that is tried again when it meets a deadlock, a serialization failure or a `LockHeld`. */
 export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => {
-  const attempt = (retries: number): Effect.Effect<A, E, R> =>
-    Effect.catchCause(effect, (cause) => {
-      const conflict = retries === 0 ? undefined : conflictIn(cause)
-      if (conflict === undefined) return Effect.failCause(cause)
-      return Effect.flatMap(InTransaction, (isPart) =>
-        isPart
+  const attempt = (retries: number, waits: number): Effect.Effect<A, E, R> =>
+    Effect.catchCause(effect, (cause) =>
+      Effect.flatMap(InTransaction, (isPart) => {
+        const lock = lockHeldIn(cause)
+        const conflict = conflictIn(cause)
+        if (isPart || (lock === undefined && conflict === undefined)) return Effect.failCause(cause)
+        if (lock !== undefined) {
+          return waits === 0
+            ? Effect.die(new StoreUnavailable({ cause: new Error(`${lock.what} stays locked`) }))
+            : Effect.andThen(lock.freed, attempt(retries, waits - 1))
+        }
+        return retries === 0
           ? Effect.failCause(cause)
           : Effect.logWarning("a conflict in the database: what met it is tried again").pipe(
-              Effect.annotateLogs({ conflict: conflict.reason._tag }),
+              Effect.annotateLogs({ conflict: conflict?.reason._tag }),
               Effect.andThen(pause),
-              Effect.andThen(attempt(retries - 1))
+              Effect.andThen(attempt(retries - 1, waits))
             )
-      )
-    })
-  return attempt(maxRetries)
+      })
+    )
+  return attempt(maxRetries, maxWaits)
 }
 
 /**
- * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict the
- * outermost transaction is run again, so its work must do nothing that a rollback does not undo. SQL failures are
+ * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict, or where a
+ * lock is held (`LockHeld`), the outermost transaction is run again, so its work must do nothing that a rollback does not undo. SQL failures are
  * defects.
  */
 export const transaction =

@@ -99,8 +99,9 @@ export const makePaperSignals = Effect.gen(function* () {
     )
   })
 
-  const write = (signal: NewSignal, entry: ObservedPrice | undefined) => {
+  const write = Effect.fnUntraced(function* (signal: NewSignal, entry: ObservedPrice | undefined) {
     const { agentId, challengeId, confidence, direction, id, owed, reasoning, receivedAt } = signal
+    const accepted = yield* accept({ owed: [owed], recorded: sql`select 1 from gate` })
     const statement = sql`
       with gate as (
         insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
@@ -111,7 +112,7 @@ export const makePaperSignals = Effect.gen(function* () {
           where s.last_at <= ${timestamp(DateTime.subtractDuration(receivedAt, spacing))}
         returning challenge_id, agent_id
       ),
-      accepted as (${accept({ now: receivedAt, owed: [owed], recorded: sql`select 1 from gate` })})
+      accepted as (${accepted})
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
@@ -122,8 +123,8 @@ export const makePaperSignals = Effect.gen(function* () {
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
         from gate cross join accepted
       returning entry_price is not null as entered`
-    return written(savepoint(sql)(statement))
-  }
+    return yield* written(savepoint(sql)(statement))
+  })
 
   /** Records a signal, and returns the entry price of its position, if it takes one. */
   const record = Effect.fnUntraced(function* (signal: NewSignal) {

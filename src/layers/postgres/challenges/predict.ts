@@ -117,6 +117,11 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
     const outcomes = new Map<Item, Result.Result<Predicted, PredictionRefused | LimitReached>>()
     const plain = items.filter(({ record: { hasStake } }) => !hasStake)
     const staked = items.filter(({ record: { hasStake } }) => hasStake)
+    // These may be of one transaction: pools are locked first, then the account, and the limits of the agent last.
+    if (staked.length > 1) yield* pools.hold(staked.map(({ submission }) => submission))
+    for (const item of staked) {
+      outcomes.set(item, yield* Effect.result(withStake(item, item.submission.answer.amount ?? 0n)))
+    }
     const recordings = yield* record(plain.map((item) => item.record))
     for (const [item, recording] of Arr.zip(plain, recordings)) {
       const isOnPaper = Result.isSuccess(recording) && recording.success.receipt === null
@@ -126,12 +131,6 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
           ? yield* Effect.result(failingAtLimits(onPaper(item, recording.success)))
           : Result.map(recording, (recorded) => predictedOf(item, recorded))
       )
-    }
-    // Pools are locked in the order of their ids, for these stakes may be of one transaction.
-    for (const item of staked.toSorted((one, other) =>
-      one.record.challengeId < other.record.challengeId ? -1 : 1
-    )) {
-      outcomes.set(item, yield* Effect.result(withStake(item, item.submission.answer.amount ?? 0n)))
     }
     return items.flatMap((item) => outcomes.get(item) ?? [])
   }, cheapSpan("Arenas.predict"))

@@ -14,7 +14,7 @@
 import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Predicate, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import { misfit, noPool } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import {
@@ -181,8 +181,8 @@ const rowOf = (item: NewRecord) => {
  */
 const recordPredictions = (
   sql: SqlClient.SqlClient,
-  accept: Effect.Success<typeof makeAcceptance>,
-  items: Arr.NonEmptyReadonlyArray<NewRecord>
+  items: Arr.NonEmptyReadonlyArray<NewRecord>,
+  accepted: Statement.Fragment
 ) => {
   const drawn = salts(items.length)
   const rows = items.map((item, index) => ({ ...rowOf(item), salt: drawn[index] ?? null }))
@@ -287,11 +287,7 @@ const recordPredictions = (
       on conflict on constraint predictions_one_per_agent_and_challenge do nothing
       returning challenge_id, agent_id, revision, direction, salt, body, commit
     ),
-    accepted as (${accept({
-      now: items.map(({ receivedAt }) => receivedAt).reduce(DateTime.max),
-      owed: items.map(({ owed }) => owed),
-      recorded: sql`select d.position from decided d join written w using (challenge_id, agent_id)`
-    })}),
+    accepted as (${accepted}),
     -- The challenge is locked, so ids of its commits are smaller than that of its close.
     logged as (
       insert into log_pending (type, challenge_id, commit, entry)
@@ -478,7 +474,11 @@ export const makeRecordPredictions = Effect.gen(function* () {
     items: Arr.NonEmptyReadonlyArray<NewRecord>,
     client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
-    savepoint(client)(recordPredictions(client, accept, items)).pipe(
+    accept({
+      owed: items.map(({ owed }) => owed),
+      recorded: client`select d.position from decided d join written w using (challenge_id, agent_id)`
+    }).pipe(
+      Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted))),
       Effect.flatMap(outcomesIn),
       // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
       Effect.catchIf(
@@ -506,7 +506,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
     })
     let attempts = 0
     while (left.length > 0) {
-      const turn = [...new Map(left.toReversed().map((item) => [keyOf(item), item])).values()].toReversed()
+      const turn = Arr.dedupeWith(left, (a, b) => keyOf(a) === keyOf(b))
       const outcomes = yield* submit.all(turn)
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)

@@ -77,6 +77,10 @@ const make = Effect.gen(function* () {
     const id = CommentId.make(yield* random.uuidV7())
     const content = redactSecrets(draft.content, headers)
     const space = draft.space_id ?? null
+    const accepted = yield* accept({
+      owed: [owed],
+      recorded: sql`select 1 from decided where outcome = 'posted'`
+    })
     const { event_id, outcome } = yield* postOutcome(sql`
       with item as (
         select ${id}::uuid as id, ${draft.agentId}::uuid as agent_id, ${draft.news_id}::text as event_id,
@@ -101,7 +105,7 @@ const make = Effect.gen(function* () {
         select id, agent_id, event_id, parent_id, ${space}, ${content}, ${timestamp(createdAt)}
           from decided where outcome = 'posted'
       ),
-      accepted as (${accept({ now: createdAt, owed: [owed], recorded: sql`select 1 from decided where outcome = 'posted'` })})
+      accepted as (${accepted})
       select outcome, event_id from decided cross join accepted`)
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
     yield* Effect.annotateCurrentSpan({ "post.outcome": outcome })
@@ -138,6 +142,10 @@ const make = Effect.gen(function* () {
     if (!isUuid(id)) return yield* unknownPost(kind, id)
     const likedAt = yield* DateTime.now
     const owed = yield* OwedUses
+    const accepted = yield* accept({
+      owed: [owed],
+      recorded: sql`select 1 from decided where outcome = 'liked'`
+    })
     const { outcome } = yield* likeOutcome(sql`
       with item as (
         select ${yield* random.uuidV7()}::uuid as id, ${id}::uuid as comment_id, ${agentId}::uuid as agent_id,
@@ -159,7 +167,7 @@ const make = Effect.gen(function* () {
         select comment_id, agent_id, author_id, id, ${timestamp(likedAt)} from decided where outcome = 'liked'
         on conflict on constraint comment_likes_once do nothing
       ),
-      accepted as (${accept({ now: likedAt, owed: [owed], recorded: sql`select 1 from decided where outcome = 'liked'` })})
+      accepted as (${accepted})
       select outcome from decided cross join accepted`)
     if (outcome === "unknown") return yield* unknownPost(kind, id)
     if (outcome === "other_kind") return yield* otherKind(kind, id)

@@ -52,6 +52,10 @@ const make = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     const now = yield* DateTime.now
     const owed = yield* OwedUses
+    const accepted = yield* accept({
+      owed: [owed],
+      recorded: sql`select 1 from own where count < ${settings.followsPerAgent}`
+    })
     // Locks the row of its own count first, so that concurrent follows of one agent are counted one after another.
     const { following, known, made } = yield* outcomeRow(sql`
       with target as (
@@ -71,11 +75,7 @@ const make = Effect.gen(function* () {
         on conflict (follower_id, followed_id) do nothing
         returning 1
       ),
-      accepted as (${accept({
-        now,
-        owed: [owed],
-        recorded: sql`select 1 from own where count < ${settings.followsPerAgent}`
-      })})
+      accepted as (${accepted})
       select exists (select from target) as known, exists (select from made) as made,
              coalesce((select count from own), 0)::int as following
         from accepted`)
@@ -86,7 +86,7 @@ const make = Effect.gen(function* () {
       with followed as (
         select from follows where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid
       ),
-      accepted as (${accept({ now, owed: [owed], recorded: sql`select 1 from followed` })})
+      accepted as (${yield* accept({ owed: [owed], recorded: sql`select 1 from followed` })})
       select exists (select from followed) as exists from accepted`)
     if (!exists) {
       return yield* new FollowRefused({

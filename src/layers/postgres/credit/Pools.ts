@@ -6,9 +6,10 @@
  * locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared
  * plan serves any number of stakes.
  */
-import { Data, DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
+import { DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { binsOf, binOf } from "../../../scoring/macro.ts"
 import {
   unknownChallenge,
@@ -16,7 +17,7 @@ import {
   ChallengeClosed,
   notRecordedInTime
 } from "../../../services/domain/Challenge.ts"
-import { NotFound, StoreUnavailable } from "../../../services/domain/errors.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
 import { ChallengeId, isUuid } from "../../../services/domain/ids.ts"
 import { PoolOdds, Pools, StakeRefused } from "../../../services/Pools.ts"
 import type { StakeSubmission } from "../../../services/Pools.ts"
@@ -27,7 +28,17 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { execute, findOption, decimal, rowsOf, timestamp, findAll, transaction } from "../sql.ts"
+import {
+  decimal,
+  execute,
+  findAll,
+  findOption,
+  LockHeld,
+  retryingConflicts,
+  rowsOf,
+  timestamp,
+  transaction
+} from "../sql.ts"
 import { accountOf, freeze, funding, makeTransfers } from "./transfers.ts"
 import { decideStakes } from "../../../scoring/staking.ts"
 import type { StakeDecision } from "../../../scoring/staking.ts"
@@ -40,13 +51,6 @@ const OddsRow = Schema.Struct({
   /** Only bins with stakes. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
-
-/** Further attempts for a stake whose account is locked. */
-const maxRetries = 20
-
-/** Another transaction holds the agent's account. */
-class AccountBusy extends Data.TaggedError("AccountBusy") {}
-const isBusy = (error: unknown): error is AccountBusy => error instanceof AccountBusy
 
 /** Connections that may wait for accounts, so that the others go on serving. */
 const maxWaiting = 4
@@ -65,25 +69,17 @@ const make = Effect.gen(function* () {
   const transfers = yield* makeTransfers
   const waiting = yield* Semaphore.make(maxWaiting)
 
-  /** An attempt whose account is locked waits when it is over, and holds no pool meanwhile. */
-  const whenFree = <A, E>(
-    agentId: string,
-    attempt: Effect.Effect<A, E | AccountBusy>,
-    retries = maxRetries
-  ): Effect.Effect<A, E> =>
-    Effect.catchIf(attempt, isBusy, () =>
-      retries === 0
-        ? Effect.die(new StoreUnavailable({ cause: new Error(`the account of agent ${agentId} stays busy`) }))
-        : execute(awaitAccount(sql, agentId)).pipe(
-            waiting.withPermits(1),
-            Effect.andThen(whenFree(agentId, attempt, retries - 1))
-          )
-    )
+  /** Whoever waits for an account holds no pool meanwhile. */
+  const accountHeld = (agentId: string) =>
+    new LockHeld({
+      what: `the account of agent ${agentId}`,
+      freed: waiting.withPermits(1)(execute(awaitAccount(sql, agentId)))
+    })
 
   const stakeOnce = Effect.fnUntraced(function* (item: StakeItem) {
     const outcome = yield* take(item)
     yield* Effect.annotateCurrentSpan({ "stake.outcome": outcome.outcome })
-    if (outcome.outcome === "busy") return yield* new AccountBusy()
+    if (outcome.outcome === "busy") return yield* Effect.die(accountHeld(item.agentId))
     if (outcome.outcome !== "taken") return yield* rejection(outcome, item)
     const { available, bin, frozen } = outcome
     return {
@@ -111,7 +107,7 @@ const make = Effect.gen(function* () {
 
   const stake: Pools["Service"]["stake"] = Effect.fnUntraced(function* (submission) {
     const item = yield* itemOf(submission, yield* OwedUses)
-    return yield* whenFree(item.agentId, stakeOnce(item))
+    return yield* retryingConflicts(stakeOnce(item))
   }, cheapSpan("Pools.stake"))
 
   const stakeAfter: Pools["Service"]["stakeAfter"] = <A, E>(
@@ -121,19 +117,26 @@ const make = Effect.gen(function* () {
   ) =>
     // What comes before counts all that both owe.
     Effect.flatMap(itemOf({ ...submission, stake: { predicted_value: 0, amount } }, []), (item) =>
-      whenFree(
-        item.agentId,
-        transaction(sql)(
-          Effect.gen(function* () {
-            // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
-            yield* execute(lockPools(sql, [item]))
-            const done = yield* before
-            const stake = { amount, predicted_value: valueOf(done) }
-            return { before: done, stake: yield* stakeOnce({ ...item, stake }) }
-          })
-        )
+      transaction(sql)(
+        Effect.gen(function* () {
+          // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
+          yield* execute(lockPools(sql, [item]))
+          const done = yield* before
+          const stake = { amount, predicted_value: valueOf(done) }
+          return { before: done, stake: yield* stakeOnce({ ...item, stake }) }
+        })
       )
     ).pipe(cheapSpan("Pools.stakeAfter"))
+
+  const hold: Pools["Service"]["hold"] = (stakes) =>
+    execute(
+      lockPools(
+        sql,
+        stakes
+          .filter(({ challengeId }) => isUuid(challengeId))
+          .map(({ challengeId, receivedAt }) => ({ challengeId: challengeId.toLowerCase(), receivedAt }))
+      )
+    )
 
   const fund: Pools["Service"]["fund"] = (challengeId, reward) =>
     reward === 0n ? Effect.void : Effect.orDie(transfers.record([funding(challengeId, reward)]))
@@ -179,7 +182,7 @@ const make = Effect.gen(function* () {
     yield* execute(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
-  return Pools.of({ stake, stakeAfter, fund, odds, publishDue })
+  return Pools.of({ stake, stakeAfter, hold, fund, odds, publishDue })
 })
 
 export const layer = Layer.effect(Pools, make)
@@ -280,7 +283,11 @@ const makeTakeStakes = Effect.gen(function* () {
       outcomes.set(item, { outcome: "taken", bin, available, frozen })
     }
     if (Arr.isArrayNonEmpty(taken)) {
-      yield* execute(insertStakes(sql, accept, taken))
+      const accepted = yield* accept({
+        owed: taken.map(({ item }) => item.owed),
+        recorded: sql`select position from item`
+      })
+      yield* execute(insertStakes(sql, taken, accepted))
       yield* transfers
         .record(
           taken.map(({ bin, item: { agentId, challengeId, stake }, pool }) =>
@@ -330,7 +337,10 @@ type PoolRow = typeof PoolRow.Type
  * The pools of these stakes, locked. A pool for which all stakes are late is read without a lock: its settlement may take
  * long, and a rejection need not wait for it.
  */
-const lockPools = (sql: SqlClient.SqlClient, items: ReadonlyArray<StakeItem>) => sql`
+const lockPools = (
+  sql: SqlClient.SqlClient,
+  items: ReadonlyArray<Pick<StakeItem, "challengeId" | "receivedAt">>
+) => sql`
   select c.id::text, c.target, c.period, c.deadline, c.bin_edges::float8[] as bin_edges,
          coalesce(c.pool_owner_rule, true) as owner_rule,
          case when coalesce(l.cancelled_at, c.cancelled_at) is not null then 'void'
@@ -396,8 +406,8 @@ const awaitAccount = (sql: SqlClient.SqlClient, agentId: string) =>
 /** Writes the stakes in their order, each with its place in its pool, and moves the odds. */
 const insertStakes = (
   sql: SqlClient.SqlClient,
-  accept: Effect.Success<typeof makeAcceptance>,
-  stakes: Arr.NonEmptyReadonlyArray<TakenStake>
+  stakes: Arr.NonEmptyReadonlyArray<TakenStake>,
+  accepted: Statement.Fragment
 ) => sql`
   with item as (
     select * from ${rowsOf(sql, "i", stakes, {
@@ -428,11 +438,7 @@ const insertStakes = (
       join pool p on p.challenge_id = i.challenge_id
      order by i.position
   ),
-  accepted as (${accept({
-    now: stakes.map(({ item }) => item.receivedAt).reduce(DateTime.max),
-    owed: stakes.map(({ item }) => item.owed),
-    recorded: sql`select position from item`
-  })})
+  accepted as (${accepted})
   insert into pool_bins as b (challenge_id, bin, staked, stakers)
   select challenge_id, bin, sum(amount)::bigint, count(*)::int from item cross join accepted
    group by challenge_id, bin order by challenge_id, bin
