@@ -27,6 +27,7 @@ const models: ReadonlyArray<TestModel> = [
   { name: "well", routes: [{ provider: "north", model: "plain", cost: [0.0001, 0.0000000005] }] },
   { name: "uncosted", routes: [{ provider: "south", model: "plain" }] },
   { name: "broken", routes: [{ provider: "north", model: "status:500" }] },
+  { name: "refused", routes: [{ provider: "north", model: "status:400", cost: [0.0001, 0.0001] }] },
   { name: "unasked", routes: [{ provider: "west", model: "plain" }] }
 ]
 
@@ -270,6 +271,16 @@ layer(gatewayServer(models, {}, "usual"))("An operator", (it) => {
       assert.match(ran.out, /all +4 +1 /)
       const short = yield* run("usage", "--by", "provider", "--from", "2026-05-01T00:00:00Z", "--limit", "1")
       assert.include(short.out, "and 2 rows more, which are in the sums: --limit shows them")
+
+      yield* calls("refused", 1)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(member(yield* report("by=model"), "items", 3), {
+        name: "refused",
+        failed_calls: 1,
+        charged: 0,
+        calls_without_cost: 0,
+        provider_cost: 0
+      })
     })
   )
 

@@ -107,8 +107,8 @@ const brokenStream = (requestId: string): ShownError => ({
 interface BillableUsage {
   readonly status: number
   readonly error: string | null
-  /** Failed calls cost nothing. */
-  readonly isPaid: boolean
+  /** Only what was served is charged. A provider asks nothing for what it refused; what it asks for what broke off is unknown. */
+  readonly end: "served" | "refused" | "broken"
   readonly usage: Usage
   /** The provider reported no usage, so tokens were counted here. */
   readonly estimated: boolean
@@ -121,7 +121,7 @@ const endedCall = (
   { admitted, extras, named }: AdmittedCall,
   open: OpenCall,
   { attempts, firstByteAt, served }: CallState,
-  { error, estimated, isPaid, status, usage }: BillableUsage,
+  { end, error, estimated, status, usage }: BillableUsage,
   now: number
 ): EndedCall => {
   const since = open.createdAt
@@ -134,8 +134,11 @@ const endedCall = (
     cacheWriteTokens: usage.written + usage.writtenLong,
     completionTokens: usage.completion,
     reasoningTokens: usage.reasoning,
-    cost: isPaid && served !== undefined ? chargeOf(admitted, extras, served, usage) : 0n,
-    providerCost: served === undefined ? null : providerCostOf(admitted, extras, served.route, usage),
+    cost: end === "served" && served !== undefined ? chargeOf(admitted, extras, served, usage) : 0n,
+    providerCost:
+      served === undefined || end === "broken"
+        ? null
+        : providerCostOf(admitted, extras, served.route, end, usage),
     status,
     error,
     latencyMs: now - since,
@@ -160,16 +163,21 @@ const providerCostOf = (
   { images }: Admitted,
   extras: ReadonlyArray<Extra>,
   { cost, provider }: RouteSetting,
+  end: "served" | "refused",
   usage: Usage
-): bigint | null =>
-  cost === undefined ? null : atMost(exactCostOf(cost, usage, images, chargedFor(extras, provider, usage)))
+): bigint | null => {
+  if (cost === undefined) return null
+  return end === "refused"
+    ? 0n
+    : atMost(exactCostOf(cost, usage, images, chargedFor(extras, provider, usage)))
+}
 
 const atMost = (cost: bigint): bigint => (cost > maxCost ? maxCost : cost)
 
-const failed = (status: number, error: string): BillableUsage => ({
+const failed = (end: "refused" | "broken", status: number, error: string): BillableUsage => ({
+  end,
   status,
   error,
-  isPaid: false,
   usage: plainUsage(0, 0),
   estimated: false
 })
@@ -185,21 +193,23 @@ const billableUsage = Effect.fnUntraced(function* (
 ) {
   const paid = (status: number, error: string | null, result?: CallResult) =>
     Effect.map(generatedUsage(admittedCall, state, result), (generated): BillableUsage => ({
+      end: "served",
       status,
       error,
-      isPaid: true,
       ...generated
     }))
   if (Exit.isSuccess(exit) && exit.value.result !== "unread") {
-    if (exit.value.result === "broken") return failed(200, "stream_failed")
+    if (exit.value.result === "broken") return failed("broken", 200, "stream_failed")
     return yield* paid(200, null, exit.value)
   }
   if (Exit.isFailure(exit) && !Cause.hasInterrupts(exit.cause)) {
     const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
-    return error === undefined ? failed(500, "internal_error") : failed(statusOf(error), errorOf(error))
+    return error === undefined
+      ? failed("broken", 500, "internal_error")
+      : failed("refused", statusOf(error), errorOf(error))
   }
   // "A client that disconnects is billed for what was generated."
-  return state.sent ? yield* paid(499, "client_left") : failed(499, "client_left")
+  return state.sent ? yield* paid(499, "client_left") : failed("broken", 499, "client_left")
 })
 
 /** The usage that the provider reported, or else counted tokens. */
