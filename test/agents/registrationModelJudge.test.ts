@@ -251,29 +251,36 @@ layer(gatewayFile(models).pipe(Layer.provideMerge(telemetryRecorder)))("A model 
       })
     )
 
-    it.effect("and is asked again after a minute of rules alone, at once where it only spoke nonsense", () =>
-      Effect.gen(function* () {
-        const { north } = yield* Providers
-        const asks = (judging: ReturnType<typeof judgeGood>) =>
-          Effect.gen(function* () {
-            const before = north.received.length
-            assert.deepStrictEqual(yield* judging, byRules(good))
-            return north.received.length > before
-          })
-        yield* Effect.gen(function* () {
-          assert.isTrue(yield* asks(judgeGood()))
-          assert.isFalse(yield* asks(judgeGood()))
-          yield* TestClock.adjust("59 seconds")
-          assert.isFalse(yield* asks(judgeGood()))
-          yield* TestClock.adjust("1 second")
-          assert.isTrue(yield* asks(judgeGood()))
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "broken" }))))
-        yield* says("no verdict")
-        yield* Effect.gen(function* () {
-          assert.isTrue(yield* asks(judgeGood()))
-          assert.isTrue(yield* asks(judgeGood()))
-        }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "chat" }))))
-      })
+    it.effect(
+      "and is asked again after a minute of rules alone, at once where it spoke nonsense or refused the answer",
+      () =>
+        Effect.gen(function* () {
+          const { north } = yield* Providers
+          const asks = (judging: ReturnType<typeof judgeGood>) =>
+            Effect.gen(function* () {
+              const before = north.received.length
+              assert.deepStrictEqual(yield* judging, byRules(good))
+              return north.received.length > before
+            })
+          yield* Effect.gen(function* () {
+            assert.isTrue(yield* asks(judgeGood()))
+            assert.isFalse(yield* asks(judgeGood()))
+            yield* TestClock.adjust("59 seconds")
+            assert.isFalse(yield* asks(judgeGood()))
+            yield* TestClock.adjust("1 second")
+            assert.isTrue(yield* asks(judgeGood()))
+          }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "broken" }))))
+          yield* says("no verdict")
+          yield* Effect.gen(function* () {
+            assert.isTrue(yield* asks(judgeGood()))
+            assert.isTrue(yield* asks(judgeGood()))
+          }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "chat" }))))
+          // What one answer makes a provider refuse is no reason not to ask it about the next.
+          yield* Effect.gen(function* () {
+            assert.isTrue(yield* asks(judgeGood()))
+            assert.isTrue(yield* asks(judgeGood()))
+          }).pipe(Effect.provide(Layer.fresh(ModelJudge.layer({ bank: Option.none(), model: "refusing" }))))
+        })
     )
 
     it.effect("and says so once a minute, not for every answer", () =>

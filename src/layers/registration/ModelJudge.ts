@@ -23,9 +23,16 @@ export class RegistrationJudgeUnusable extends Data.TaggedError("RegistrationJud
 }> {}
 
 /** In stable words: what a provider says in its own may quote its key. */
-class NoVerdict extends Data.TaggedError("NoVerdict")<{ readonly reason: string }> {}
+class NoVerdict extends Data.TaggedError("NoVerdict")<{
+  readonly reason: string
+  /** It may be the answer's doing, and must not decide how others are judged. */
+  readonly isOfAnswer: boolean
+}> {}
 
-const malformed = "malformed"
+const noVerdict = (reason: string) => new NoVerdict({ reason, isOfAnswer: false })
+
+/** A provider says with these that it does not take this prompt. */
+const promptRefusals: ReadonlySet<number> = new Set([400, 413, 422])
 
 /** For all routes together. */
 const timeout = Duration.seconds(20)
@@ -65,7 +72,7 @@ const ask = (snapshot: Snapshot, model: ModelSetting, route: RouteSetting, promp
   Effect.gen(function* () {
     const { provider } = route
     const upstream = snapshot.upstreams.get(provider.name)
-    if (upstream === undefined) return yield* new NoVerdict({ reason: "no connections" })
+    if (upstream === undefined) return yield* noVerdict("no connections")
     const asked = {
       max_completion_tokens: Math.min(maxOutputTokens, model.maxOutputTokens),
       messages: [
@@ -84,11 +91,13 @@ const ask = (snapshot: Snapshot, model: ModelSetting, route: RouteSetting, promp
         )
         return { status: response.status, bytes: await collect(response.body, maxAnswerBytes) }
       },
-      catch: () => new NoVerdict({ reason: "unreachable" })
+      catch: () => noVerdict("unreachable")
     })
     const refusal = keyRefusal(status, undefined)
     if (refusal !== undefined) upstream.keys.refused(key, now, refusal)
-    if (status !== 200) return yield* new NoVerdict({ reason: `status ${status}` })
+    if (status !== 200) {
+      return yield* new NoVerdict({ reason: `status ${status}`, isOfAnswer: promptRefusals.has(status) })
+    }
     return generatedText(parsedJson(bytes?.toString() ?? ""))
   })
 
@@ -136,7 +145,7 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
     // A reload may have taken the model away.
     const model = Option.flatMap(snapshot, modelIn)
     if (Option.isNone(snapshot) || Option.isNone(model)) {
-      return yield* new NoVerdict({ reason: "no such model" })
+      return yield* noVerdict("no such model")
     }
     const routes = model.value.routes.toSorted((a, b) => a.priority - b.priority)
     const prompt = quoted(event, answer)
@@ -144,16 +153,15 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
       routes.map((route) => ask(snapshot.value, model.value, route, prompt))
     )
     return yield* Effect.fromOption(marksIn(text)).pipe(
-      Effect.mapError(() => new NoVerdict({ reason: malformed }))
+      Effect.mapError(() => new NoVerdict({ reason: "malformed", isOfAnswer: true }))
     )
   })
 
   let quietUntil = 0
   let restsUntil = 0
-  const noteFailure = Effect.fnUntraced(function* ({ reason }: NoVerdict) {
+  const noteFailure = Effect.fnUntraced(function* ({ isOfAnswer, reason }: NoVerdict) {
     const now = yield* Clock.currentTimeMillis
-    // What a model says may be the answer's doing, and must not decide how others are judged.
-    if (reason !== malformed) restsUntil = now + cooldown
+    if (!isOfAnswer) restsUntil = now + cooldown
     if (now < quietUntil) return
     quietUntil = now + logInterval
     yield* Effect.logWarning("a registration was judged by rules alone: the model gave no verdict").pipe(
@@ -167,7 +175,7 @@ const makeDecide = Effect.fnUntraced(function* (name: string) {
       Effect.scoped,
       Effect.timeoutOrElse({
         duration: timeout,
-        orElse: () => Effect.fail(new NoVerdict({ reason: "timeout" }))
+        orElse: () => Effect.fail(noVerdict("timeout"))
       }),
       Effect.map((marks) => judge(event, answer, others, marks)),
       Effect.catch((error) => Effect.andThen(noteFailure(error), byRules(event, answer, others)))
