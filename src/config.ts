@@ -602,7 +602,12 @@ export const rateLimits = {
   reminder_mails: limit(
     "AUSPEX_LIMIT_REMINDER_MAILS",
     "20/day",
-    "Reminders about the end of grace windows, and alerts of spent limits of gateway keys, per mailbox."
+    "Reminders about the end of grace windows, per mailbox."
+  ),
+  alert_mails: limit(
+    "AUSPEX_LIMIT_ALERT_MAILS",
+    "20/day",
+    "Alerts of spent limits of gateway keys, per mailbox."
   ),
   sign_in_mails: limit("AUSPEX_LIMIT_SIGN_IN_MAILS", "5/hour", "Sign-in mails, per mailbox."),
   sign_ins: limit("AUSPEX_LIMIT_SIGN_INS", "20/hour", "Sign-in mails asked for, per address."),

@@ -46,8 +46,7 @@ export class MailTransport extends Context.Service<
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
 >()("auspex/services/MailTransport") {}
 
-export const mailKinds = ["sign_in", "claim", "grace_reminder", "issuance_paused", "credit_alert"] as const
-export type MailKind = (typeof mailKinds)[number]
+export type MailKind = "sign_in" | "claim" | "grace_reminder" | "issuance_paused" | "credit_alert"
 
 /** A mail in plain text, to one address. */
 export interface Mail {

@@ -33,6 +33,7 @@ export interface RateLimits {
   readonly claim_refresh: ReadonlyArray<RateLimit>
   readonly claim_mails: ReadonlyArray<RateLimit>
   readonly reminder_mails: ReadonlyArray<RateLimit>
+  readonly alert_mails: ReadonlyArray<RateLimit>
   readonly sign_in_mails: ReadonlyArray<RateLimit>
   readonly sign_ins: ReadonlyArray<RateLimit>
   readonly purchases: ReadonlyArray<RateLimit>

@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   /** Agents can cause any number of alerts, so they count towards a limit. Not within a transaction, which would lock its window. */
   const recipient = Effect.fnUntraced(function* ({ email }: Alert) {
     if (email === null) return Option.none<EmailAddress>()
-    return Option.as(yield* Effect.option(limits.consume("reminder_mails", mailboxOf(email))), email)
+    return Option.as(yield* Effect.option(limits.consume("alert_mails", mailboxOf(email))), email)
   })
 
   const send = Effect.fnUntraced(function* (alert: Alert) {
