@@ -310,7 +310,7 @@ layer(testServices())("The end of the grace window", (it) => {
 
   it.effect("a hundred and more of one day are told, each once, also by two replicas at once", () =>
     Effect.gen(function* () {
-      const count = 130
+      const count = 102
       yield* Effect.forEach(
         Array.from({ length: count }, (_, index) => index),
         (index) => claimable({ operator_contact: `many-${index}@example.org` }),

@@ -311,7 +311,7 @@ describe("A setting that cannot be used stops the start with one line that names
 })
 
 describe("What the machine refuses stops the start with one line that says what to do:", () => {
-  it.live("a port that is taken, before anything is migrated", () =>
+  it.live.runIf(isFull)("a port that is taken, before anything is migrated", () =>
     Effect.gen(function* () {
       const port = yield* takenPort
       const owner = yield* emptyDatabase
@@ -329,16 +329,18 @@ describe("What the machine refuses stops the start with one line that says what 
     })
   )
 
-  it.live("a data directory that another instance has, also where the database is elsewhere", () =>
-    Effect.gen(function* () {
-      const dataDir = join(yield* temporaryDirectory, "data")
-      yield* lock(dataDir)
-      const line = yield* complaint(replicaEnvironment(Redacted.make(unused), { AUSPEX_DATA_DIR: dataDir }))
-      assert.match(
-        line,
-        new RegExp(`^auspex: Auspex already runs in ${dataDir} \\(process ${process.pid}\\)`)
-      )
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  it.live.runIf(isFull)(
+    "a data directory that another instance has, also where the database is elsewhere",
+    () =>
+      Effect.gen(function* () {
+        const dataDir = join(yield* temporaryDirectory, "data")
+        yield* lock(dataDir)
+        const line = yield* complaint(replicaEnvironment(Redacted.make(unused), { AUSPEX_DATA_DIR: dataDir }))
+        assert.match(
+          line,
+          new RegExp(`^auspex: Auspex already runs in ${dataDir} \\(process ${process.pid}\\)`)
+        )
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
   it.live.runIf(isFull)("a database server that is not there", () =>
@@ -454,28 +456,30 @@ describe("npm run migrate", () => {
 })
 
 describe("The listener for operations", () => {
-  it.live("is there in an instance that only runs jobs, which says so, until it has drained", () =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      const auspex = yield* startAuspex({
-        environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_OPS_PORT: "0" })
-      })
-      yield* whenStarted(auspex)
-      const started = startedFields(auspex)
-      assert.deepInclude(started, { service: "auspex", role: "jobs", pid: auspex.pid })
-      const told = member(started, "annotations")
-      assert.deepInclude(told, { roles: "jobs", migration: Database.latestMigration })
-      const base = /^http:\/\/127\.0\.0\.1:\d+/.exec(String(member(told, "operations")))?.[0]
-      for (const path of ["/metrics", "/health/live", "/health/ready"]) {
-        assert.strictEqual(yield* statusOf(base + path), 200, path)
-      }
-      assert.strictEqual(yield* statusOf(`${auspex.url}/health/live`), 0)
-      // What is listening for operations is no reason to be there still.
-      assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
-      // JSON from the first line to the last.
-      const messages = lines(auspex.stdout()).map((line) => member(JSON.parse(line), "message"))
-      assert.deepStrictEqual(messages.slice(-2), ["shutting down", "stopped"])
-    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  it.live.runIf(isFull)(
+    "is there in an instance that only runs jobs, which says so, until it has drained",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const auspex = yield* startAuspex({
+          environment: replicaEnvironment(url, { AUSPEX_ROLES: "jobs", AUSPEX_OPS_PORT: "0" })
+        })
+        yield* whenStarted(auspex)
+        const started = startedFields(auspex)
+        assert.deepInclude(started, { service: "auspex", role: "jobs", pid: auspex.pid })
+        const told = member(started, "annotations")
+        assert.deepInclude(told, { roles: "jobs", migration: Database.latestMigration })
+        const base = /^http:\/\/127\.0\.0\.1:\d+/.exec(String(member(told, "operations")))?.[0]
+        for (const path of ["/metrics", "/health/live", "/health/ready"]) {
+          assert.strictEqual(yield* statusOf(base + path), 200, path)
+        }
+        assert.strictEqual(yield* statusOf(`${auspex.url}/health/live`), 0)
+        // What is listening for operations is no reason to be there still.
+        assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
+        // JSON from the first line to the last.
+        const messages = lines(auspex.stdout()).map((line) => member(JSON.parse(line), "message"))
+        assert.deepStrictEqual(messages.slice(-2), ["shutting down", "stopped"])
+      }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 
   it.live.runIf(isFull)("at a port that is taken stops the start with one line that names its setting", () =>

@@ -7,7 +7,7 @@ import type { RegistrationEvent, Verdict } from "../../src/scoring/registration.
 import { eventOfSlug } from "../../src/scoring/registration/template.ts"
 import { assetKeys } from "../../src/scoring/registration/model.ts"
 import { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
-import { oneIn } from "../support/breadth.ts"
+import { breadth, oneIn } from "../support/breadth.ts"
 import { handwritten } from "../support/handwrittenAnswers.ts"
 import { drawn, inUse } from "../support/registrationEvents.ts"
 import { bestDirection, bestMagnitude, englishAnswer, lazyAnswers } from "../support/registrationAnswers.ts"
@@ -128,7 +128,7 @@ describe("An answer to another event", () => {
     )
     assert(shownEvent !== undefined)
     assert.strictEqual(judge(shownEvent, ofReadme, bank).score, 100)
-    const asked = oneIn(4, inUse).map((template) => drawn(template))
+    const asked = oneIn(12, inUse).map((template) => drawn(template))
     for (const { answer, slug } of answers) {
       for (const event of asked.filter((each) => !each.slug.startsWith(`${slug}?`))) {
         assert.isFalse(judge(event, answer, bank).passed, `${slug} for ${event.slug}`)
@@ -381,7 +381,7 @@ describe("A better answer", () => {
       const after = judge(event, withDetails(event, new Set([...some, more]))).score
       assert.isAtLeast(after, before, `${event.slug}: ${more}`)
     },
-    { arbitrary: { runs: 500 } }
+    { arbitrary: { runs: breadth(100, 500) } }
   )
 })
 
@@ -390,7 +390,7 @@ describe("Feedback", () => {
     /\b(GC|ES|CL|ZN|HG|NG|BTC|ZS|DXY|ETH|CPI|CORE_CPI|PPI|NFP|UNRATE|PCE|GDP|FOMC)\b|\b(bullish|bearish|mixed|up|down|rise|fall|higher|lower)\b|gold|equit|crude|oil|treasur|copper|gas\b|bitcoin|soy|dollar|ether/i
 
   it("never names what was expected, whatever the answer", () => {
-    for (const event of oneIn(4, bank)) {
+    for (const event of oneIn(12, bank)) {
       for (const [, answer] of lazyAnswers(event)) {
         for (const { feedback } of judge(event, answer).criteria) assert.notMatch(feedback, givesAway)
       }

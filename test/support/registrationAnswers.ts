@@ -106,9 +106,10 @@ const ownChineseWords = ({ terms }: RegistrationEvent): ReadonlyArray<string> =>
 /** Words of its kind that the prompt has not, by which an analyst tells what carries it to the price. */
 const channels = (event: RegistrationEvent, within: Term["within"]): ReadonlyArray<string> => {
   const known = new Set(event.assets.core.flatMap(namesOfAsset))
+  const prompt = read(event.prompt)
   return event.kinds
     .flatMap((kind) => termsOfKind[kind])
-    .filter((each) => each.within === within && !mentions(read(event.prompt), each))
+    .filter((each) => each.within === within && !mentions(prompt, each))
     .map(({ needle }) => needle.trim())
     .filter((word) => !known.has(word))
     .slice(0, 4)
