@@ -57,6 +57,10 @@ const QuestionContext = Schema.Struct({
   }),
   links: Schema.Struct({
     page: Schema.String.annotate({ description: "the question, for people" }),
+    prices: Schema.NullOr(Schema.String).annotate({ description: "of the asset; null of a series" }),
+    releases: Schema.NullOr(Schema.String).annotate({
+      description: "of the series, with earlier values; null of an asset"
+    }),
     event: Schema.NullOr(Schema.String).annotate({
       description: "what is said of the event that it refers to"
     })

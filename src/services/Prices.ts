@@ -70,6 +70,47 @@ export const ImportReport = Schema.Struct({
 }).annotate({ identifier: "ImportReport" })
 export type ImportReport = typeof ImportReport.Type
 
+export const CandleInterval = Schema.Literals(["1h", "1d"])
+
+/** The candles of an asset that count, as everybody may read them. */
+export const Candles = Schema.Struct({
+  asset: Schema.String,
+  interval: CandleInterval,
+  items: Schema.Array(
+    Schema.Struct({
+      time: Timestamp.annotate({ description: "when it opens; its close is observed when it ends" }),
+      open: Schema.Finite,
+      high: Schema.Finite,
+      low: Schema.Finite,
+      close: Schema.Finite,
+      source: Schema.String,
+      fetched_at: Timestamp
+    })
+  ),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "Candles" })
+export type Candles = typeof Candles.Type
+
+export const LatestPrices = Schema.Struct({
+  prices: Schema.Array(
+    Schema.Struct({
+      asset: Schema.String,
+      price: Schema.Finite,
+      observed_at: Timestamp,
+      source: Schema.String.annotate({ description: "with the interval of its candle, or quote" }),
+      fetched_at: Timestamp
+    })
+  )
+}).annotate({ identifier: "LatestPrices" })
+
+/** Candles that open from a time on, and before another. */
+export interface CandleFilter {
+  readonly asset: string
+  readonly interval: typeof CandleInterval.Type
+  readonly from?: DateTime.Utc | undefined
+  readonly before?: DateTime.Utc | undefined
+}
+
 /** One observed price: a quote at its time, or a candle's close at the candle's end. */
 export interface ObservedPrice {
   readonly asset: string
@@ -123,6 +164,10 @@ export class Prices extends Context.Service<
     readonly import: (prices: PriceImport) => Effect.Effect<ImportReport, NotFound | InvalidRequest>
     /** The latest price known now. */
     readonly latest: (asset: string) => Effect.Effect<Option.Option<ObservedPrice>>
+    /** The latest price of every asset of which one is known, in the order of the catalog. */
+    readonly latestOfAll: Effect.Effect<typeof LatestPrices.Type>
+    /** Those that are over, the last one first; of several sources the first by name, each by its newest revision. */
+    readonly candles: (filter: CandleFilter, page: Page) => Effect.Effect<Candles, InvalidRequest>
     /**
      * The first price observed in [from, until], of those known now: so that what settles does not depend on when the
      * resolver runs. A point whose time has not come yet is not observed.

@@ -10,6 +10,8 @@ import type { InvalidRequest } from "./domain/errors.ts"
 import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
 import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
+import { pageSchema } from "./domain/paging.ts"
+import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
 
 /** What an operator switches on and off. */
@@ -110,6 +112,30 @@ export const Releases = Schema.Struct({ releases: Schema.Array(Release) }).annot
 })
 export type Releases = typeof Releases.Type
 
+/** A release for everybody: planned, or with the value that was published. */
+export const PublishedRelease = Schema.Struct({
+  asset: Schema.String,
+  period: Schema.String,
+  unit: Schema.NullOr(Schema.String),
+  release_at: Timestamp,
+  challenge_id: Schema.NullOr(ChallengeId).annotate({ description: "null before the challenge is made" }),
+  deadline: Schema.NullOr(Timestamp).annotate({
+    description: "when predictions end; null before the challenge is made"
+  }),
+  actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "null before the settlement" }),
+  source: Schema.NullOr(Schema.String).annotate({ description: "of the value" }),
+  settled_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "PublishedRelease" })
+
+export const PublishedReleases = pageSchema(PublishedRelease)
+
+/** Releases from a time on, and before another. */
+export interface ReleaseFilter {
+  readonly asset?: string | undefined
+  readonly from?: DateTime.Utc | undefined
+  readonly before?: DateTime.Utc | undefined
+}
+
 /**
  * The macro releases that administrators expect. The schedule makes one challenge of each release, some days before it. The
  * calendar is a plan: a challenge that was made of a release stays as it was made, whatever becomes of the plan.
@@ -121,5 +147,10 @@ export class ReleaseCalendar extends Context.Service<
     readonly list: Effect.Effect<Releases>
     /** Replaces the whole calendar; releases that are left out are no longer planned. Changes no challenge. */
     readonly replace: (releases: ReadonlyArray<PlannedRelease>) => Effect.Effect<Releases, InvalidRequest>
+    /** What is planned, and every macro challenge that is not void, with its value; the last release first. */
+    readonly published: (
+      filter: ReleaseFilter,
+      page: Page
+    ) => Effect.Effect<typeof PublishedReleases.Type, InvalidRequest>
   }
 >()("auspex/services/ReleaseCalendar") {}

@@ -45,6 +45,8 @@ export class Targets extends Context.Service<
     /** The keys that can be subscribed to. */
     readonly scopes: Effect.Effect<ReadonlyArray<string>>
     readonly get: (key: string) => Effect.Effect<Target, NotFound>
+    /** Fails where a key is no asset: it says which ones there are, or where values of a macro series are. */
+    readonly checkAsset: (key: string) => Effect.Effect<void, NotFound>
     /** Fails where a list is filtered by what is no target, or none of this kind: it names those that there are. */
     readonly checkFilter: (
       asset: string | undefined,

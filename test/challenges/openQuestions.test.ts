@@ -100,6 +100,8 @@ layer(testServer())("GET /eval/open", (it) => {
         observed_at: DateTime.formatIso(now),
         source: "admin quote"
       })
+      assert.match(String(member(first, "context", "links", "prices")), /\/api\/v1\/public\/prices\/GC$/)
+      assert.isNull(member(first, "context", "links", "releases"))
       assert.isUndefined(member(first, "mine"))
       const second = member(json, "items", 1)
       assert.strictEqual(member(second, "challenge_id"), macro.id)
@@ -108,6 +110,7 @@ layer(testServer())("GET /eval/open", (it) => {
       assert.strictEqual(member(second, "answer", "reference_scale"), 0.12)
       assert.strictEqual(member(second, "answer", "bins", 1, "low"), 3)
       assert.isNull(member(second, "context", "price"))
+      assert.match(String(member(second, "context", "links", "releases")), /\/public\/releases\?asset=CPI$/)
 
       const english = yield* get(`${open}?lang=en`)
       assert.isUndefined(member(english.json, "items", 0, "resolution_criteria_zh"))

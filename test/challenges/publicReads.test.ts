@@ -1,13 +1,17 @@
 /** What everybody reads: ETags, conditional requests, and answers that are made once for all who ask meanwhile. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Prices } from "../../src/services/Prices.ts"
+import { ReleaseCalendar } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { onboard } from "../support/agents.ts"
 import {
   freshWeek,
+  importCandles,
+  importQuotes,
   millisBefore,
   moveTo,
   newChallenge,
@@ -15,7 +19,7 @@ import {
   newPriceEvent,
   plus
 } from "../support/challenges.ts"
-import { get, send, testServer } from "../support/server.ts"
+import { get, member, send, testServer, wrongFields } from "../support/server.ts"
 import { openFixture } from "../support/settledFixture.ts"
 import { testAdminToken } from "../support/settings.ts"
 
@@ -23,6 +27,9 @@ const leaderboard = "/api/v1/eval/leaderboard"
 const catalog = "/api/v1/public/target-catalog"
 const reads = [
   "/api/v1/public/prediction-scopes",
+  "/api/v1/public/prices",
+  "/api/v1/public/prices/GC",
+  "/api/v1/public/releases",
   catalog,
   "/api/v1/eval/challenges",
   leaderboard,
@@ -30,6 +37,8 @@ const reads = [
   "/api/v1/events",
   "/api/v1/events/today"
 ]
+
+const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 const withPaused = (paused: boolean) =>
   send("PATCH", "/api/v1/admin/targets/BTC", { token: testAdminToken, json: { paused } })
@@ -76,6 +85,167 @@ layer(testServer())("A public read", (it) => {
     })
   )
 
+  it.effect(
+    "of prices lists the candles that count, the last one first; those kept aside are not there",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const hours = [-4, -3, -2, -1, 0].map((hour) => plus(now, { hours: hour }))
+        yield* importCandles(
+          "ES",
+          "1h",
+          hours.map((time, index) => [time, 5000 + index])
+        )
+        yield* importCandles("ES", "1d", [[plus(now, "-2 days"), 4990]])
+        const [aside] = (yield* importCandles("ES", "1h", [[plus(now, "-2 hours"), 6000]])).quarantined
+        const closes = Effect.fnUntraced(function* (query: string) {
+          const { json } = yield* get(`/api/v1/public/prices/es${query}`)
+          return list(json["items"]).map((item) => member(item, "close"))
+        })
+        // The candle that opens now is not over.
+        assert.deepStrictEqual(yield* closes(""), [5003, 5002, 5001, 5000])
+        assert.deepStrictEqual(yield* closes("?interval=1d"), [4990])
+        const range = `from=${DateTime.formatIso(plus(now, "-3 hours"))}&before=${DateTime.formatIso(plus(now, "-1 hours"))}`
+        assert.deepStrictEqual(yield* closes(`?${range}`), [5002, 5001])
+        const first = yield* get(`/api/v1/public/prices/Es?limit=3`)
+        assert.deepStrictEqual(member(first.json, "items", 0), {
+          time: DateTime.formatIso(plus(now, "-1 hours")),
+          open: 5003,
+          high: 5003,
+          low: 5003,
+          close: 5003,
+          source: "admin",
+          fetched_at: DateTime.formatIso(now)
+        })
+        assert.deepStrictEqual([first.json["asset"], first.json["interval"]], ["ES", "1h"])
+        const cursor = String(first.json["next_cursor"])
+        assert.deepStrictEqual(yield* closes(`?limit=3&cursor=${cursor}`), [5000])
+        // A cursor is of one list.
+        assert.strictEqual((yield* get(`/api/v1/public/prices/ES?interval=1d&cursor=${cursor}`)).status, 400)
+
+        yield* Prices.use((prices) =>
+          prices.decide(aside?.id ?? "", { accept: true, reason: "Looked it up." })
+        )
+        assert.deepStrictEqual(yield* closes(""), [5003, 6000, 5001, 5000])
+      })
+  )
+
+  it.effect("of the latest prices has every asset of which one is known", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      yield* importQuotes("CL", [
+        [plus(now, "-1 hours"), -37.5],
+        [plus(now, "1 hour"), 20]
+      ])
+      const { json } = yield* get("/api/v1/public/prices")
+      const known = list(json["prices"])
+      assert.deepStrictEqual(
+        known.find((each) => member(each, "asset") === "CL"),
+        {
+          asset: "CL",
+          price: -37.5,
+          observed_at: DateTime.formatIso(plus(now, "-1 hours")),
+          source: "admin quote",
+          fetched_at: DateTime.formatIso(now)
+        }
+      )
+      assert.isUndefined(known.find((each) => member(each, "asset") === "NG"))
+    })
+  )
+
+  it.effect(
+    "of prices is 404 for what is no asset, and says what was meant; what it does not take is 400",
+    () =>
+      Effect.gen(function* () {
+        const of = Effect.fnUntraced(function* (asset: string) {
+          const { json, status } = yield* get(`/api/v1/public/prices/${asset}`)
+          return [status, json["hint"]]
+        })
+        const keys = "GC, ES, CL, ZN, HG, NG, BTC, ZS, DXY, ETH"
+        assert.deepStrictEqual(yield* of("gold"), [404, `Did you mean GC? The assets are ${keys}.`])
+        assert.deepStrictEqual(yield* of("cpi"), [
+          404,
+          "CPI is a macro series: its values are at /api/v1/public/releases."
+        ])
+        for (const [path, field] of [
+          ["prices/GC?interval=5m", "interval"],
+          ["prices/GC?from=yesterday", "from"],
+          ["prices/GC?until=2026-01-01T00:00:00Z", "until"],
+          ["prices?asset=GC", "asset"],
+          ["releases?asset=GC", "asset"],
+          ["releases?status=open", "status"]
+        ] as const) {
+          const refused = yield* get(`/api/v1/public/${path}`)
+          assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], path)
+        }
+      })
+  )
+
+  it.effect(
+    "of releases has what is planned, and what was published with its value, the last one first",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const scoring = yield* Scoring
+        const terms = { asset: "NFP", unit: "thousands", bin_edges: [100, 200] }
+        const past = yield* newMacro({ ...terms, period: "1", deadline: plus(now, "1 day") })
+        const voided = yield* newMacro({ ...terms, period: "2", deadline: plus(now, "2 days") })
+        const open = yield* newMacro({ ...terms, period: "3", deadline: plus(now, "9 days") })
+        yield* ReleaseCalendar.use((calendar) =>
+          calendar.replace(
+            ["3", "4", "5"].map((period, index) => ({
+              asset: "NFP",
+              period,
+              unit: "thousands",
+              release_at: plus(now, { days: 9 + index })
+            }))
+          )
+        )
+        yield* moveTo(plus(now, "3 days"))
+        yield* scoring.resolveMacro(past.id, 175)
+        yield* scoring.voidMacro(voided.id, "Not published.")
+        const releases = Effect.fnUntraced(function* (query: string) {
+          const { json } = yield* get(`/api/v1/public/releases?asset=nfp${query}`)
+          return json
+        })
+        const { items, next_cursor } = yield* releases("")
+        assert.isNull(next_cursor)
+        assert.deepStrictEqual(
+          list(items).map((item) => [member(item, "period"), member(item, "challenge_id")]),
+          [
+            ["5", null],
+            ["4", null],
+            ["3", open.id],
+            ["1", past.id]
+          ]
+        )
+        assert.deepStrictEqual(list(items)[3], {
+          asset: "NFP",
+          period: "1",
+          unit: "thousands",
+          release_at: past.release_at,
+          challenge_id: past.id,
+          deadline: past.deadline,
+          actual_value: 175,
+          source: "admin",
+          settled_at: DateTime.formatIso(plus(now, "3 days"))
+        })
+        const paged: Array<unknown> = []
+        let cursor: unknown = ""
+        while (typeof cursor === "string") {
+          const page = yield* releases(`&limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`)
+          paged.push(...list(page["items"]))
+          cursor = page["next_cursor"]
+        }
+        assert.deepStrictEqual<unknown>(paged, items)
+        const [from, before] = [plus(now, "3 days"), plus(now, "10 days")].map(DateTime.formatIso)
+        assert.deepStrictEqual<unknown>(
+          (yield* releases(`&from=${from}&before=${before}`))["items"],
+          list(items).slice(2, 3)
+        )
+      })
+  )
+
   it.effect("of another content has another ETag, and of the same content the same one", () =>
     Effect.gen(function* () {
       const etagOf = Effect.map(get("/api/v1/eval/btc/context"), ({ headers }) => headers.get("etag"))
@@ -107,8 +277,6 @@ layer(testServer())("A public read", (it) => {
 
 /** How often a leaderboard or results were made. */
 const made = { times: 0 }
-
-const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
 const countedArenas = Layer.effect(
   Arenas,

@@ -7,6 +7,8 @@ import { MarketEvents } from "../../services/Events.ts"
 import { PoolOdds } from "../../services/Pools.ts"
 import { Space } from "../../services/Registry.ts"
 import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
+import { CandleInterval, Candles, LatestPrices } from "../../services/Prices.ts"
+import { PublishedReleases } from "../../services/Schedules.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
 import {
   AnyChallenge,
@@ -18,13 +20,19 @@ import {
   PriceEventStatus
 } from "../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
-import { EventId, TargetKey } from "../../services/domain/ids.ts"
+import { EventId, TargetKey, TargetKeyInPath } from "../../services/domain/ids.ts"
+import { Instant } from "../../services/domain/text.ts"
 import { languageQuery } from "../../services/domain/language.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import { SharedCache, AddressLimit, HttpCaching, RequestBody } from "../middleware/definitions.ts"
 import { ScopeList } from "./agents.ts"
 
 const eventQuery = { ...pageQuery, space: Schema.optional(Space), asset: Schema.optional(TargetKey) }
+
+const range = {
+  from: Schema.optional(Instant).annotate({ description: "from this time on" }),
+  before: Schema.optional(Instant).annotate({ description: "before this time" })
+}
 
 export class PublicApi extends HttpApiGroup.make("public")
   .add(
@@ -33,6 +41,31 @@ export class PublicApi extends HttpApiGroup.make("public")
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("targets", "/public/target-catalog", { success: TargetCatalog })
       .annotate(OpenApi.Summary, "Every category and the targets in it")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("prices", "/public/prices", { success: LatestPrices })
+      .annotate(OpenApi.Summary, "The latest price of every asset")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("candles", "/public/prices/:asset", {
+      params: { asset: TargetKeyInPath },
+      query: {
+        ...pageQuery,
+        ...range,
+        interval: Schema.optional(CandleInterval).annotate({ description: "default 1h" })
+      },
+      success: Candles,
+      error: [NotFound, InvalidRequest]
+    })
+      .annotate(OpenApi.Summary, "The candles of an asset that count, the last one first")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("releases", "/public/releases", {
+      query: { ...pageQuery, ...range, asset: Schema.optional(TargetKey) },
+      success: PublishedReleases,
+      error: InvalidRequest
+    })
+      .annotate(
+        OpenApi.Summary,
+        "Releases of macro series, planned and past, with their values, the last one first"
+      )
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("challenges", "/eval/challenges", {
       query: {

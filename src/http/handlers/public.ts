@@ -4,6 +4,8 @@ import { Archive } from "../../services/Archive.ts"
 import { Arenas } from "../../services/Arenas.ts"
 import { Events } from "../../services/Events.ts"
 import { Pools } from "../../services/Pools.ts"
+import { Prices } from "../../services/Prices.ts"
+import { ReleaseCalendar } from "../../services/Schedules.ts"
 import { Scoring } from "../../services/Scoring.ts"
 import { Targets } from "../../services/Targets.ts"
 import type { Target } from "../../services/Targets.ts"
@@ -21,6 +23,8 @@ export const layer = HttpApiBuilder.group(
     const { macro } = yield* Arenas
     const pools = yield* Pools
     const { priceEvents } = yield* Arenas
+    const prices = yield* Prices
+    const releases = yield* ReleaseCalendar
     const scoring = yield* Scoring
     const targets = yield* Targets
     /** What a list has anything of is known. */
@@ -31,6 +35,13 @@ export const layer = HttpApiBuilder.group(
     return handlers.handleAll({
       scopes: () => Effect.map(targets.scopes, (scopes) => ({ scopes })),
       targets: () => targets.catalog,
+      prices: () => prices.latestOfAll,
+      candles: ({ params: { asset }, query: { before, from, interval = "1h", ...query } }) =>
+        prices
+          .candles({ asset, before, from, interval }, pageOf(query))
+          .pipe(Effect.tap(({ items }) => (items.length === 0 ? targets.checkAsset(asset) : Effect.void))),
+      releases: ({ query: { asset, before, from, ...query } }) =>
+        releases.published({ asset, before, from }, pageOf(query)).pipe(Effect.tap(known(asset, "macro"))),
       challenges: ({ query }) =>
         arenas.directional
           .list({ status: query.status, eventId: query.event_id, asset: query.asset }, pageOf(query))

@@ -21,8 +21,9 @@ import type { Payments } from "../../../src/services/Payments.ts"
 import { OpenQuestions } from "../../../src/services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../src/services/OpenQuestions.ts"
 import { Pools } from "../../../src/services/Pools.ts"
-import type { Prices } from "../../../src/services/Prices.ts"
+import { Prices } from "../../../src/services/Prices.ts"
 import { Registry } from "../../../src/services/Registry.ts"
+import { ReleaseCalendar } from "../../../src/services/Schedules.ts"
 import type { Schedules } from "../../../src/services/Schedules.ts"
 import { Witnesses } from "../../../src/services/Witnesses.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
@@ -60,6 +61,7 @@ export type Reading = Effect.Effect<
   | Pools
   | Prices
   | Registry
+  | ReleaseCalendar
   | Schedules
   | Scoring
   | Targets
@@ -280,6 +282,17 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
 
   yield* add("/public/prediction-scopes", "", () => Targets.use((service) => service.scopes))
   yield* add("/public/target-catalog", "", () => Targets.use((service) => service.catalog))
+  yield* add("/public/prices", "", () => Prices.use((prices) => prices.latestOfAll))
+  for (const interval of ["1h", "1d"] as const) {
+    yield* add("/public/prices/:asset", interval, (page) =>
+      Prices.use((prices) => prices.candles({ asset: "GC", interval }, page))
+    )
+  }
+  for (const asset of [undefined, "CPI"]) {
+    yield* add("/public/releases", asset ?? "", (page) =>
+      ReleaseCalendar.use((calendar) => calendar.published({ asset }, page))
+    )
+  }
   yield* add("/eval/btc/context", "", () => Targets.use((service) => service.get("BTC")))
 
   yield* add("/public/archive", "", (page) => Archive.use((archive) => archive.list(page)), {

@@ -125,7 +125,7 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
     select target, type, count(*), count(resolved_at), count(cancelled_at) from challenges group by target, type`
 })
 
-/** A price of gold every minute, as many as there are predictions. */
+/** A price of gold every minute, as many as there are predictions, and its candles of so many hours. */
 const prices = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -133,6 +133,12 @@ const prices = Effect.fnUntraced(function* (size: Size) {
     select 'bench', 'GC', 'quote', at, 2000 + n % 97, at, at
       from generate_series(1, ${size.predictions}::int) as n
      cross join lateral (select date_trunc('minute', now()) - n * interval '1 minute' as at) as moment`
+  yield* sql`
+    insert into price_points (source, asset, interval, time, open, high, low, close, observed_at, fetched_at)
+    select 'bench', 'GC', '1h', at, price, price, price, price, at + interval '1 hour', at + interval '1 hour'
+      from generate_series(1, ${Math.ceil(size.predictions / 10)}::int) as n
+     cross join lateral (
+       select date_trunc('hour', now()) - n * interval '1 hour' as at, 2000 + n % 97 as price) as moment`
 })
 
 /** Macro challenges that are open, of which all bins are staked on. */

@@ -131,6 +131,8 @@ const make = Effect.gen(function* () {
           price: row.price,
           links: {
             page: `${baseUrl}/challenges/${challenge_id}`,
+            prices: type === "macro" ? null : `${baseUrl}/api/v1/public/prices/${row.asset}`,
+            releases: type === "macro" ? `${baseUrl}/api/v1/public/releases?asset=${row.asset}` : null,
             event:
               event_id === null ? null : `${baseUrl}/api/v1/public/comments/${encodeURIComponent(event_id)}`
           }

@@ -3,7 +3,9 @@ import { SqlClient } from "effect/sql"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { FieldProblem } from "../../../services/domain/errors.ts"
-import { Release, ReleaseCalendar } from "../../../services/Schedules.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { InstantText } from "../../../services/domain/text.ts"
+import { PublishedRelease, Release, ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
@@ -50,6 +52,11 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const targets = yield* Targets
   const rows = findAll(Schema.Struct({ release: Release }))
+  const publishedRows = findAll(Schema.Struct({ ...PublishedRelease.fields, key: Schema.String }))
+  const pages = (yield* Cursors).list(
+    "releases",
+    Schema.Struct({ release_at: InstantText, key: Schema.String })
+  )
 
   const list: ReleaseCalendar["Service"]["list"] = rows(sql`
     select jsonb_strip_nulls(jsonb_build_object(
@@ -101,7 +108,65 @@ const make = Effect.gen(function* () {
     }
   )
 
-  return ReleaseCalendar.of({ list, replace })
+  const published: ReleaseCalendar["Service"]["published"] = Effect.fn("ReleaseCalendar.published")(
+    function* ({ asset, before, from }, page) {
+      const { after, cut, limit } = yield* pages.open(page, asset)
+      /** The conditions of a row that is released at `time` and whose place among those of its time is `key`. */
+      const within = (time: string, key: string) =>
+        sql.and([
+          sql`true`,
+          ...(from === undefined ? [] : [sql`${sql.literal(time)} >= ${timestamp(from)}`]),
+          ...(before === undefined ? [] : [sql`${sql.literal(time)} < ${timestamp(before)}`]),
+          ...(after === undefined
+            ? []
+            : [
+                sql`${sql.literal(time)} <= ${after.release_at}::timestamptz`,
+                sql`(${sql.literal(time)}, ${sql.literal(key)}) < (${after.release_at}::timestamptz, ${after.key})`
+              ])
+        ])
+      const challengeKey = `c.id::text collate "C"`
+      const plannedKey = `(r.target || ' ' || r.period || ' ' || r.unit) collate "C"`
+      const found = yield* publishedRows(sql`
+        with released as (
+          select c.target, c.period, c.unit, c.resolve_at as release_at, ${sql.literal(challengeKey)} as key,
+                 c.id, c.deadline
+            from targets t
+           cross join lateral (
+             select * from challenges c
+              where c.target = t.key and c.type = 'macro' and c.cancelled_at is null
+                and ${within("c.resolve_at", challengeKey)}
+              order by c.resolve_at desc, ${sql.literal(challengeKey)} desc
+              limit ${limit}) c
+           where t.kind = 'macro' and t.key = coalesce(${asset ?? null}, t.key)
+        ), planned as (
+          select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, ${sql.literal(plannedKey)} as key,
+                 null::uuid as id, null::timestamptz as deadline
+            from release_calendar r
+           where r.target = coalesce(${asset ?? null}, r.target) and ${within("r.release_at", plannedKey)}
+             and not exists (
+               select from challenges c
+                where c.target = r.target and c.period = r.period and c.type = 'macro' and c.cancelled_at is null
+                  and coalesce(c.unit, '') = r.unit)
+           order by r.release_at desc, ${sql.literal(plannedKey)} desc
+           limit ${limit}
+        )
+        select l.target as asset, l.period, l.unit, ${isoTimestamp(sql, "l.release_at")} as release_at,
+               l.id::text as challenge_id, ${isoTimestamp(sql, "l.deadline")} as deadline,
+               s.actual_value::float8 as actual_value, s.source, ${isoTimestamp(sql, "s.settled_at")} as settled_at, l.key
+          from (
+            select * from (select * from released union all select * from planned) b
+             order by release_at desc, key desc
+             limit ${limit}) l
+          left join lateral (
+            select actual_value, source, settled_at from settlements
+             where challenge_id = l.id order by version desc limit 1) s on true
+         order by l.release_at desc, l.key desc`)
+      const { items, next_cursor } = cut(found, ({ key, release_at }) => ({ release_at, key }))
+      return { items: items.map(({ key: _, ...release }) => release), next_cursor }
+    }
+  )
+
+  return ReleaseCalendar.of({ list, replace, published })
 })
 
 export const layer = Layer.effect(ReleaseCalendar, make)

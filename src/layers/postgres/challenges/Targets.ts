@@ -77,21 +77,38 @@ const make = Effect.gen(function* () {
     }
   )
 
-  const subscribable = Effect.fnUntraced(function* (key: string) {
+  /** Fails where a key is no asset, in the words of who asks. */
+  const mustBeAsset = Effect.fnUntraced(function* (
+    key: string,
+    words: { readonly wrong: string; readonly ofSeries: string; readonly all: string }
+  ) {
     const found = yield* Effect.option(get(key))
-    if (Option.isNone(found) || !found.value.subscribable) {
-      const detail = `"${key.slice(0, 20)}" is not a prediction scope: see /api/v1/public/prediction-scopes.`
-      if (Option.isSome(found)) {
-        const hint = `${found.value.key} is a macro series: its challenges need no subscription.`
-        return yield* new NotFound({ detail, hint })
-      }
-      const all = yield* targets(sql`select ${columns} from targets where kind = 'asset' order by position`)
-      const meant = meantTarget(key, all)
-      const question = meant === undefined ? "" : `Did you mean ${meant}? `
-      const hint = `${question}The scopes are ${all.map((each) => each.key).join(", ")}.`
-      return yield* new NotFound({ detail, hint })
+    if (Option.isSome(found) && found.value.subscribable) return
+    const detail = `"${key.slice(0, 20)}" ${words.wrong}`
+    if (Option.isSome(found)) {
+      return yield* new NotFound({ detail, hint: `${found.value.key} is a macro series: ${words.ofSeries}` })
     }
+    const all = yield* targets(sql`select ${columns} from targets where kind = 'asset' order by position`)
+    const meant = meantTarget(key, all)
+    const question = meant === undefined ? "" : `Did you mean ${meant}? `
+    const hint = `${question}${words.all} are ${all.map((each) => each.key).join(", ")}.`
+    return yield* new NotFound({ detail, hint })
   })
+
+  const checkAsset: Targets["Service"]["checkAsset"] = Effect.fn("Targets.checkAsset")((key) =>
+    mustBeAsset(key, {
+      wrong: "is not an asset: see /api/v1/public/target-catalog.",
+      ofSeries: "its values are at /api/v1/public/releases.",
+      all: "The assets"
+    })
+  )
+
+  const subscribable = (key: string) =>
+    mustBeAsset(key, {
+      wrong: "is not a prediction scope: see /api/v1/public/prediction-scopes.",
+      ofSeries: "its challenges need no subscription.",
+      all: "The scopes"
+    })
 
   const subscribe: Targets["Service"]["subscribe"] = Effect.fn("Targets.subscribe")(function* (agentId, key) {
     yield* subscribable(key)
@@ -108,7 +125,17 @@ const make = Effect.gen(function* () {
     }
   )
 
-  return Targets.of({ catalog, scopes, get, checkFilter, change, subscriptions, subscribe, unsubscribe })
+  return Targets.of({
+    catalog,
+    scopes,
+    get,
+    checkAsset,
+    checkFilter,
+    change,
+    subscriptions,
+    subscribe,
+    unsubscribe
+  })
 })
 
 export const layer = Layer.effect(Targets, make)

@@ -3,9 +3,10 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { InstantText } from "../../../services/domain/text.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { Prices, QuarantinedPrice } from "../../../services/Prices.ts"
+import { Candles, LatestPrices, Prices, QuarantinedPrice } from "../../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
 import { Target, noTarget } from "../../../services/Targets.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -63,14 +64,53 @@ const step = { "1h": hour, "1d": 24 * hour, quote: 1 }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const pages = (yield* Cursors).listById("quarantine")
+  const cursors = yield* Cursors
+  const pages = cursors.listById("quarantine")
+  const candlePages = cursors.list("candles", Schema.Struct({ time: InstantText }))
   const random = yield* SecureRandom.SecureRandom
   const settings = yield* Settings
   const observed = findOption(PriceRow)
   const quarantined = findAll(QuarantinedPrice)
   const counted = findAll(Count)
   const targets = findAll(Target.mapFields(Struct.pick(["key", "name"])))
-  const candles = yield* makeCandles
+  const latestPrices = findAll(LatestPrices.fields.prices.value)
+  const candleItems = findAll(Candles.fields.items.value)
+  const deciding = yield* makeCandles
+
+  const latestOfAll: Prices["Service"]["latestOfAll"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const prices = yield* latestPrices(sql`
+      select t.key as asset, o.close::float8 as price, o.source, ${isoTimestamp(sql, "o.observed_at")} as observed_at,
+             ${isoTimestamp(sql, "o.fetched_at")} as fetched_at
+        from targets t
+       cross join lateral (
+         ${firstObserved(sql, sql`p.asset = t.key and p.observed_at <= ${timestamp(now)}`, "desc")}) o
+       where t.kind = 'asset'
+       order by t.position`)
+    return { prices }
+  }).pipe(Effect.withSpan("Prices.latestOfAll"))
+
+  const candles: Prices["Service"]["candles"] = Effect.fn("Prices.candles")(function* (filter, page) {
+    const { asset, before, from, interval } = filter
+    const { after, cut, limit } = yield* candlePages.open(page, `${asset} ${interval}`)
+    const over = DateTime.subtract(yield* DateTime.now, { milliseconds: step[interval] })
+    const conditions = [
+      sql`asset = ${asset} and interval = ${interval} and time <= ${timestamp(over)}`,
+      ...(from === undefined ? [] : [sql`time >= ${timestamp(from)}`]),
+      ...(before === undefined ? [] : [sql`time < ${timestamp(before)}`]),
+      ...(after === undefined ? [] : [sql`time < ${after.time}::timestamptz`])
+    ]
+    const rows = yield* candleItems(sql`
+      select ${isoTimestamp(sql, "p.time")} as time, p.open::float8 as open, p.high::float8 as high, p.low::float8 as low,
+             p.close::float8 as close, p.source, ${isoTimestamp(sql, "p.fetched_at")} as fetched_at
+        from (
+          select distinct on (time) * from price_points
+           where ${sql.and(conditions)}
+           order by time desc, source, revision desc
+           limit ${limit}) p
+       order by p.time desc`)
+    return { asset, interval, ...cut(rows, ({ time }) => ({ time })) }
+  })
 
   const quarantineColumns = sql`
     q.id::text, q.source, q.asset, q.interval, ${isoTimestamp(sql, "q.time")} as time,
@@ -258,7 +298,16 @@ const make = Effect.gen(function* () {
     )
   })
 
-  return Prices.of({ import: importPrices, latest, firstBetween, quarantine, decide, ...candles })
+  return Prices.of({
+    import: importPrices,
+    latest,
+    firstBetween,
+    quarantine,
+    decide,
+    latestOfAll,
+    candles,
+    ...deciding
+  })
 })
 
 export const layer = Layer.effect(Prices, make)

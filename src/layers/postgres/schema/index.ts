@@ -80,6 +80,19 @@ export const migrations = {
       }
     ],
     ...expand(providerCosts)
+  },
+  "0013_practice": {
+    indexes: [
+      {
+        name: "price_points_candles",
+        definition: "on price_points (asset, interval, time desc, source, revision desc)"
+      },
+      {
+        name: "challenges_releases",
+        definition: `on challenges (target, resolve_at desc, (id::text collate "C") desc) where type = 'macro' and cancelled_at is null`
+      }
+    ],
+    ...expand(Effect.void)
   }
 }
 
