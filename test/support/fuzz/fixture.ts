@@ -210,6 +210,14 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   }
   const quotes = { asset: "GC", quotes: [{ time: yesterday, price: 2100 }] }
   yield* asAdmin(Imported, "prices", quotes)
+  const candles = ["00", "01", "02"].map((hour) => ({
+    time: `2024-12-02T${hour}:00:00Z`,
+    open: 5,
+    high: 6,
+    low: 4,
+    close: 5
+  }))
+  yield* asAdmin(Imported, "prices", { asset: "ES", interval: "1h", candles })
   // Closed yesterday too, and settled by tomorrow's price: signals on it take positions.
   const waiting = yield* createChallenge(yesterday, hoursFromNow(24))
   yield* predict(agent.agent_id, oldest.id, -23)
@@ -474,6 +482,15 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "arena.paperSignals": [
       always({ params: { challenge_id: waiting.id } }),
       always({ params: { challenge_id: oldest.id } })
+    ],
+    "public.candles": [
+      always({
+        params: { asset: "ES" },
+        query: { from: "2024-12-01T00:00:00Z", before: "2025-01-01T00:00:00Z", interval: "1h" }
+      })
+    ],
+    "public.releases": [
+      always({ query: { asset: "CPI", from: "2024-12-01T00:00:00Z", before: "2099-01-01T00:00:00Z" } })
     ],
     "public.challenges": [always({ query: { asset: "GC", event_id: eventId } })],
     "public.challenge": [always({ params: { challenge_id: oldest.id } })],

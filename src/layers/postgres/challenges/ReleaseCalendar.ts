@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
@@ -162,7 +162,7 @@ const make = Effect.gen(function* () {
              where challenge_id = l.id order by version desc limit 1) s on true
          order by l.release_at desc, l.key desc`)
       const { items, next_cursor } = cut(found, ({ key, release_at }) => ({ release_at, key }))
-      return { items: items.map(({ key: _, ...release }) => release), next_cursor }
+      return { items: items.map(Struct.omit(["key"])), next_cursor }
     }
   )
 
