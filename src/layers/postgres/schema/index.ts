@@ -81,7 +81,7 @@ export const migrations = {
     ],
     ...expand(providerCosts)
   },
-  "0013_practice": {
+  "0012_price_lists": {
     indexes: [
       {
         name: "price_points_candles",
