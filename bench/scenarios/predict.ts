@@ -165,11 +165,7 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
         `predictions/s in batches of ${batchSize} to single ones`,
         perRequest === null ? null : perRequest * batchSize
       ),
-      atMost(
-        1.3,
-        "a page of open questions: time to the leaderboard's",
-        ratio(leaderboard, open, "perSecond")
-      )
+      atMost(1.3, "a page of open questions, to the leaderboard's", ratio(leaderboard, open, "perSecond"))
     ],
     remarks: [
       `${confirmed} confirmed predictions, all stored and counted once`,

@@ -9,11 +9,13 @@ import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
+import { ReleaseCalendar } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, issue, onboard, register, claimedAgents } from "../support/agents.ts"
 import {
   openChallenge,
+  importCandles,
   importQuotes,
   forecast,
   newChallenge,
@@ -56,6 +58,8 @@ const over = (slug: string, challenges: number) =>
 
 /** One agent that has done everything twenty times, and a challenge that twenty agents have predicted. */
 const makeCrowd = Effect.gen(function* () {
+  // Candles of the days before are none of the years before 1970.
+  yield* TestClock.adjust("2 days")
   const sql = yield* SqlClient.SqlClient
   const agent = yield* onboard()
   yield* claim(agent.agentId)
@@ -101,6 +105,21 @@ const makeCrowd = Effect.gen(function* () {
     select uuidv7(), owner_id, 'key-' || n, 1, 1, 'eur', ${DateTime.toDateUtc(now)}
       from agents cross join generate_series(0, ${many}::int) n where agents.id = ${agent.agentId}::uuid`
   const open = yield* Effect.forEach(numbers, () => openChallenge({ event_id: "event-0" }))
+  yield* importCandles(
+    "NG",
+    "1h",
+    numbers.map((n) => [plus(now, { hours: n - 2 * many }), 3])
+  )
+  yield* ReleaseCalendar.use((calendar) =>
+    calendar.replace(
+      numbers.map((n) => ({
+        asset: "NFP",
+        period: `${n}`,
+        unit: "thousands",
+        release_at: plus(now, { days: 9 + n })
+      }))
+    )
+  )
   yield* Effect.forEach(numbers, () => openPriceEvent)
   yield* Effect.forEach(numbers, (n) =>
     post("/api/v1/admin/archive", { ...admin, json: over(`cup-${n}`, numbers.length) })
@@ -236,6 +255,9 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /health/ready": plain(4),
   "GET /public/prediction-scopes": plain(2),
   "GET /public/target-catalog": plain(2),
+  "GET /public/prices": plain(2),
+  "GET /public/prices/:asset": page(2, "", () => ({ parameters: { asset: "NG" } })),
+  "GET /public/releases": page(2),
   "GET /eval/btc/context": plain(2),
   "GET /eval/open": page(2),
   "GET /eval/open/:challenge_id": made(
