@@ -14,7 +14,7 @@ export default defineConfig({
     include: ["test/**/*.long.test.ts", ...broad],
     exclude: [],
     provide: { breadth: "full" },
-    testTimeout: 600_000,
+    testTimeout: 1_800_000,
     hookTimeout: 180_000
   }
 })

@@ -163,6 +163,7 @@ layer(testServer())("A public read", (it) => {
         })
         const keys = "GC, ES, CL, ZN, HG, NG, BTC, ZS, DXY, ETH"
         assert.deepStrictEqual(yield* of("gold"), [404, `Did you mean GC? The assets are ${keys}.`])
+        assert.strictEqual((yield* of("GC%00"))[0], 404)
         assert.deepStrictEqual(yield* of("cpi"), [
           404,
           "CPI is a macro series: its values are at /api/v1/public/releases."

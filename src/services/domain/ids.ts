@@ -41,6 +41,9 @@ export const TargetKeyInPath = Schema.String.pipe(
   Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())
 )
 
+/** Whether a target could have this key: other texts are not looked up. */
+export const isTargetKey = (key: string): boolean => /^[A-Z][A-Z0-9_]{0,19}$/.test(key)
+
 /** The key of a target as it is sent, in any case. */
 export const TargetKey = text({ minimum: 1, maximum: 20 }).pipe(
   Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())

@@ -1,12 +1,10 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { isTargetKey } from "../../../services/domain/ids.ts"
 import { Category, Target, Targets, expectedTarget, meantTarget } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
 import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
-
-/** Other texts are not looked up. */
-const keyShape = /^[A-Z][A-Z0-9_]{0,19}$/
 
 const Key = Schema.Struct({ key: Schema.String })
 
@@ -24,7 +22,7 @@ const make = Effect.gen(function* () {
     new NotFound({ detail: `There is no target "${key.slice(0, 20)}": see /api/v1/public/target-catalog.` })
 
   const get = Effect.fn("Targets.get")(function* (key: string) {
-    if (!keyShape.test(key)) return yield* unknownTarget(key)
+    if (!isTargetKey(key)) return yield* unknownTarget(key)
     const found = yield* target(sql`select ${columns} from targets where key = ${key}`)
     return yield* Effect.fromOption(found).pipe(Effect.mapError(() => unknownTarget(key)))
   })

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { InstantText } from "../../../services/domain/text.ts"
-import { isUuid } from "../../../services/domain/ids.ts"
+import { isTargetKey, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Candles, LatestPrices, Prices, QuarantinedPrice } from "../../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
@@ -93,6 +93,7 @@ const make = Effect.gen(function* () {
   const candles: Prices["Service"]["candles"] = Effect.fn("Prices.candles")(function* (filter, page) {
     const { asset, before, from, interval } = filter
     const { after, cut, limit } = yield* candlePages.open(page, `${asset} ${interval}`)
+    if (!isTargetKey(asset)) return { asset, interval, items: [], next_cursor: null }
     const over = DateTime.subtract(yield* DateTime.now, { milliseconds: step[interval] })
     const conditions = [
       sql`asset = ${asset} and interval = ${interval} and time <= ${timestamp(over)}`,
