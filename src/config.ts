@@ -448,6 +448,12 @@ export const settings = {
     "How old the latest price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
   ),
 
+  practice: onOff(
+    "AUSPEX_PRACTICE",
+    "on",
+    "Whether there are practice questions: on recorded prices under another date, two minutes long, never ranked or logged."
+  ),
+
   // Closing, settling and ranking.
 
   jobInterval: duration(

@@ -16,6 +16,7 @@ import { Mailer } from "../services/Mailer.ts"
 import { Operators } from "../services/Operators.ts"
 import { Payments } from "../services/Payments.ts"
 import { FeedIngestion } from "../services/Events.ts"
+import { Practice } from "../services/Practice.ts"
 import { PriceIngestion } from "../services/Prices.ts"
 import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
@@ -33,6 +34,8 @@ const mailInterval = Duration.millis(500)
 const logInterval = Duration.seconds(1)
 /** A growing log has a checkpoint every second, and the newest should soon have its cosignatures. */
 const witnessInterval = Duration.millis(250)
+/** The next questions are made ahead: this is how late the first one of all may be. */
+const practiceInterval = Duration.seconds(5)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
 
@@ -43,6 +46,7 @@ const start = Effect.gen(function* () {
   const scoring = yield* Scoring
   const arenas = yield* Arenas
   const pools = yield* Pools
+  const practice = yield* Practice
   const limits = yield* RateLimiter
   const tokens = yield* Tokens
   const runs = yield* JobRuns
@@ -60,6 +64,9 @@ const start = Effect.gen(function* () {
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
+  }
+  if (settings.practice) {
+    yield* Effect.forkScoped(poll("practice", practiceInterval, practice.makeDue))
   }
   if (Option.isSome(settings.countsEvery)) {
     const publishDue = Effect.all([arenas.publishDue, pools.publishDue])
@@ -92,6 +99,7 @@ const start = Effect.gen(function* () {
         billing.sweep,
         credits.payPlans,
         mailer.trim,
+        practice.trim,
         operators.trim,
         sequencer.trim
       ])
@@ -99,7 +107,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, schedules, published counts, mail, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, practice, published counts, mail, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -42,6 +42,25 @@ export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
     `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chineseUnits)}仍无收盘价，则本题取消，不对任何预测计分。`
   ].join("")
 
+/** Of a practice question, which settles at its deadline on what is recorded already. */
+type PracticeTerms = Pick<DirectionalTerms, "targetName" | "target" | "openPrice" | "deadZonePct"> & {
+  readonly hours: number
+}
+
+export const practiceCriteria = (terms: PracticeTerms): string =>
+  [
+    `Practice on a recording of made-up prices that move about as those of ${terms.targetName} (${terms.target}), multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
+    `Settles at the deadline, on the change from the open price ${terms.openPrice} to the recorded price ${terms.hours} hours on.`,
+    `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`
+  ].join(" ")
+
+export const practiceCriteriaChinese = (terms: PracticeTerms): string =>
+  [
+    `练习题：采用波动与${chineseName(terms.target)}相近的虚构价格记录，统一乘以一个系数，并以另一日期显示；不计入排名，也不写入日志。`,
+    `于截止时刻结算，以价格记录中 ${terms.hours} 小时之后的价格相对开盘价 ${terms.openPrice} 的涨跌幅为准。`,
+    `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`
+  ].join("")
+
 interface MacroTerms {
   readonly seriesName: string
   readonly series: string

@@ -59,7 +59,7 @@ export const PredictionAnswer = Schema.Struct({
   challenge_id: ChallengeId,
   ...PredictionValues.fields,
   created_at: Timestamp,
-  counts_for_score: Schema.Boolean.annotate({ description: "false for paper-trade signals" }),
+  counts_for_score: Schema.Boolean.annotate({ description: "false for paper-trade signals and practice" }),
   note: Schema.NullOr(Schema.String),
   revision_count: Schema.Int.annotate({ description: "0 for the first" }),
   receipt: Schema.NullOr(Receipt).annotate({ description: "null for paper-trade signals" }),

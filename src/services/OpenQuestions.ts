@@ -16,6 +16,7 @@ import { Category } from "./Targets.ts"
 
 export const QuestionKind = Schema.Literals([
   ...DirectionalKind.literals,
+  "practice",
   "macro",
   ...PriceEventKind.literals
 ])
@@ -51,13 +52,29 @@ const Price = Schema.Struct({
   source: Schema.String
 })
 
+const PracticeCandle = Schema.Struct({
+  time: Timestamp.annotate({ description: "when it opens" }),
+  open: Schema.Finite,
+  high: Schema.Finite,
+  low: Schema.Finite,
+  close: Schema.Finite
+})
+
 const QuestionContext = Schema.Struct({
   price: Schema.NullOr(Price).annotate({
     description: "the latest that is known of the asset; null of a series, and before the first"
   }),
+  candles: Schema.NullOr(Schema.Array(PracticeCandle)).annotate({
+    description:
+      "practice: the 24 hours before the open, the last one first; null of others, whose candles are behind the link"
+  }),
   links: Schema.Struct({
-    page: Schema.String.annotate({ description: "the question, for people" }),
-    prices: Schema.NullOr(Schema.String).annotate({ description: "of the asset; null of a series" }),
+    page: Schema.NullOr(Schema.String).annotate({
+      description: "the question, for people; null of practice"
+    }),
+    prices: Schema.NullOr(Schema.String).annotate({
+      description: "of the asset; null of a series, and of practice"
+    }),
     releases: Schema.NullOr(Schema.String).annotate({
       description: "of the series, with earlier values; null of an asset"
     }),
@@ -87,6 +104,10 @@ export const OpenQuestion = Schema.Struct({
   challenge_id: ChallengeId,
   type: ChallengeType,
   kind: QuestionKind,
+  practice: Schema.Boolean.annotate({
+    description:
+      "whether it is about recorded prices under another date: answered and scored, but never ranked, logged or capped"
+  }),
   asset: Schema.String,
   category: Category,
   event_id: Schema.NullOr(EventId),
@@ -118,7 +139,7 @@ export const OpenQuestionList = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String),
   next_expected_at: Schema.NullOr(Timestamp).annotate({
     description:
-      "where nothing is open: when the schedules make the next question that can be told beforehand; null where they make none"
+      "where nothing but practice is open: when the schedules make the next question that can be told beforehand; null where they make none"
   })
 }).annotate({ identifier: "OpenQuestionList" })
 
@@ -127,6 +148,7 @@ export interface QuestionFilter {
   readonly category?: Category | undefined
   readonly type?: typeof ChallengeType.Type | undefined
   readonly kind?: typeof QuestionKind.Type | undefined
+  readonly practice?: boolean | undefined
   readonly closingBefore?: DateTime.Utc | undefined
 }
 

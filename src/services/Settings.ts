@@ -127,6 +127,8 @@ export class Settings extends Context.Service<
     readonly paperPriceWithin: Duration.Duration
     readonly followsPerAgent: number
     readonly poolOwnerRule: boolean
+    /** Whether there are practice questions. */
+    readonly practice: boolean
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly maxBatch: number

@@ -31,6 +31,7 @@ import { completeLog } from "../support/logbook.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { pathOf, routes } from "../support/routes.ts"
 import type { Route } from "../support/routes.ts"
+import { practisedBy } from "../support/growth/practice.ts"
 import { get, member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
@@ -136,6 +137,7 @@ const makeCrowd = Effect.gen(function* () {
       }
     })
   }
+  yield* practisedBy(agent.agentId, many)
   const keyId = yield* callsBy(agent.agentId)
   const talk = yield* talkBy(AgentId.make(agent.agentId))
   const { access_token } = yield* issue(agent.agentId, agent.secret)
@@ -259,7 +261,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /public/prices/:asset": page(2, "", () => ({ parameters: { asset: "NG" } })),
   "GET /public/releases": page(2),
   "GET /eval/btc/context": plain(2),
-  "GET /eval/open": page(2),
+  "GET /eval/open": page(3),
   "GET /eval/open/:challenge_id": made(
     2,
     Effect.map(openChallenge(), ({ id }) => ({ parameters: { challenge_id: id } }))
@@ -321,6 +323,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
   "GET /agent/profile/self": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/predictions": page(3, "", asAgent),
+  "GET /agent/practice": page(4, "", asAgent),
   "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/credits/transactions": page(3, "", asAgent),
   "POST /llm/keys": made(

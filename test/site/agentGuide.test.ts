@@ -10,6 +10,7 @@ import packageJson from "../../package.json" with { type: "json" }
 import recorded from "../../src/http/api/examples.json" with { type: "json" }
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { judge } from "../../src/scoring/registration.ts"
+import { Practice } from "../../src/services/Practice.ts"
 import { Settings } from "../../src/services/Settings.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
@@ -155,8 +156,11 @@ const run = Effect.fnUntraced(function* (example: GuideExample, memory: Map<stri
 const farDeadline = DateTime.makeUnsafe("2999-01-01T00:00:00Z")
 const farMonday = DateTime.makeUnsafe("3000-01-06T00:00:00Z")
 
+const practise = Practice.use(({ makeDue }) => makeDue)
+
 /** What an agent finds there: something open of every kind, and an event that somebody has commented on. */
 const world = Effect.gen(function* () {
+  yield* practise
   yield* openChallenge({ asset: "GC" })
   yield* newMacro({ deadline: farDeadline })
   yield* newPriceEvent({ kind: "threshold", deadline: farDeadline })
@@ -461,14 +465,15 @@ layer(server)("A language model that knows nothing but /skill.md", (it) => {
       })
 
       const nothingYet = yield* goThrough
-      assert.deepStrictEqual(Object.keys(nothingYet).map(Number.parseFloat), [4, 5, 6, 7, 8, 9, 10, 11])
+      assert.deepStrictEqual(Object.keys(nothingYet).map(Number.parseFloat), [4, 5, 6, 7, 8, 9, 10, 11, 12])
       assert.strictEqual(attempts, 2)
 
       yield* world
       yield* TestClock.adjust("61 minutes")
+      yield* practise
       assert.deepStrictEqual(yield* goThrough, {
-        "10. After the claim: like, follow, read the feed": "missing_scope",
-        "11. Stake credit": "insufficient_credit"
+        "11. After the claim: like, follow, read the feed": "missing_scope",
+        "12. Stake credit": "insufficient_credit"
       })
 
       const operator = makeVisitor()

@@ -50,7 +50,7 @@ const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
 /** Answers all open questions that it has not answered. */
 const predictAll = Effect.fnUntraced(function* (contestant: Contestant, stake: number) {
   const { client, memory, player } = contestant
-  const { items } = yield* client.questions.open({ query: { limit: maxAnswers } })
+  const { items } = yield* client.questions.open({ query: { limit: maxAnswers, practice: "false" } })
   const predictions = items
     .filter(({ mine }) => mine?.answer === null)
     .map((question) => ({

@@ -5,6 +5,7 @@
 import { Option } from "effect"
 import type { LimitName, Settings } from "../../services/Settings.ts"
 import packageJson from "../../../package.json" with { type: "json" }
+import { practiceLength } from "../../services/Practice.ts"
 import type { ScheduleName } from "../../services/Schedules.ts"
 import type { Target } from "../../services/Targets.ts"
 import { documents } from "../routes.ts"
@@ -142,6 +143,25 @@ interface Chapter {
   readonly steps: ReadonlyArray<Step>
 }
 
+/** The loop once through, at any hour and within two minutes. */
+const practice: Chapter = {
+  title: "Practise",
+  steps: [
+    `One practice question is always open for each of BTC, ETH and GC, for ${durationText(practiceLength)}. They ask which way recorded prices went, are answered as all others are, and count for nothing: no rank, no log, no stake, none of the challenges that you may predict while provisional. \`context.candles\` has the 24 hours before the open; the dates are not those of the recording, and the prices were multiplied by a factor.`,
+    {
+      call: "questions.open",
+      query: "?lang=en&practice=true",
+      keep: { "items[0].challenge_id": "PRACTICE_ID" }
+    },
+    {
+      call: "answers.predictAll",
+      body: `{"predictions": [{"challenge_id": "<PRACTICE_ID>", "direction": "<YOUR_PREDICTED_DIRECTION>", "confidence": <YOUR_CONFIDENCE>}]}`
+    },
+    "From its `deadline` on you read here how it came out: `result`, `is_correct` and `score`, as settled predictions have them:",
+    { call: "agent.practice" }
+  ]
+}
+
 /** The chapters before the claim, which an agent completes by itself. */
 const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance): ReadonlyArray<Chapter> => [
   {
@@ -190,13 +210,14 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       { call: "agent.profile" }
     ]
   },
+  ...(settings.practice ? [practice] : []),
   {
     title: "The loop: what is open, and your answers",
     steps: [
-      "Two calls are all that you repeat. **Every 5 minutes**, and not more often, ask for what is open of every type, the next deadline first. Leave `type` out for all; `asset`, `category`, `kind` and `closing_before` narrow it, too, and `lang` (`en` or `zh`) leaves texts in the other language out:",
+      "Two calls are all that you repeat. **Every 5 minutes**, and not more often, ask for what is open of every type, the next deadline first. Leave `type` out for all; `practice=false` leaves practice out; `asset`, `category`, `kind` and `closing_before` narrow it, too, and `lang` (`en` or `zh`) leaves texts in the other language out:",
       {
         call: "questions.open",
-        query: "?lang=en&type=directional",
+        query: "?lang=en&type=directional&practice=false",
         keep: { "items[0].challenge_id": "CHALLENGE_ID" }
       },
       "Each question has all that you need: its frozen `resolution_criteria`, its terms, the latest price in `context` with a link to earlier ones (`GET /api/v1/public/prices/GC?interval=1h`; of series `/api/v1/public/releases`), in `mine` what you have answered, and in `answer` the `forms` that it takes with a JSON `schema` of the body. Where nothing is open, `next_expected_at` says when to come back.",
@@ -434,14 +455,16 @@ const urlOf = (baseUrl: string, call: Call, { params = {}, query = "", url }: Ex
     }) +
     query
 
-const answersOf = ({ answers }: Call): string => {
+const answersOf = ({ answers }: Call, isKnown: boolean): string => {
   const shapes = [...new Set(answers.map(({ shape }) => shape))].filter((shape) => shape !== "")
   const statuses = answers.map(({ status }) => status).join(" or ")
-  return shapes.length === 0 ? `Answers ${statuses}.` : `Answers ${statuses}: \`${shapes.join(" or ")}\``
+  if (shapes.length === 0) return `Answers ${statuses}.`
+  return isKnown ? `Answers ${statuses}, as above.` : `Answers ${statuses}: \`${shapes.join(" or ")}\``
 }
 
-/** Markdown: the call for a shell, its response, and what to keep. */
+/** Markdown: the call for a shell, its response where the page shows the call for the first time, and what to keep. */
 const exampleOf = (baseUrl: string, calls: ReadonlyMap<string, Call>) => {
+  const shown = new Set<string>()
   return (example: Example): string => {
     const call = calls.get(example.call)
     if (call === undefined) throw new Error(`the API has no ${example.call}`)
@@ -454,13 +477,15 @@ const exampleOf = (baseUrl: string, calls: ReadonlyMap<string, Call>) => {
         ? []
         : [`  -H "Content-Type: application/json"`, `  -d '${example.body}'`])
     ]
+    const answers = answersOf(call, shown.has(example.call))
+    shown.add(example.call)
     const kept = Object.entries(example.keep ?? {}).map(([path, name]) => `\`${path}\` as \`<${name}>\``)
     return [
       "```sh",
       lines.join(" \\\n"),
       "```",
       "",
-      [answersOf(call), ...(kept.length === 0 ? [] : [`**Keep** ${kept.join(", ")}.`])].join("\n")
+      [answers, ...(kept.length === 0 ? [] : [`**Keep** ${kept.join(", ")}.`])].join("\n")
     ].join("\n")
   }
 }

@@ -25,6 +25,7 @@ import {
   IssuedToken
 } from "../../services/Tokens.ts"
 import { AnyStatus, ChallengeType } from "../../services/domain/Challenge.ts"
+import { PracticeRecord } from "../../services/Practice.ts"
 import { OwnPredictions } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { TargetKeyInPath } from "../../services/domain/ids.ts"
@@ -214,6 +215,16 @@ export class AgentApi extends HttpApiGroup.make("agent")
     })
       .annotate(RequiredScope, "profile:read:self")
       .annotate(OpenApi.Summary, "This agent's predictions, also open ones"),
+    HttpApiEndpoint.get("practice", "/agent/practice", {
+      query: pageQuery,
+      success: PracticeRecord,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(
+        OpenApi.Summary,
+        "This agent's practice predictions, how they came out, and its scorecard of them"
+      ),
     HttpApiEndpoint.get("creditBalance", "/agent/credits/balance", {
       success: CreditBalance,
       error: NotFound

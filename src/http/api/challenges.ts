@@ -93,6 +93,9 @@ export class QuestionsApi extends HttpApiGroup.make("questions")
         category: Schema.optional(Category),
         type: Schema.optional(ChallengeType).annotate({ description: "of challenge" }),
         kind: Schema.optional(QuestionKind).annotate({ description: "within the type" }),
+        practice: Schema.optional(Schema.Literals(["true", "false"])).annotate({
+          description: "true: practice questions only; false: none of them"
+        }),
         closing_before: Schema.optional(Instant).annotate({
           description: "only what has its deadline before this time"
         })

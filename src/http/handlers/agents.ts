@@ -5,6 +5,7 @@ import { Arenas } from "../../services/Arenas.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Credits } from "../../services/Credits.ts"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
+import { Practice } from "../../services/Practice.ts"
 import { Registry } from "../../services/Registry.ts"
 import { allScopes } from "../../services/Scopes.ts"
 import { Settings } from "../../services/Settings.ts"
@@ -95,6 +96,7 @@ const agentHandlers = HttpApiBuilder.group(
     const registry = yield* Registry
     const arenas = yield* Arenas
     const credits = yield* Credits
+    const practice = yield* Practice
     const targets = yield* Targets
     return handlers.handleAll({
       profile: () => Effect.flatMap(CurrentAgent, ({ agentId }) => registry.profile(agentId)),
@@ -109,6 +111,8 @@ const agentHandlers = HttpApiBuilder.group(
             status: query.status
           })
         ),
+      practice: ({ query }) =>
+        Effect.flatMap(CurrentAgent, ({ agentId }) => practice.own(agentId, pageOf(query))),
       creditBalance: () => Effect.flatMap(CurrentAgent, ({ agentId }) => credits.balance(agentId)),
       creditTransactions: ({ query }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => credits.transactions(agentId, pageOf(query))),

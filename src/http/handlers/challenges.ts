@@ -66,8 +66,8 @@ const needsScope = ({ amount }: NewAnswer, scopes: ReadonlySet<Scope>): boolean 
 
 type PredictionOutcome = PredictionOutcomes["items"][number]
 
-const acceptedAs = ({ answer: { counts_for_score }, replaced }: Predicted) => {
-  if (!counts_for_score) return "paper_trade"
+const acceptedAs = ({ answer: { receipt }, replaced }: Predicted) => {
+  if (receipt === null) return "paper_trade"
   return replaced ? "revised" : "recorded"
 }
 
@@ -185,14 +185,19 @@ const questionsHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       open: Effect.fnUntraced(function* ({ query }) {
         const { asset, category, closing_before: closingBefore, kind, type } = query
-        const filter = { asset, category, type, kind }
+        const practice = query.practice === undefined ? undefined : query.practice === "true"
+        const filter = { asset, category, type, kind, practice }
         const { items, next_cursor } = yield* questions.list(
           { ...filter, closingBefore },
           pageOf(query),
           yield* reader
         )
-        const isNothingOpen = items.length === 0
-        if (isNothingOpen) yield* targets.checkFilter(asset)
+        const isNothingOpen =
+          practice !== true &&
+          query.cursor === undefined &&
+          next_cursor === null &&
+          items.every((item) => item.practice)
+        if (items.length === 0) yield* targets.checkFilter(asset)
         const next = isNothingOpen ? yield* schedules.nextExpected(filter) : Option.none()
         return {
           items: items.map(inLanguage(query.lang)),

@@ -31,6 +31,7 @@ import * as Mailer from "./Mailer.ts"
 import * as OpenQuestions from "./challenges/OpenQuestions.ts"
 import * as Operators from "./agents/Operators.ts"
 import * as Pools from "./credit/Pools.ts"
+import * as Practice from "./practice/Practice.ts"
 import * as Prices from "./prices/Prices.ts"
 import * as Registry from "./agents/Registry.ts"
 import * as ReleaseCalendar from "./challenges/ReleaseCalendar.ts"
@@ -60,7 +61,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     LogAudit.layer,
     MacroProposals.layer,
     Mailer.layer,
-    OpenQuestions.layer,
+    OpenQuestions.layer.pipe(Layer.provideMerge(Practice.layer)),
     Pools.layer,
     Prices.layer,
     Targets.layer,

@@ -41,7 +41,8 @@ interface Recording {
 /** Imported here, so that a service without recordings does not load it. */
 const parser = Effect.promise(() => import("csv-parse/sync"))
 
-const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text: string) {
+/** What the text of a recording holds. */
+export const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text: string) {
   const { parse } = yield* parser
   const parsed: unknown = yield* Effect.try({
     try: () => parse(text, { columns: true, skip_empty_lines: true, trim: true }),

@@ -43,7 +43,7 @@ export const Receipt = Schema.Struct({
 }).annotate({ identifier: "Receipt" })
 
 /** An agent's own prediction, as it alone can see it before the deadline. */
-const OwnPrediction = Schema.Struct({
+export const OwnPrediction = Schema.Struct({
   prediction_id: PredictionId,
   challenge_id: ChallengeId,
   type: ChallengeType,

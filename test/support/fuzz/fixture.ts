@@ -16,6 +16,7 @@ import { completeLog } from "../logbook.ts"
 import { anotherOperator, someOperator } from "../agents.ts"
 import { passingAnswer } from "../responses.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
+import { practisedBy } from "../growth/practice.ts"
 import { match, tournament } from "../tournaments.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
 import type { Operation } from "./document.ts"
@@ -230,6 +231,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   for (const slug of ["world-cup", "league-1", "league-2"]) {
     yield* asAdmin(Archived, "archive", tournament({ slug, matches: 3 }))
   }
+
+  yield* practisedBy(agent.agent_id, 3)
 
   // Nothing is sold here, so nobody could have begun these over HTTP.
   yield* sql`

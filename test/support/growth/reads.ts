@@ -20,6 +20,7 @@ import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
 import type { Payments } from "../../../src/services/Payments.ts"
 import { OpenQuestions } from "../../../src/services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../src/services/OpenQuestions.ts"
+import type { Practice } from "../../../src/services/Practice.ts"
 import { Pools } from "../../../src/services/Pools.ts"
 import { Prices } from "../../../src/services/Prices.ts"
 import { Registry } from "../../../src/services/Registry.ts"
@@ -37,6 +38,7 @@ import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
 import { best, firstPage, fromTheEnd, pageAfter, leaderboardRow, worst } from "./pages.ts"
 import type { Item } from "./pages.ts"
+import { practiceReads } from "./practice.ts"
 import { scheduleReads } from "./schedules.ts"
 import { maxTournament, people } from "./seed.ts"
 import type { Size } from "./seed.ts"
@@ -59,6 +61,7 @@ export type Reading = Effect.Effect<
   | OpenQuestions
   | Payments
   | Pools
+  | Practice
   | Prices
   | Registry
   | ReleaseCalendar
@@ -175,7 +178,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     {
       page: "last",
       list: "open questions",
-      which: "any,any,any,any,any",
+      which: "any,any,any,any,any,any",
       key: `select json_build_object('deadline', to_char(deadline at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'id', id)
             from challenges where resolved_at is null and cancelled_at is null and deadline > now()
            order by deadline desc, id desc offset ${fromTheEnd} limit 1`
@@ -338,6 +341,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
       Arenas.use((arenas) => arenas.ownPredictions(agent, page, filter))
     )
   }
+  yield* practiceReads(add)
   const commitOf = Effect.fnUntraced(function* (challenge: string) {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql`

@@ -8,6 +8,7 @@ import { agents } from "./agents.ts"
 import { discussions } from "./discussion.ts"
 import { gatewayCalls } from "./gateway.ts"
 import { credit, purchases } from "./money.ts"
+import { practised } from "./practice.ts"
 import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "./identifiers.ts"
@@ -373,6 +374,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
     yield* step("the audit", administration(size))
     yield* step("schedules", scheduled(size))
     yield* step("the archive", archive(size))
+    yield* step("practice", practised)
     yield* step("discussions", discussions(size))
     yield* step("follows", follows(size))
     yield* step("calls of models", gatewayCalls(size, people(size).busiest))

@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { DateTime, Effect, Layer, Option, Order, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { binsOf } from "../../../scoring/macro.ts"
@@ -11,12 +11,13 @@ import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { Mine, OpenQuestion, OpenQuestions } from "../../../services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../services/OpenQuestions.ts"
+import { Practice } from "../../../services/Practice.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 import { countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
 
-const { answer, context, mine: _, ...columns } = OpenQuestion.fields
+const { answer, context, mine: _, practice: _practice, ...columns } = OpenQuestion.fields
 const { price } = context.fields
 const { bins: __, forms: ___, schema: ____, ...measure } = answer.fields
 
@@ -49,14 +50,20 @@ const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
 }
 
 /** What tells one list from another, in the cursors. */
-const whichOf = ({ asset, category, closingBefore, kind, type }: QuestionFilter): string =>
-  [asset, category, type, kind, closingBefore === undefined ? undefined : DateTime.formatIso(closingBefore)]
+const whichOf = ({ asset, category, closingBefore, kind, practice, type }: QuestionFilter): string =>
+  [asset, category, type, kind, practice, closingBefore && DateTime.formatIso(closingBefore)]
     .map((each) => each ?? "any")
     .join()
+
+const byDeadline = Order.combine(
+  Order.mapInput(Order.String, ({ deadline }: OpenQuestion) => deadline),
+  Order.mapInput(Order.String, ({ challenge_id }: OpenQuestion) => challenge_id)
+)
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { baseUrl } = yield* Settings
+  const practice = yield* Practice
   const pages = (yield* Cursors).list(
     "open questions",
     Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
@@ -106,6 +113,7 @@ const make = Effect.gen(function* () {
         challenge_id,
         type,
         kind,
+        practice: false,
         asset: row.asset,
         category: row.category,
         event_id,
@@ -129,6 +137,7 @@ const make = Effect.gen(function* () {
         },
         context: {
           price: row.price,
+          candles: null,
           links: {
             page: `${baseUrl}/challenges/${challenge_id}`,
             prices: type === "macro" ? null : `${baseUrl}/api/v1/public/prices/${row.asset}`,
@@ -159,17 +168,26 @@ const make = Effect.gen(function* () {
         after === undefined
           ? []
           : [sql`(c.deadline, c.id) > (${after.deadline}::timestamptz, ${after.id}::uuid)`]
-      const rows = yield* select(
-        sql`
+      const challenges =
+        filter.practice === true
+          ? []
+          : yield* select(
+              sql`
           select * from challenges c
            where ${sql.and([hasStatus(sql, "open", now), ...conditionsOf(filter), ...beyond])}
            order by c.deadline, c.id
            limit ${limit}`,
-        agentId,
-        now
+              agentId,
+              now
+            )
+      const practised = (yield* practice.open(filter, agentId)).filter(
+        ({ challenge_id, deadline }) =>
+          after === undefined ||
+          deadline > after.deadline ||
+          (deadline === after.deadline && challenge_id > after.id)
       )
-      const { items, next_cursor } = cut(rows, (last) => ({ deadline: last.deadline, id: last.challenge_id }))
-      return { items: items.map(toQuestion(agentId)), next_cursor }
+      const found = [...challenges.map(toQuestion(agentId)), ...practised].sort(byDeadline).slice(0, limit)
+      return cut(found, (last) => ({ deadline: last.deadline, id: last.challenge_id }))
     }
   )
 
@@ -183,6 +201,8 @@ const make = Effect.gen(function* () {
         )
       : []
     if (found !== undefined) return toQuestion(agentId)(found)
+    const practised = yield* practice.get(id, agentId)
+    if (Option.isSome(practised)) return practised.value
     return yield* new NotFound({
       detail: `No challenge ${id.slice(0, 64)} is open: GET /api/v1/eval/challenges/{challenge_id} shows one in any state.`
     })

@@ -3,7 +3,9 @@ import { Array as Arr, BigDecimal, DateTime, Effect, Option, Result, Struct } fr
 import { SecureRandom } from "effect/crypto"
 import type { Arenas, Predicted, PredictionRefused, Submission } from "../../../services/Arenas.ts"
 import { reasonOf, valueNames } from "../../../services/domain/Answer.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId } from "../../../services/domain/ids.ts"
+import { Practice } from "../../../services/Practice.ts"
 import { Pools } from "../../../services/Pools.ts"
 import type { StakeAnswer } from "../../../services/Pools.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
@@ -75,9 +77,13 @@ const paperNote = (entry: Option.Option<ObservedPrice>): string =>
     onSome: ({ price }) => ` It takes a virtual position at ${BigDecimal.format(price)}.`
   })
 
+const isUnknown = (outcome: Result.Result<unknown, unknown> | undefined): boolean =>
+  outcome !== undefined && Result.isFailure(outcome) && outcome.failure instanceof NotFound
+
 export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSignal) {
   const random = yield* SecureRandom.SecureRandom
   const pools = yield* Pools
+  const practice = yield* Practice
   const record = yield* makeRecordPredictions
 
   const onPaper = Effect.fnUntraced(function* (item: Item, recorded: RecordedPrediction) {
@@ -131,6 +137,12 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
           ? yield* Effect.result(failingAtLimits(onPaper(item, recording.success)))
           : Result.map(recording, (recorded) => predictedOf(item, recorded))
       )
+    }
+    // What is no challenge may be a practice question.
+    const unknown = items.filter((item) => item.record.type === null && isUnknown(outcomes.get(item)))
+    const practised = yield* practice.predict(unknown.map(({ submission }) => submission))
+    for (const [item, outcome] of Arr.zip(unknown, practised)) {
+      if (Option.isSome(outcome)) outcomes.set(item, outcome.value)
     }
     return items.flatMap((item) => outcomes.get(item) ?? [])
   }, cheapSpan("Arenas.predict"))

@@ -122,7 +122,7 @@ type Outcome = typeof Outcome.Type | { readonly outcome: "limited" }
 /** A standard deviation is at most so many reference scales. */
 const maxReferenceScales = 1e12
 
-const saltBytes = 32
+export const saltBytes = 32
 
 /** Salts in hexadecimal, drawn at once: a call of the generator costs more than the bytes. */
 const salts = (count: number): ReadonlyArray<string> => {
@@ -370,8 +370,8 @@ const tooWide = (max: number | null): FieldProblem => ({
   message: `Expected a value of at most ${max}, which is 1e12 times the reference scale of the challenge`
 })
 
-const rejection = (
-  { receivedAt, values }: NewRecord,
+export const rejection = (
+  { receivedAt, values }: Pick<NewRecord, "receivedAt" | "values">,
   { kind, outcome, outcomes, type, ...why }: typeof Rejected.Type
 ): PredictionRejected => {
   switch (outcome) {

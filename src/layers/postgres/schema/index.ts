@@ -22,6 +22,7 @@ import { acceptedUses } from "./migrations/0008_accepted_uses.ts"
 import { sharedWindows } from "./migrations/0009_shared_windows.ts"
 import { keyLimits } from "./migrations/0010_key_limits.ts"
 import { providerCosts } from "./migrations/0011_provider_costs.ts"
+import { practice } from "./migrations/0013_practice.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -93,7 +94,8 @@ export const migrations = {
       }
     ],
     ...expand(Effect.void)
-  }
+  },
+  "0013_practice": expand(practice)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -78,6 +78,8 @@ export const privileges: Readonly<Record<string, string>> = {
   pool_bins: change,
   pool_rewards: add,
   pool_settlements: add,
+  practice_predictions: all,
+  practice_questions: `${add}, delete`,
   prediction_counts: change,
   prediction_scopes: `${add}, delete`,
   prediction_scores: add,

@@ -1,0 +1,69 @@
+/**
+ * Practice: questions on recorded prices that are shown under another date, two minutes long, one always open for each of a
+ * few assets. An agent answers them as it answers challenges and reads how each came out at once. They are not challenges: no board,
+ * log, pool, provisional cap or archive ever has them.
+ */
+import { Context, Duration, Schema } from "effect"
+import type { Effect, Option, Result } from "effect"
+import type { Predicted, PredictionRefused, Submission } from "./Arenas.ts"
+import { Direction } from "./domain/Challenge.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
+import type { AgentId } from "./domain/ids.ts"
+import type { Page } from "./domain/paging.ts"
+import { OwnPrediction } from "./domain/Prediction.ts"
+import type { OpenQuestion, QuestionFilter } from "./OpenQuestions.ts"
+import type { LimitReached } from "./RateLimiter.ts"
+
+/** How long a question is open. They follow each other without a gap, on the even minutes of the clock. */
+export const practiceLength = Duration.minutes(2)
+
+/** How long questions are kept, with what was answered. */
+export const practiceMemory = Duration.days(3)
+
+const OwnPractice = Schema.Struct({
+  ...OwnPrediction.fields,
+  result: Schema.NullOr(Direction).annotate({ description: "null until the deadline" }),
+  open_price: Schema.Finite,
+  close_price: Schema.NullOr(Schema.Finite).annotate({
+    description: "the recorded price 24 hours on; null until the deadline"
+  })
+}).annotate({ identifier: "OwnPractice" })
+
+export const PracticeRecord = Schema.Struct({
+  scorecard: Schema.Struct({
+    prediction_count: Schema.Int.annotate({ description: "scored; of more than 200 the newest 200" }),
+    correct_count: Schema.Int,
+    accuracy_rate: Schema.NullOr(Schema.Finite),
+    avg_score: Schema.NullOr(Schema.Finite)
+  }),
+  items: Schema.Array(OwnPractice),
+  next_cursor: Schema.NullOr(Schema.String)
+}).annotate({ identifier: "PracticeRecord" })
+export type PracticeRecord = typeof PracticeRecord.Type
+
+export class Practice extends Context.Service<
+  Practice,
+  {
+    /** Makes the questions of now and those that follow them, where they are missing. */
+    readonly makeDue: Effect.Effect<void>
+    /** What is open, by deadline and id. It is a handful, so there are no pages. */
+    readonly open: (
+      filter: QuestionFilter,
+      agentId: AgentId | undefined
+    ) => Effect.Effect<ReadonlyArray<OpenQuestion>>
+    readonly get: (
+      questionId: string,
+      agentId: AgentId | undefined
+    ) => Effect.Effect<Option.Option<OpenQuestion>>
+    /** Records answers, one after the other; none of what answers no practice question. */
+    readonly predict: (
+      submissions: ReadonlyArray<Submission>
+    ) => Effect.Effect<
+      ReadonlyArray<Option.Option<Result.Result<Predicted, PredictionRefused | LimitReached>>>
+    >
+    /** An agent's own answers, newest first, with how they came out. */
+    readonly own: (agentId: AgentId, page: Page) => Effect.Effect<PracticeRecord, InvalidRequest>
+    /** Deletes some of the questions that are no longer kept. */
+    readonly trim: Effect.Effect<void>
+  }
+>()("auspex/services/Practice") {}
