@@ -1,11 +1,7 @@
-import { normalCdf } from "./crps.ts"
-import type { NormalForecast } from "./crps.ts"
+import type { Distribution } from "./distributions.ts"
 
 /** How many buckets the probability integral transform has, each of the same width. */
 export const pitBuckets = 10
-
-/** Central intervals of a normal forecast, by the |z| they reach to. */
-const reach = { within50: 0.6744897502, within80: 1.2815515655, within95: 1.9599639845 }
 
 /** As wide as a forecast may be in reference scales, so far off may it count: one that overflows is no number to add. */
 const maxZ = 1e12
@@ -17,9 +13,9 @@ export interface CalibrationRow {
   readonly within50: boolean
   readonly within80: boolean
   readonly within95: boolean
-  /** |y - mu| / sigma */
+  /** The distance of the outcome from the centre of the forecast, in its standard deviations. */
   readonly absZ: number
-  /** sigma / s_ref */
+  /** The standard deviation, in reference scales. */
   readonly sharpness: number
 }
 
@@ -37,30 +33,30 @@ const spread = (low: number, high: number): ReadonlyArray<number> =>
   })
 
 /**
- * A forecast beside its outcome. The probability integral transform is u = Phi(z), the last bucket closed at 1; for an
- * outcome that comes in steps it is the non-randomised form (Czado, Gneiting and Held 2009, Biometrics 65:1254): the
- * interval from Phi at half a step below the outcome to Phi at half a step above it.
+ * A forecast beside its outcome. The probability integral transform is u = F(y), the last bucket closed at 1; where F jumps, and
+ * for an outcome that comes in steps, it is the non-randomised form (Czado, Gneiting and Held 2009, Biometrics 65:1254): the
+ * interval of F over the jump, or from half a step below the outcome to half a step above it.
  *
  * @param referenceScale s_ref, frozen before any forecast
  * @param step the distance between neighbouring outcomes; null when they are as good as continuous
  */
 export const calibrationRow = (
-  { mean, sd }: NormalForecast,
+  { cdf, cdfBelow, centre, spread: sd }: Distribution,
   outcome: number,
   referenceScale: number,
   step: number | null
 ): CalibrationRow => {
-  const z = (outcome - mean) / sd
-  const absZ = Math.min(Math.abs(z), maxZ)
-  const low = step === null ? 0 : normalCdf((outcome - step / 2 - mean) / sd)
-  const high = step === null ? 0 : normalCdf((outcome + step / 2 - mean) / sd)
+  const error = Math.abs(outcome - centre)
+  const [below, until] = [cdfBelow(outcome), cdf(outcome)]
+  const [low, high] = step === null ? [below, until] : [cdfBelow(outcome - step / 2), cdf(outcome + step / 2)]
+  const isWithin = (level: number) => below <= (1 + level) / 2 && until >= (1 - level) / 2
   return {
     // Far in a tail the interval has no width that a double could hold.
-    pit: high > low ? spread(low, high) : onlyIn(bucketOf(normalCdf(z))),
-    within50: absZ <= reach.within50,
-    within80: absZ <= reach.within80,
-    within95: absZ <= reach.within95,
-    absZ,
+    pit: high > low ? spread(low, high) : onlyIn(bucketOf(until)),
+    within50: isWithin(0.5),
+    within80: isWithin(0.8),
+    within95: isWithin(0.95),
+    absZ: error === 0 ? 0 : Math.min(error / sd, maxZ),
     sharpness: sd / referenceScale
   }
 }

@@ -58,3 +58,21 @@ export const directionalScore = (
   const points = BigDecimal.multiply(fifty, confidence)
   return correct ? BigDecimal.sum(fifty, points) : BigDecimal.subtract(fifty, points)
 }
+
+/** Equal probabilities go by this order. */
+const ofEqual = ["neutral", "bullish", "bearish"] as const
+
+/**
+ * What a vector of probabilities says as a direction: the likeliest one (of equal ones neutral, then bullish), with the
+ * confidence max(0, 2 p - 1) at which (1 + c) / 2 is its probability. Exact on the decimals that were sent.
+ */
+export const likeliest = (
+  probabilities: Readonly<Partial<Record<Direction, number>>>
+): { readonly direction: Direction; readonly confidence: number } => {
+  const direction = ofEqual.reduce((best, each) =>
+    (probabilities[each] ?? -1) > (probabilities[best] ?? -1) ? each : best
+  )
+  const p = BigDecimal.fromNumberUnsafe(probabilities[direction] ?? 0)
+  const confidence = BigDecimal.subtract(BigDecimal.sum(p, p), one)
+  return { direction, confidence: BigDecimal.toNumberUnsafe(BigDecimal.max(zero, confidence)) }
+}

@@ -50,8 +50,11 @@ const seen = Effect.fnUntraced(function* (challenge: Challenge) {
 
 /** What a direction does not say, and is not scored by. */
 const noForecast = {
+  probabilities: null,
   predicted_value: null,
   predicted_std: null,
+  quantiles: null,
+  samples: null,
   crps: null,
   skill: null,
   stake: null,

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Amendments } from "../../src/services/Amendments.ts"
+import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import { Charts } from "../../src/services/Charts.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
@@ -105,16 +106,15 @@ layer(testServices())("Answers of a chart", (it) => {
         assert.deepStrictEqual(yield* answersTo(sealed), { values: [], isAll: true })
       }
       yield* moveTo(deadline)
-      const none = { predicted_value: null, predicted_std: null }
       assert.deepStrictEqual(yield* answersTo(challenge), {
         values: [
-          { direction: "neutral", confidence: 0.75, ...none },
-          { direction: "bearish", confidence: 0.5, ...none }
+          { ...nothingSaid, direction: "neutral", confidence: 0.75 },
+          { ...nothingSaid, direction: "bearish", confidence: 0.5 }
         ],
         isAll: true
       })
       assert.deepStrictEqual((yield* answersTo(macro)).values, [
-        { direction: null, confidence: null, predicted_value: 3.05, predicted_std: 0.2 }
+        { ...nothingSaid, predicted_value: 3.05, predicted_std: 0.2 }
       ])
       for (const id of ["nothing", "0190f000-0000-7000-8000-000000000000"]) {
         assert.deepStrictEqual((yield* answersTo({ id })).values, [])

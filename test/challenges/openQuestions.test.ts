@@ -5,6 +5,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { AgentId } from "../../src/services/domain/ids.ts"
+import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboard, onboardClaimed } from "../support/agents.ts"
 import {
@@ -94,7 +95,7 @@ layer(testServer())("GET /eval/open", (it) => {
       })) {
         assert.strictEqual(member(first, name), value, name)
       }
-      assert.deepStrictEqual(member(first, "answer", "forms"), ["direction"])
+      assert.deepStrictEqual(member(first, "answer", "forms"), ["direction", "probabilities"])
       assert.deepStrictEqual(member(first, "context", "price"), {
         price: 2000.5,
         observed_at: DateTime.formatIso(now),
@@ -105,7 +106,7 @@ layer(testServer())("GET /eval/open", (it) => {
       assert.isUndefined(member(first, "mine"))
       const second = member(json, "items", 1)
       assert.strictEqual(member(second, "challenge_id"), macro.id)
-      assert.deepStrictEqual(member(second, "answer", "forms"), ["predicted_value"])
+      assert.deepStrictEqual(member(second, "answer", "forms"), ["predicted_value", "quantiles", "samples"])
       assert.strictEqual(member(second, "answer", "unit"), "%")
       assert.strictEqual(member(second, "answer", "reference_scale"), 0.12)
       assert.strictEqual(member(second, "answer", "bins", 1, "low"), 3)
@@ -213,10 +214,9 @@ layer(testServer())("GET /eval/open", (it) => {
       const mine = (index: number) => member(json, "items", index, "mine")
       assert.strictEqual(member(json, "items", 0, "challenge_id"), directional.id)
       assert.deepStrictEqual(member(mine(0), "answer"), {
+        ...nothingSaid,
         direction: "bullish",
-        confidence: 0.25,
-        predicted_value: null,
-        predicted_std: null
+        confidence: 0.25
       })
       assert.deepStrictEqual(
         ["revision_count", "may_revise", "subscribed", "predictions_left"].map((name) =>

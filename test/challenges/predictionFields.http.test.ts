@@ -4,6 +4,7 @@ import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { rateLimits } from "../../src/config.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
+import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { newChallenge, newMacro, newPriceEvent, plus, freshWeek } from "../support/challenges.ts"
@@ -60,8 +61,8 @@ layer(testServer())("A prediction of any type", (it) => {
   it.effect("is answered with the values of the other form as null, at whichever endpoint", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
-      const said = { direction: "bullish", confidence: 0.5, predicted_value: null, predicted_std: null }
-      const figure = { direction: null, confidence: null, ...normal }
+      const said = { ...nothingSaid, direction: "bullish", confidence: 0.5 }
+      const figure = { ...nothingSaid, ...normal }
       const expected = [said, { ...figure, stake: null }, said, figure]
       for (const [index, { id, json, path }] of (yield* eachType).entries()) {
         const { created_at, prediction_id, receipt, ...others } = (yield* post(path, { token, json })).json

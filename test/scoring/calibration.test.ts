@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { calibrationRow, pitBand, pitBuckets, wilsonInterval } from "../../src/scoring/calibration.ts"
+import { normalDistribution } from "../../src/scoring/distributions.ts"
 
 const between = (minimum: number, maximum: number) =>
   Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 
-const standard = { mean: 0, sd: 1 }
+const standard = normalDistribution(0, 1)
 const bucketsOf = (z: number, step: number | null = null) => calibrationRow(standard, z, 1, step).pit
 
 describe("The probability integral transform", () => {
@@ -47,17 +48,17 @@ describe("The sums of calibration", () => {
       const { within50, within80, within95 } = calibrationRow(standard, z, 1, null)
       return [within50, within80, within95]
     }
-    assert.deepStrictEqual(within(-0.6744897502), [true, true, true])
+    assert.deepStrictEqual(within(-0.67448975), [true, true, true])
     assert.deepStrictEqual(within(0.67449), [false, true, true])
     assert.deepStrictEqual(within(1.2815516), [false, false, true])
     assert.deepStrictEqual(within(-1.96), [false, false, false])
   })
 
   it("take sharpness on the reference scale, and |z| as a number", () => {
-    const row = calibrationRow({ mean: 0, sd: 2.3e-308 }, 5, 0.5, null)
+    const row = calibrationRow(normalDistribution(0, 2.3e-308), 5, 0.5, null)
     assert.strictEqual(row.absZ, 1e12)
-    assert.strictEqual(calibrationRow({ mean: 1, sd: 0.25 }, 2, 0.5, null).sharpness, 0.5)
-    assert.strictEqual(calibrationRow({ mean: 1, sd: 0.25 }, 2, 0.5, null).absZ, 4)
+    assert.strictEqual(calibrationRow(normalDistribution(1, 0.25), 2, 0.5, null).sharpness, 0.5)
+    assert.strictEqual(calibrationRow(normalDistribution(1, 0.25), 2, 0.5, null).absZ, 4)
   })
 
   it("have Wilson's interval for shares", () => {

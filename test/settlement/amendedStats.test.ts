@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Equal, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { calibrationRow } from "../../src/scoring/calibration.ts"
+import { normalDistribution } from "../../src/scoring/distributions.ts"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { directionalResult, directionalScore } from "../../src/scoring/directional.ts"
 import { addScore, emptyStats } from "../../src/scoring/agentStats.ts"
@@ -149,7 +150,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
             const bet = bets.get(agent)
             return asset !== "CPI" || bet === undefined
               ? []
-              : [calibrationRow({ mean: bet.predicted_value, sd: bet.predicted_std }, value, 0.12, 0.1)]
+              : [calibrationRow(normalDistribution(bet.predicted_value, bet.predicted_std), value, 0.12, 0.1)]
           })
           const { count, pit } = yield* Scoring.use((scoring) => scoring.calibrationOf(agent))
           assert.strictEqual(count, rows.length)

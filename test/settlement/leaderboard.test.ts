@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random } from "effect"
 import type { AgentId } from "../../src/services/domain/ids.ts"
+import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
@@ -307,10 +308,9 @@ layer(testServices())("The scorecard", (it) => {
         type: "directional",
         asset: "GC",
         question: first.question,
+        ...nothingSaid,
         direction: "bullish",
         confidence: 1,
-        predicted_value: null,
-        predicted_std: null,
         actual_value: null,
         crps: null,
         skill: null,

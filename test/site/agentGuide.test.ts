@@ -401,7 +401,7 @@ layer(
       assert.include(text, "`GC` (Gold)")
       assert.include(text, "`CPI` (")
       assert.notInclude(text, "/llm/")
-      assert.isBelow(Buffer.byteLength(text), 40_000)
+      assert.isBelow(Buffer.byteLength(text), 42_000)
     })
   )
 })
@@ -517,7 +517,7 @@ layer(gatewayServer([{ name: "plain", routes: [{ provider: "north", model: "plai
         ]) {
           assert.include(page, said)
         }
-        assert.isBelow(Buffer.byteLength(page), 40_000)
+        assert.isBelow(Buffer.byteLength(page), 42_000)
         const calls = examplesIn(page).filter(({ chapter }) => chapter.includes("Call language models"))
         assert.strictEqual(calls.length, 5)
         const sql = yield* SqlClient.SqlClient

@@ -31,11 +31,54 @@ const terms: ReadonlyMap<string, string> = new Map([
   ["predicted_std", "Standard deviation"]
 ])
 
+const percent = (p: Json | undefined): string =>
+  typeof p === "number" ? `${Number((100 * p).toPrecision(10))} %` : printed(p)
+
+/** Forms of an answer that are more than a value: their terms, and what they say. */
+const forms: ReadonlyMap<string, readonly [term: string, wordsOf: (value: Json) => string]> = new Map([
+  [
+    "probabilities",
+    [
+      "Probabilities",
+      (value) =>
+        isObject(value)
+          ? Object.entries(value)
+              .map(([name, p]) => `${plain(name)} ${percent(p)}`)
+              .join(", ")
+          : printed(value)
+    ]
+  ],
+  [
+    "quantiles",
+    [
+      "Quantiles",
+      (value) =>
+        Array.isArray(value)
+          ? value
+              .map((each) =>
+                isObject(each) ? `${percent(each["p"])} at most ${printed(each["value"])}` : printed(each)
+              )
+              .join(", ")
+          : printed(value)
+    ]
+  ],
+  [
+    "samples",
+    [
+      "Samples",
+      (value) => (Array.isArray(value) ? `${value.length}: ${value.map(printed).join(", ")}` : printed(value))
+    ]
+  ]
+])
+
 /** The direction before the confidence, as people say it. */
 const said = (values: JsonObject): ReadonlyArray<Fact> =>
   Object.entries(values)
     .toReversed()
-    .map(([name, value]) => [terms.get(name) ?? printed(name), printed(value)])
+    .map(([name, value]) => {
+      const [term, wordsOf] = forms.get(name) ?? [terms.get(name) ?? printed(name), printed]
+      return [term, wordsOf(value)]
+    })
 
 const directionalTerms = {
   first: [

@@ -3,12 +3,15 @@
  * answer has the fields of a form that fits.
  */
 import { Predicate, Schema, Struct } from "effect"
+import { likeliest } from "../../scoring/directional.ts"
+import { quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
+import type { Distribution } from "../../scoring/distributions.ts"
 import { countedDays } from "../../scoring/priceEvents.ts"
 import { CreditAmount } from "../Credits.ts"
 import { Direction, MacroValueField, YesOrNo } from "./Challenge.ts"
 import type { ChallengeType } from "./Challenge.ts"
 import type { FieldProblem } from "./errors.ts"
-import { sentList, text } from "./text.ts"
+import { list, sentList, text } from "./text.ts"
 
 /** Smaller doubles are subnormal. */
 const minNormal = 2.2250738585072014e-308
@@ -22,12 +25,66 @@ const StandardDeviation = Schema.Finite.check(
   )
 ).annotate({ description: "the uncertainty, in the unit of the value; at most 1e12 reference scales" })
 
+/** How far the probabilities of an answer may be from 1 together: doubles that were rounded to six decimals. */
+const sumTolerance = 1e-6
+
+const sumsToOne = Schema.makeFilter((probabilities: Readonly<Record<string, number>>) => {
+  const sum = Object.values(probabilities).reduce((total, each) => total + each, 0)
+  return Math.abs(sum - 1) <= sumTolerance ? undefined : `They must sum to 1, and sum to ${sum}`
+})
+
+/** More categories than a question may have. */
+const maxProbabilities = 100
+
+const fewNames = Schema.makeFilter((probabilities: Readonly<Record<string, number>>) =>
+  Object.keys(probabilities).length <= maxProbabilities
+    ? undefined
+    : `Expected at most ${maxProbabilities} probabilities`
+)
+
+export const Probabilities = Schema.Record(Schema.String, Confidence)
+  .check(fewNames, sumsToOne)
+  .annotate({ description: "of every outcome, by its name; they sum to 1 within 1e-6" })
+
+const ascendingQuantiles = Schema.makeFilter(
+  (quantiles: ReadonlyArray<{ readonly p: number; readonly value: number }>) => {
+    const place = quantiles.findIndex(({ p, value }, index) => {
+      const before = quantiles[index - 1]
+      return before !== undefined && !(p > before.p && value > before.value)
+    })
+    return place < 0
+      ? undefined
+      : { path: [place], issue: "Both p and value must be above those of the quantile before it" }
+  }
+)
+
+export const Quantiles = list(
+  Schema.Struct({
+    p: Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 0.99 })),
+    value: MacroValueField
+  }),
+  {
+    minimum: 3,
+    maximum: 99,
+    description: "p and value strictly ascending: with probability p it is at most the value"
+  }
+).check(ascendingQuantiles)
+
+export const Samples = list(MacroValueField, {
+  minimum: 10,
+  maximum: 1000,
+  description: "draws from what is believed, in any order"
+})
+
 /** What an answer says, in the forms of all challenges together. */
 export const answerValues = {
   direction: Direction,
   confidence: Confidence,
+  probabilities: Probabilities,
   predicted_value: MacroValueField,
-  predicted_std: StandardDeviation
+  predicted_std: StandardDeviation,
+  quantiles: Quantiles,
+  samples: Samples
 }
 /** Of a count of days. */
 const countValue = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: countedDays }))
@@ -66,6 +123,26 @@ export const oneReason = Schema.makeFilter<Reasons>(({ rationale, reasoning }) =
     : ["reasoning", "rationale"].map((name) => ({ path: [name], issue: twoReasons }))
 )
 
+/** Which fields do not go together: each form says all that its question asks for. */
+const otherForms = {
+  probabilities: ["direction", "confidence"],
+  quantiles: ["predicted_value", "predicted_std", "samples"],
+  samples: ["predicted_value", "predicted_std"]
+} as const
+
+const oneForm = Schema.makeFilter((answer: AnswerValues) =>
+  Struct.keys(otherForms).flatMap((form) =>
+    answer[form] === undefined
+      ? []
+      : otherForms[form]
+          .filter((other) => answer[other] !== undefined)
+          .map((other) => ({
+            path: [other],
+            issue: `Expected nothing beside ${form}: an answer has one form`
+          }))
+  )
+)
+
 const amount = CreditAmount.annotate({
   description:
     "macro: credits, staked on the bin of the answer; needs credits:stake. The answer is recorded with its stake or not at all"
@@ -77,11 +154,21 @@ const anyAnswer = {
       "directional, barrier and threshold, with confidence; of a question of yes or no, bullish is Yes and bearish No"
   }),
   confidence: Schema.optionalKey(answerValues.confidence),
+  probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
+    description:
+      "in place of direction and confidence: of bullish, neutral and bearish, of a question of yes or no without neutral; of a macro question on categories, of each of them"
+  }),
   predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
     description:
       "questions on a number, with predicted_std: the mean of a normal distribution; of a count 0 to 7"
   }),
   predicted_std: Schema.optionalKey(answerValues.predicted_std),
+  quantiles: Schema.optionalKey(answerValues.quantiles).annotate({
+    description: "in place of predicted_value and predicted_std"
+  }),
+  samples: Schema.optionalKey(answerValues.samples).annotate({
+    description: "in place of predicted_value and predicted_std"
+  }),
   amount: Schema.optionalKey(Schema.NullOr(amount)),
   is_revision: Schema.optionalKey(Schema.Boolean).annotate({
     description: "true changes an earlier direction; a number is replaced without it"
@@ -90,12 +177,14 @@ const anyAnswer = {
 }
 
 /** An answer to a challenge of any type, as an agent sends it. */
-export const NewAnswer = Schema.Struct(anyAnswer).check(oneReason).annotate({ identifier: "NewAnswer" })
+export const NewAnswer = Schema.Struct(anyAnswer)
+  .check(oneReason, oneForm)
+  .annotate({ identifier: "NewAnswer" })
 export type NewAnswer = typeof NewAnswer.Type
 
 /** One answer of several. */
 export const AnswerTo = Schema.Struct({ challenge_id: text({ minimum: 1, maximum: 64 }), ...anyAnswer })
-  .check(oneReason)
+  .check(oneReason, oneForm)
   .annotate({ identifier: "AnswerTo" })
 
 /** What each answer says is looked at apart, so that a wrong one fails no other. */
@@ -130,9 +219,16 @@ export const NewPriceEventPrediction = Schema.Struct({
     description: "numeric_close and count_days; of a count 0 to 7"
   }),
   predicted_std: Schema.optionalKey(answerValues.predicted_std),
+  probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
+    description: "barrier and threshold, in place of direction and confidence"
+  }),
+  quantiles: Schema.optionalKey(answerValues.quantiles).annotate({
+    description: "numeric_close and count_days"
+  }),
+  samples: Schema.optionalKey(answerValues.samples).annotate({ description: "numeric_close and count_days" }),
   ...besides
 })
-  .check(oneReason)
+  .check(oneReason, oneForm)
   .annotate({ identifier: "NewPriceEventPrediction" })
 
 /** Why an amount is refused: ignored, it would change what was meant. */
@@ -142,7 +238,9 @@ export const noPool = "this challenge has no pool, so nothing can be staked on i
 type Form = ReadonlyArray<ValueName>
 
 const direction: Form = ["direction", "confidence"]
+const vector: Form = ["probabilities"]
 const normal: Form = ["predicted_value", "predicted_std"]
+const numbers: ReadonlyArray<Form> = [normal, ["quantiles"], ["samples"]]
 
 /** What a challenge asks for. */
 export interface Question {
@@ -152,7 +250,10 @@ export interface Question {
   readonly outcomes: ReadonlyArray<string> | null
 }
 
-const formsOf = ({ outcomes }: Question): ReadonlyArray<Form> => (outcomes === null ? [normal] : [direction])
+const formsOf = ({ outcomes, type }: Question): ReadonlyArray<Form> => {
+  if (outcomes === null) return numbers
+  return type === "macro" ? [vector] : [direction, vector]
+}
 
 /** The forms that a challenge takes, each by the field that it begins with. */
 export const formNames = (question: Question): ReadonlyArray<string> =>
@@ -160,14 +261,19 @@ export const formNames = (question: Question): ReadonlyArray<string> =>
 
 const isYesOrNo = ({ outcomes, type }: Question): boolean => type === "price_event" && outcomes !== null
 
-const nameOf = ({ kind, type }: Question): string =>
-  type === "price_event" ? `a ${kind} question` : `a ${type} challenge`
+const nameOf = ({ kind, outcomes, type }: Question): string => {
+  if (type === "price_event") return `a ${kind} question`
+  return type === "macro" && outcomes !== null ? "a question on categories" : `a ${type} challenge`
+}
 
 const expected: Readonly<Record<ValueName, string>> = {
   direction: 'expected "bullish", "bearish" or "neutral"',
   confidence: "expected a number between 0 and 1",
+  probabilities: "expected a probability of each outcome",
   predicted_value: "expected a number",
-  predicted_std: "expected a number greater than 0"
+  predicted_std: "expected a number greater than 0",
+  quantiles: "expected a list of quantiles",
+  samples: "expected a list of numbers"
 }
 
 type JsonSchema = { readonly [keyword: string]: Schema.Json }
@@ -186,6 +292,10 @@ const withoutIdle = (value: unknown): unknown => {
 
 /** What a value may be in answer to this question. */
 const valueOf = (question: Question, name: ValueName) => {
+  if (name === "probabilities") {
+    const of = (question.outcomes ?? []).map((outcome) => [outcome, Confidence] as const)
+    return Schema.Struct(Object.fromEntries(of)).annotate({ description: "they sum to 1 within 1e-6" })
+  }
   if (question.kind === "count_days" && name === "predicted_value") return countValue
   return isYesOrNo(question) && name === "direction" ? YesOrNo : answerValues[name]
 }
@@ -221,9 +331,19 @@ export const answerSchema = (question: Question): JsonSchema => {
   return known
 }
 
+const quotedList = (names: ReadonlyArray<string>): string =>
+  names.map((name) => JSON.stringify(name)).join(", ")
+
 /** Why an answer fits no form that the challenge takes. */
 export const misfit = (question: Question, answer: AnswerValues): ReadonlyArray<FieldProblem> => {
   const forms = formsOf(question)
+  const { outcomes } = question
+  if (outcomes !== null && answer.probabilities !== undefined) {
+    const names = Object.keys(answer.probabilities)
+    const isOfOutcomes = names.length === outcomes.length && outcomes.every((name) => names.includes(name))
+    const message = `Expected the probabilities of ${quotedList(outcomes)}, got those of ${quotedList(names)}`
+    return isOfOutcomes ? [] : [{ path: "probabilities", message }]
+  }
   if (isYesOrNo(question) && answer.direction === "neutral") {
     return [
       { path: "direction", message: 'Expected "bullish" (Yes) or "bearish" (No), got the string "neutral"' }
@@ -234,3 +354,61 @@ export const misfit = (question: Question, answer: AnswerValues): ReadonlyArray<
     .filter((name) => answer[name] === undefined)
     .map((path) => ({ path, message: `Missing; ${expected[path]}: ${takes}` }))
 }
+
+/** An answer in the form that a challenge takes. */
+export interface StatedAnswer {
+  /** What is sealed: the values as they were sent. */
+  readonly sealed: AnswerValues
+  /** Null for the forms of the interface: direction and confidence, value and standard deviation. */
+  readonly form: keyof typeof otherForms | null
+  /** With what follows from them in the interface's forms, which boards, charts and pools go by. */
+  readonly values: AnswerValues
+}
+
+const isDirection = Schema.is(Direction)
+
+/** Of one of several outcomes; undefined where the answer has no such form. */
+export const choiceOf = (answer: AnswerValues): StatedAnswer | undefined => {
+  const { confidence, direction: said, probabilities } = answer
+  if (probabilities !== undefined) {
+    const isOfDirections = Object.keys(probabilities).every((name) => isDirection(name))
+    return {
+      sealed: { probabilities },
+      form: "probabilities",
+      values: { probabilities, ...(isOfDirections && likeliest(probabilities)) }
+    }
+  }
+  if (said === undefined || confidence === undefined) return undefined
+  const values = { confidence, direction: said }
+  return { sealed: values, form: null, values }
+}
+
+/** Of a number; undefined where the answer has no such form. */
+export const numberOf = (answer: AnswerValues): StatedAnswer | undefined => {
+  const { predicted_std, predicted_value, quantiles, samples } = answer
+  if (quantiles !== undefined) {
+    return {
+      sealed: { quantiles },
+      form: "quantiles",
+      values: { quantiles, ...summaryOf(quantileDistribution(quantiles)) }
+    }
+  }
+  if (samples !== undefined) {
+    return {
+      sealed: { samples },
+      form: "samples",
+      values: { samples, ...summaryOf(sampleDistribution(samples)) }
+    }
+  }
+  if (predicted_std === undefined || predicted_value === undefined) return undefined
+  const values = { predicted_std, predicted_value }
+  return { sealed: values, form: null, values }
+}
+
+const summaryOf = ({ centre, spread }: Distribution) => ({ predicted_value: centre, predicted_std: spread })
+
+/** Whether a count of days could be what is said. */
+export const isOfCount = ({ predicted_value = 0, quantiles = [], samples = [] }: AnswerValues): boolean =>
+  [predicted_value, ...quantiles.map(({ value }) => value), ...samples].every(
+    (value) => value >= 0 && value <= countedDays
+  )

@@ -8,11 +8,38 @@ import { Direction, ChallengeType, AnyStatus } from "./Challenge.ts"
 
 /** The values of a prediction of any type; members of the other form are null. */
 export const PredictionValues = Schema.Struct({
-  direction: Schema.NullOr(Direction).annotate({ description: "null for numeric forecasts" }),
-  confidence: Schema.NullOr(Schema.Finite),
-  predicted_value: Schema.NullOr(Schema.Finite).annotate({ description: "null for directions" }),
-  predicted_std: Schema.NullOr(Schema.Finite)
+  direction: Schema.NullOr(Direction).annotate({
+    description: "null for numeric forecasts; of probabilities the likeliest"
+  }),
+  confidence: Schema.NullOr(Schema.Finite).annotate({
+    description: "of probabilities max(0, 2 p - 1) of the likeliest"
+  }),
+  probabilities: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite)).annotate({
+    description: "by outcome; null unless the answer was sent so"
+  }),
+  predicted_value: Schema.NullOr(Schema.Finite).annotate({
+    description: "null for directions; of quantiles the median, of samples the mean"
+  }),
+  predicted_std: Schema.NullOr(Schema.Finite).annotate({
+    description: "of quantiles and samples the standard deviation of what they say"
+  }),
+  quantiles: Schema.NullOr(Schema.Array(Schema.Struct({ p: Schema.Finite, value: Schema.Finite }))).annotate({
+    description: "null unless the answer was sent so"
+  }),
+  samples: Schema.NullOr(Schema.Array(Schema.Finite)).annotate({
+    description: "null unless the answer was sent so"
+  })
 })
+
+export const nothingSaid: typeof PredictionValues.Type = {
+  direction: null,
+  confidence: null,
+  probabilities: null,
+  predicted_value: null,
+  predicted_std: null,
+  quantiles: null,
+  samples: null
+}
 
 /** How a prediction of any type was scored; all null before its settlement. */
 export const PredictionVerdict = Schema.Struct({

@@ -333,7 +333,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       return sample({ params, hints: { idempotency_key: `grant-${grants}` } })
     })
   // Of these the document does not say when they are refused: beside another reason, revision or scope.
-  const without = ["rationale", "expected_revision", "amount"]
+  const without = ["rationale", "expected_revision", "amount", "probabilities", "quantiles", "samples"]
   const ways: Readonly<Record<string, readonly [Way, ...ReadonlyArray<Way>]>> = {
     "registration.submitChallenge": [
       Effect.map(register, ({ challenge_id }) => sample({ params: { challenge_id } })),

@@ -9,6 +9,7 @@ import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
 import type { AnyStatus, ChallengeType, MacroChallenge } from "../../../services/domain/Challenge.ts"
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
+import { plainNumber } from "../charts/chart.ts"
 import { challengePage, challengesPage, verifyPage } from "../paths.ts"
 import {
   agentLink,
@@ -232,10 +233,28 @@ const asJson = (
     <code>${challengeId}</code>
   </p>`
 
-export const said = (values: typeof PredictionValues.Type): string =>
-  values.direction === null
-    ? `${values.predicted_value} ± ${values.predicted_std}`
-    : `${values.direction} at ${values.confidence}`
+const percent = (p: number): string => `${plainNumber(100 * p)} %`
+
+/** What a prediction says, in its form. */
+export const said = ({
+  probabilities,
+  quantiles,
+  samples,
+  ...values
+}: typeof PredictionValues.Type): string => {
+  if (probabilities !== null) {
+    return Object.entries(probabilities)
+      .toSorted(([, a], [, b]) => b - a)
+      .map(([name, p]) => `${name} ${percent(p)}`)
+      .join(", ")
+  }
+  if (quantiles !== null) {
+    return quantiles.map(({ p, value }) => `${percent(p)}: ${plainNumber(value)}`).join(", ")
+  }
+  const number = `${plainNumber(values.predicted_value ?? 0)} ± ${plainNumber(values.predicted_std ?? 0)}`
+  if (samples !== null) return `${samples.length} samples: ${number}`
+  return values.direction === null ? number : `${values.direction} at ${values.confidence}`
+}
 
 const verdictBadge = (isCorrect: boolean) =>
   isCorrect ? badge("success", "Right") : badge("problem", "Wrong")

@@ -36,10 +36,10 @@ const Row = Schema.Struct({
 })
 
 const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
-  const { confidence, direction, predicted_std, predicted_value, prediction_id } = row
+  const { prediction_id } = row
   const isAnswered = prediction_id !== null
   return {
-    answer: isAnswered ? { direction, confidence, predicted_value, predicted_std } : null,
+    answer: isAnswered ? Struct.pick(row, Struct.keys(PredictionValues.fields)) : null,
     prediction_id,
     revision_count: row.revision_count,
     created_at: row.predicted_at,

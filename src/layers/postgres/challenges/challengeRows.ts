@@ -42,10 +42,15 @@ export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
            coalesce(sum(neutral), 0)::int as neutral, coalesce(sum(forecasts), 0)::int as forecasts
       from prediction_counts where challenge_id = c.id) n`
 
+/** The values of a prediction `p` as they were sealed, as JSON; null in the forms of the interface, which have columns of their own. */
+export const statedOf = (sql: SqlClient.SqlClient) =>
+  sql.literal(`case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' end`)
+
 /** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`
   p.direction, p.confidence::float8 as confidence, p.predicted_value::float8 as predicted_value,
-  p.predicted_std::float8 as predicted_std`
+  p.predicted_std::float8 as predicted_std, ${statedOf(sql)} -> 'probabilities' as probabilities,
+  ${statedOf(sql)} -> 'quantiles' as quantiles, ${statedOf(sql)} -> 'samples' as samples`
 
 /** The columns of `PredictionVerdict`, of a row `s` of `prediction_scores`. */
 export const verdictOf = (sql: SqlClient.SqlClient) => sql`

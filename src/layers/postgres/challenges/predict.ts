@@ -5,6 +5,7 @@ import type { Arenas, Predicted, PredictionRefused, Submission } from "../../../
 import { reasonOf, valueNames } from "../../../services/domain/Answer.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId } from "../../../services/domain/ids.ts"
+import { nothingSaid } from "../../../services/domain/Prediction.ts"
 import { Practice } from "../../../services/Practice.ts"
 import { Pools } from "../../../services/Pools.ts"
 import type { StakeAnswer } from "../../../services/Pools.ts"
@@ -64,8 +65,6 @@ const predictedOf = (
     ...(receipt === null ? revisionNames.filter((name) => isSaid(submission.answer[name])) : [])
   ]
 })
-
-const nothingSaid = { direction: null, confidence: null, predicted_value: null, predicted_std: null }
 
 const revisionNames = ["is_revision", "expected_revision"] as const
 

@@ -15,7 +15,7 @@ import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Predicate, Result, Schema } from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient, Statement } from "effect/sql"
-import { misfit, noPool } from "../../../services/domain/Answer.ts"
+import { choiceOf, isOfCount, misfit, noPool, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import {
   ChallengeCancelled,
@@ -148,30 +148,25 @@ const bodyAround = (item: NewRecord) => {
 /** The end of the body, with the values of a form. */
 const tailOf = (values: AnswerValues): string => `,"values":${canonicalJson(values)}}`
 
-/** The values of the forms that name an outcome; undefined where there is none. */
-const choiceOf = ({ confidence, direction }: AnswerValues): AnswerValues | undefined =>
-  direction === undefined || confidence === undefined ? undefined : { confidence, direction }
-
-/** Those of the forms that say a number. */
-const numberOf = ({ predicted_std, predicted_value }: AnswerValues): AnswerValues | undefined =>
-  predicted_value === undefined || predicted_std === undefined
-    ? undefined
-    : { predicted_std, predicted_value }
-
 const decimalOf = (value: number | undefined): string | null => (value === undefined ? null : decimal(value))
 
 const rowOf = (item: NewRecord) => {
   const choice = choiceOf(item.values)
   const number = numberOf(item.values)
+  const { probabilities } = item.values
   return {
     ...item,
     ...bodyAround(item),
-    choice: choice === undefined ? null : tailOf(choice),
-    direction: choice?.direction ?? null,
-    confidence: decimalOf(choice?.confidence),
-    number: number === undefined ? null : tailOf(number),
-    value: decimalOf(number?.predicted_value),
-    std: decimalOf(number?.predicted_std)
+    choice: choice === undefined ? null : tailOf(choice.sealed),
+    choiceForm: choice?.form ?? null,
+    names: probabilities === undefined ? null : JSON.stringify(Object.keys(probabilities)),
+    direction: choice?.values.direction ?? null,
+    confidence: decimalOf(choice?.values.confidence),
+    number: number === undefined ? null : tailOf(number.sealed),
+    numberForm: number?.form ?? null,
+    isOfCount: isOfCount(item.values),
+    value: decimalOf(number?.values.predicted_value),
+    std: decimalOf(number?.values.predicted_std)
   }
 }
 
@@ -194,9 +189,13 @@ const recordPredictions = (
         challenge_id: ["uuid", (row) => row.challengeId],
         agent_id: ["uuid", (row) => row.agentId],
         choice: ["text", (row) => row.choice],
+        choice_form: ["text", (row) => row.choiceForm],
+        names: ["text", (row) => row.names],
         direction: ["text", (row) => row.direction],
         confidence: ["numeric", (row) => row.confidence],
         number: ["text", (row) => row.number],
+        number_form: ["text", (row) => row.numberForm],
+        is_of_count: ["bool", (row) => row.isOfCount],
         predicted_value: ["numeric", (row) => row.value],
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
@@ -221,13 +220,15 @@ const recordPredictions = (
     ),
     fitted as (
       select i.position, i.id, i.challenge_id, i.agent_id, i.received_at, i.reasoning, i.salt, i.head, i.middle,
-             i.has_stake, i.expected_revision, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
+             i.has_stake, i.expected_revision, i.is_of_count, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
              case when c.outcomes is null then i.number else i.choice end as tail,
+             case when c.outcomes is null then i.number_form else i.choice_form end as form,
+             case when c.outcomes is not null then i.names::jsonb end as names,
              case when c.outcomes is not null then i.direction end as direction,
              case when c.outcomes is not null then i.confidence end as confidence,
              case when c.outcomes is null then i.predicted_value end as predicted_value,
              case when c.outcomes is null then i.predicted_std end as predicted_std,
-             i.may_revise or c.outcomes is null as may_revise
+             i.may_revise or c.outcomes is null or c.type = 'macro' as may_revise
         from item i left join challenge c on c.id = i.challenge_id and c.type = coalesce(i.type, c.type)
     ),
     judged as (
@@ -236,8 +237,10 @@ const recordPredictions = (
              case
                when i.type is null then 'unknown'
                when i.has_stake and i.type <> 'macro' then 'no_pool'
-               when i.tail is null or i.direction <> all(i.outcomes) then 'misfit'
-               when i.kind = 'count_days' and i.predicted_value not between 0 and ${countedDays}::int then 'out_of_range'
+               when i.tail is null or i.direction <> all(i.outcomes)
+                    or not (i.names @> to_jsonb(i.outcomes) and i.names <@ to_jsonb(i.outcomes))
+                    or (i.type = 'macro' and i.outcomes is not null and i.names is null) then 'misfit'
+               when i.kind = 'count_days' and not i.is_of_count then 'out_of_range'
                when i.predicted_std > i.max_std then 'too_wide'
                when i.type = 'price_event' and not exists (
                  select from prediction_scopes s where s.agent_id = i.agent_id and s.target = i.target)
@@ -278,9 +281,9 @@ const recordPredictions = (
     ),
     written as (
       insert into predictions
-        (challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
+        (challenge_id, agent_id, revision, id, form, direction, confidence, predicted_value, predicted_std, reasoning,
          received_at, deadline, salt, body, commit)
-      select challenge_id, agent_id, revision, id, direction, confidence, predicted_value, predicted_std, reasoning,
+      select challenge_id, agent_id, revision, id, form, direction, confidence, predicted_value, predicted_std, reasoning,
              received_at, deadline, salt_bytes, body, commit
         from committed
        order by challenge_id, agent_id
@@ -365,9 +368,18 @@ type PredictionRejected =
 const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
   new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
 
-const tooWide = (max: number | null): FieldProblem => ({
-  path: "predicted_std",
-  message: `Expected a value of at most ${max}, which is 1e12 times the reference scale of the challenge`
+/** The field of the form that says a number. */
+const numberField = (
+  { quantiles, samples }: AnswerValues,
+  otherwise: "predicted_value" | "predicted_std"
+) => {
+  if (quantiles !== undefined) return "quantiles"
+  return samples === undefined ? otherwise : "samples"
+}
+
+const tooWide = (values: AnswerValues, max: number | null): FieldProblem => ({
+  path: numberField(values, "predicted_std"),
+  message: `Expected a standard deviation of at most ${max}, which is 1e12 times the reference scale of the challenge`
 })
 
 export const rejection = (
@@ -382,13 +394,13 @@ export const rejection = (
     case "out_of_range":
       return invalid([
         {
-          path: "predicted_value",
-          message: `Expected a value from 0 to ${countedDays}, as days are counted, got ${values.predicted_value}`
+          path: numberField(values, "predicted_value"),
+          message: `Expected ${values.predicted_value === undefined ? "values" : "a value"} from 0 to ${countedDays}, as days are counted${values.predicted_value === undefined ? "" : `, got ${values.predicted_value}`}`
         },
-        ...((values.predicted_std ?? 0) > (why.max_std ?? Infinity) ? [tooWide(why.max_std)] : [])
+        ...((values.predicted_std ?? 0) > (why.max_std ?? Infinity) ? [tooWide(values, why.max_std)] : [])
       ])
     case "too_wide":
-      return invalid([tooWide(why.max_std)])
+      return invalid([tooWide(values, why.max_std)])
     case "not_subscribed":
       return new ScopeNotSubscribed({
         detail: `The scope ${why.target} is not subscribed: POST /api/v1/agent/prediction-scope/${why.target} first.`
@@ -437,7 +449,7 @@ const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined =>
       return Result.fail(new LimitReached({ places: [1] }))
   }
   const { outcomes, type } = result
-  const taken = { type, values: (outcomes === null ? numberOf(item.values) : choiceOf(item.values)) ?? {} }
+  const taken = { type, values: (outcomes === null ? numberOf : choiceOf)(item.values)?.values ?? {} }
   if (!("commit" in result)) {
     return type === "directional" && result.outcome === "closed"
       ? Result.succeed({ ...taken, revision: 0, receipt: null })

@@ -131,8 +131,8 @@ export const makeQueries = Effect.gen(function* () {
           select p.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
                  b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
-              select distinct on (agent_id) agent_id, direction, confidence, predicted_value, predicted_std, reasoning,
-                     commit
+              select distinct on (agent_id) agent_id, form, direction, confidence, predicted_value, predicted_std, body,
+                     reasoning, commit
                 from predictions
                where challenge_id = ${challengeId}::uuid
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}

@@ -1,8 +1,10 @@
 /** Compares predictions with their sealed bodies, their commits in the log, and their reveals. */
 import { createHash } from "node:crypto"
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { answerValues, choiceOf, numberOf } from "../../../services/domain/Answer.ts"
+import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
@@ -21,6 +23,7 @@ const Row = Schema.Struct({
   agent_id: Schema.String,
   revision: Schema.Int,
   type: Schema.NullOr(Schema.String),
+  form: Schema.NullOr(Schema.String),
   direction: Schema.NullOr(Schema.String),
   confidence: Schema.NullOr(Schema.String),
   predicted_value: Schema.NullOr(Schema.String),
@@ -46,8 +49,8 @@ const commitDomain = Buffer.from("auspex/commit/v1\0")
 const commitOf = ({ body, salt }: Row): Buffer =>
   createHash("sha256").update(commitDomain).update(salt).update(body).digest()
 
-/** The values of a prediction in its form, and any values in columns of the other form. */
-const valuesOf = (row: Row) =>
+/** The values in the columns of a prediction, in its form of the interface, and any of the other form. */
+const columnsOf = (row: Row) =>
   Object.fromEntries(
     Object.entries({
       confidence: row.confidence === null ? null : sentNumber(row.confidence),
@@ -57,8 +60,27 @@ const valuesOf = (row: Row) =>
     }).filter(([, value]) => value !== null)
   )
 
-/** The body composed of a prediction's columns. */
-const bodyOf = (row: Row) => ({
+const decodeValues = Schema.decodeUnknownOption(Schema.Struct(Struct.map(answerValues, Schema.optionalKey)), {
+  onExcessProperty: "error"
+})
+
+/** What the sealed body says, where it is in the form of the row and in no other. */
+const statedIn = ({ body, form }: Row): AnswerValues | undefined => {
+  const values = Option.getOrUndefined(decodeValues(membersOf(body)?.["values"]))
+  return values !== undefined && Object.keys(values).join() === form ? values : undefined
+}
+
+/** Names the columns that do not follow from what the sealed body says. */
+const checkStated = (findings: Findings, what: string, row: Row, stated: AnswerValues): void => {
+  const follows: Readonly<Record<string, unknown>> = (choiceOf(stated) ?? numberOf(stated))?.values ?? {}
+  const columns: Readonly<Record<string, unknown>> = columnsOf(row)
+  for (const name of ["direction", "confidence", "predicted_value", "predicted_std"]) {
+    if (columns[name] !== follows[name]) findings.add(`${what}: ${name} does not follow from its sealed body`)
+  }
+}
+
+/** The body composed of a prediction's columns, and of what it says where that is in a form of its own. */
+const bodyOf = (row: Row, stated: AnswerValues | undefined) => ({
   agent_id: row.agent_id,
   challenge_id: row.challenge_id,
   kind: row.type,
@@ -66,12 +88,18 @@ const bodyOf = (row: Row) => ({
     row.reasoning === null ? null : createHash("sha256").update(row.reasoning, "utf8").digest("hex"),
   received_at: row.received_at,
   revision: row.revision,
-  values: valuesOf(row)
+  values: stated ?? columnsOf(row)
 })
 
 /** Names the columns that differ from the sealed body. */
 const checkBody = (findings: Findings, what: string, row: Row): void => {
-  const expected = bodyOf(row)
+  const stated = row.form === null ? undefined : statedIn(row)
+  if (row.form !== null && stated === undefined) {
+    findings.add(`${what}: form is not that of its sealed body`)
+    return
+  }
+  if (stated !== undefined) checkStated(findings, what, row, stated)
+  const expected = bodyOf(row, stated)
   if (canonicalJson(expected) === Buffer.from(row.body).toString("utf8")) return
   const members = membersOf(row.body)
   if (members === undefined) {
@@ -88,7 +116,7 @@ const checkBody = (findings: Findings, what: string, row: Row): void => {
     ...Object.fromEntries(
       [...new Set([...Object.keys(inside), ...Object.keys(values)])].map((name) => [
         name,
-        [inside[name], values[name]]
+        [inside[name], Object.entries(values).find(([each]) => each === name)?.[1]]
       ])
     )
   }
@@ -252,7 +280,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
   // Limits keep each an index probe: a join might read the whole log for every page.
   const read = (after: Row | undefined) =>
     rows(sql`
-      select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.direction, ${exact(sql, "p.confidence")} as confidence,
+      select p.challenge_id::text, p.agent_id::text, p.revision, c.type, p.form, p.direction, ${exact(sql, "p.confidence")} as confidence,
              ${exact(sql, "p.predicted_value")} as predicted_value, ${exact(sql, "p.predicted_std")} as predicted_std,
              p.reasoning, ${moment(sql, "p.received_at")} as received_at, p.deadline = c.deadline as is_of_deadline,
              p.salt, p.body, p.commit, coalesce(e.entry, q.entry) as entry, e.index::float8 as committed, r.index::float8 as revealed, r.entry as reveal,

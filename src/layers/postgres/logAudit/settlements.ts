@@ -2,11 +2,12 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
+import { statedOf } from "../challenges/challengeRows.ts"
 import { arrayParam, findAll } from "../sql.ts"
 import { amendment, settlement } from "../log/entries.ts"
 import type { SettledPool } from "../log/entries.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
-import { numericScore } from "../settlement/scores.ts"
+import { numericScore, statedForecast } from "../settlement/scores.ts"
 import { checkEmpty, compare, exact, isSameDecimal, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
@@ -53,6 +54,7 @@ const Score = Schema.Struct({
   skill: Schema.NullOr(Schema.String),
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
+  stated: statedForecast,
   actual_value: Schema.NullOr(Schema.String),
   reference_scale: Schema.NullOr(Schema.String)
 })
@@ -66,7 +68,7 @@ const Pending = Schema.Struct({
 
 /** The values of a score that differ from what its prediction earned. */
 const wrongFigures = (score: Score): ReadonlyArray<string> => {
-  const { actual_value, crps, predicted_std, predicted_value, reference_scale, skill } = score
+  const { actual_value, crps, predicted_std, predicted_value, reference_scale, skill, stated } = score
   if (
     predicted_std === null ||
     predicted_value === null ||
@@ -79,7 +81,7 @@ const wrongFigures = (score: Score): ReadonlyArray<string> => {
       ...(skill === null ? [] : ["skill"])
     ]
   }
-  const earned = numericScore({ predicted_std, predicted_value }, { actual_value, reference_scale })
+  const earned = numericScore({ predicted_std, predicted_value, stated }, { actual_value, reference_scale })
   return [
     ...(isSameDecimal(score.score, earned.score) ? [] : ["score"]),
     ...(isSameDecimal(crps, earned.crps) ? [] : ["crps"]),
@@ -161,7 +163,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              s.is_correct is not distinct from (l.direction = t.result) as is_correct_holds,
              s.score is not distinct from
                case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds,
-             s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, t.actual_value::text,
+             s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, l.stated, t.actual_value::text,
              t.reference_scale::text
         from (
           select * from prediction_scores
@@ -170,7 +172,9 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
            order by challenge_id, version, agent_id limit ${scoresPage}) s
         left join settlements t on t.challenge_id = s.challenge_id and t.version = s.version
         left join lateral (
-          select p.revision, p.direction, p.confidence, p.predicted_value, p.predicted_std from predictions p
+          select p.revision, p.direction, p.confidence, p.predicted_value, p.predicted_std,
+                 case when p.predicted_value is not null then ${statedOf(sql)} end as stated
+            from predictions p
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id
            order by p.revision desc limit 1) l on true
        order by s.challenge_id, s.version, s.agent_id`)

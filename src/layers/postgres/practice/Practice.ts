@@ -10,12 +10,19 @@ import { SqlClient } from "effect/sql"
 import { practiceCriteria, practiceCriteriaChinese } from "../../../scoring/criteria.ts"
 import { directionalResult, directionalScore, isCorrect } from "../../../scoring/directional.ts"
 import type { Predicted, Submission } from "../../../services/Arenas.ts"
-import { answerSchema, formNames, misfit, reasonOf, valueNames } from "../../../services/domain/Answer.ts"
+import {
+  answerSchema,
+  choiceOf,
+  formNames,
+  misfit,
+  reasonOf,
+  valueNames
+} from "../../../services/domain/Answer.ts"
 import { ChallengeClosed, Direction, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { ChallengeId, isUuid, PredictionId } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { PredictionValues } from "../../../services/domain/Prediction.ts"
+import { nothingSaid, PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Mine, OpenQuestion } from "../../../services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../services/OpenQuestions.ts"
 import { Practice, practiceLength, practiceMemory, PracticeRecord } from "../../../services/Practice.ts"
@@ -23,6 +30,7 @@ import type { Candle } from "../../../services/Prices.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { candlesOf } from "../../prices/Replay.ts"
+import { statedOf } from "../challenges/challengeRows.ts"
 import { rejection, saltBytes } from "../challenges/predictions.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import {
@@ -120,7 +128,7 @@ const Row = Schema.Struct({
   open_price: Schema.BigDecimalFromString,
   dead_zone_pct: Schema.BigDecimalFromString,
   candles: OpenQuestion.fields.context.fields.candles,
-  ...Struct.pick(PredictionValues.fields, ["direction", "confidence"]),
+  ...Struct.pick(PredictionValues.fields, ["direction", "confidence", "probabilities"]),
   ...Struct.pick(Mine.fields, ["prediction_id", "revision_count"]),
   predicted_at: Mine.fields.created_at
 })
@@ -192,10 +200,10 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.withSpan("Practice.makeDue"))
 
   const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
-    const { confidence, direction, predicted_at, prediction_id, revision_count } = row
+    const { confidence, direction, predicted_at, prediction_id, probabilities, revision_count } = row
     const isAnswered = prediction_id !== null
     return {
-      answer: isAnswered ? { direction, confidence, predicted_value: null, predicted_std: null } : null,
+      answer: isAnswered ? { ...nothingSaid, direction, confidence, probabilities } : null,
       prediction_id,
       revision_count,
       created_at: predicted_at,
@@ -262,7 +270,8 @@ const make = Effect.gen(function* () {
       select q.id::text as challenge_id, q.asset, t.name as target_name, t.category,
              ${isoTimestamp(sql, "q.opened_at")} as created_at, ${isoTimestamp(sql, "q.deadline")} as deadline,
              q.open_price::text as open_price, q.dead_zone_pct::text as dead_zone_pct, q.candles, n.prediction_count,
-             p.direction, p.confidence::float8 as confidence, p.id::text as prediction_id, p.revision as revision_count,
+             p.direction, p.confidence::float8 as confidence, ${statedOf(sql)} -> 'probabilities' as probabilities,
+             p.id::text as prediction_id, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as predicted_at
         from practice_questions q
         join targets t on t.key = q.asset
@@ -310,14 +319,20 @@ const make = Effect.gen(function* () {
        where q.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
     const { asset, current_revision, deadline, result } = found.value
-    const { confidence, direction } = answer
+    const choice = choiceOf(answer)
+    const { confidence, direction } = choice?.values ?? {}
     const refused = (outcome: Parameters<typeof rejection>[1]["outcome"]) =>
       rejection(
         { receivedAt, values: answer },
         { ...asked, outcome, current_revision, target: asset, prediction_limit: null, max_std: null }
       )
     if (answer.amount !== undefined && answer.amount !== null) return yield* refused("no_pool")
-    if (direction === undefined || confidence === undefined || misfit(asked, answer).length > 0) {
+    if (
+      choice === undefined ||
+      direction === undefined ||
+      confidence === undefined ||
+      misfit(asked, answer).length > 0
+    ) {
       return yield* refused("misfit")
     }
     if (DateTime.isGreaterThanOrEqualTo(receivedAt, deadline)) {
@@ -340,7 +355,7 @@ const make = Effect.gen(function* () {
       reasoning_sha256: reasoning === null ? null : createHash("sha256").update(reasoning).digest("hex"),
       received_at: DateTime.formatIso(receivedAt),
       revision,
-      values: { confidence, direction }
+      values: choice.sealed
     })
     const right = isCorrect(direction, result)
     const score = directionalScore(right, BigDecimal.fromStringUnsafe(decimal(confidence)))
@@ -349,15 +364,15 @@ const make = Effect.gen(function* () {
       savepoint(sql)(sql`
         with written as (
           insert into practice_predictions as p
-            (question_id, agent_id, id, revision, direction, confidence, reasoning, received_at, deadline, salt, body,
-             commit, is_correct, score)
-          values (${challengeId}::uuid, ${agentId}::uuid, ${id}::uuid, ${revision}::int, ${direction},
+            (question_id, agent_id, id, revision, form, direction, confidence, reasoning, received_at, deadline, salt,
+             body, commit, is_correct, score)
+          values (${challengeId}::uuid, ${agentId}::uuid, ${id}::uuid, ${revision}::int, ${choice.form}, ${direction},
                   ${decimal(confidence)}::numeric, ${reasoning}, ${timestamp(receivedAt)}, ${timestamp(deadline)},
                   ${salt}::bytea, convert_to(${body}, 'UTF8'),
                   sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || ${salt}::bytea || convert_to(${body}, 'UTF8')),
                   ${right}, ${BigDecimal.format(score)}::numeric)
           on conflict (question_id, agent_id) do update
-             set id = excluded.id, revision = excluded.revision, direction = excluded.direction,
+             set id = excluded.id, revision = excluded.revision, form = excluded.form, direction = excluded.direction,
                  confidence = excluded.confidence, reasoning = excluded.reasoning, received_at = excluded.received_at,
                  salt = excluded.salt, body = excluded.body, commit = excluded.commit,
                  is_correct = excluded.is_correct, score = excluded.score
@@ -371,10 +386,8 @@ const make = Effect.gen(function* () {
       answer: {
         prediction_id: PredictionId.make(id),
         challenge_id: ChallengeId.make(challengeId.toLowerCase()),
-        direction,
-        confidence,
-        predicted_value: null,
-        predicted_std: null,
+        ...nothingSaid,
+        ...choice.values,
         created_at: DateTime.formatIso(receivedAt),
         counts_for_score: false,
         note: "Practice: GET /api/v1/agent/practice tells how it came out, from the deadline on.",
@@ -382,9 +395,7 @@ const make = Effect.gen(function* () {
         receipt: { commit, salt: salt.toString("hex"), body, leaf_index: null }
       },
       replaced: revision > 0,
-      ignored: valueNames.filter(
-        (name) => name !== "direction" && name !== "confidence" && answer[name] !== undefined
-      )
+      ignored: valueNames.filter((name) => answer[name] !== undefined && choice.values[name] === undefined)
     }))
   })
 
@@ -415,7 +426,8 @@ const make = Effect.gen(function* () {
       select p.id::text as prediction_id, p.question_id::text as challenge_id, 'directional' as type, q.asset,
              case when p.is_over then 'resolved' else 'open' end as challenge_status,
              ${isoTimestamp(sql, "p.deadline")} as deadline, p.direction, p.confidence::float8 as confidence,
-             null::float8 as predicted_value, null::float8 as predicted_std, p.reasoning, p.revision as revision_count,
+             ${statedOf(sql)} -> 'probabilities' as probabilities, null::float8 as predicted_value,
+             null::float8 as predicted_std, null as quantiles, null as samples, p.reasoning, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as created_at, case when p.is_over then p.is_correct end as is_correct,
              null::float8 as crps, null::float8 as skill, case when p.is_over then p.score::float8 end as score,
              case when p.is_over then q.result end as result, q.open_price::float8 as open_price,

@@ -23,6 +23,7 @@ import { sharedWindows } from "./migrations/0009_shared_windows.ts"
 import { keyLimits } from "./migrations/0010_key_limits.ts"
 import { providerCosts } from "./migrations/0011_provider_costs.ts"
 import { practice } from "./migrations/0013_practice.ts"
+import { forms } from "./migrations/0014_forms.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -95,7 +96,9 @@ export const migrations = {
     ],
     ...expand(Effect.void)
   },
-  "0013_practice": expand(practice)
+  "0013_practice": expand(practice),
+  // An older program would score quantiles and samples by their standard deviation.
+  "0014_forms": { run: forms, minProgram: 14 }
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -6,7 +6,14 @@ import { addCalibration, replaceCalibration } from "./calibration.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 import { calibrationRow } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
-import { crps, crpsScore } from "../../../scoring/crps.ts"
+import { crpsScore } from "../../../scoring/crps.ts"
+import {
+  normalDistribution,
+  quantileDistribution,
+  sampleDistribution
+} from "../../../scoring/distributions.ts"
+import type { Distribution } from "../../../scoring/distributions.ts"
+import { statedOf } from "../challenges/challengeRows.ts"
 
 /** By a direction: half of the points, plus or minus half times the confidence. */
 export const scoreDirections = (
@@ -30,20 +37,29 @@ interface Outcome {
   readonly reference_scale: string
 }
 
-/** A stored forecast, as decimal texts. */
+/** What a prediction `p` of a number says, as it was sealed; null of a normal distribution. */
+export const statedForecast = Schema.NullOr(
+  Schema.Union([
+    Schema.Struct({ quantiles: Schema.Array(Schema.Struct({ p: Schema.Finite, value: Schema.Finite })) }),
+    Schema.Struct({ samples: Schema.Array(Schema.Finite) })
+  ])
+)
+
+/** A stored forecast, with decimals as texts. */
 interface Forecast {
   readonly predicted_value: string
   readonly predicted_std: string
+  readonly stated: typeof statedForecast.Type
 }
 
-const normal = (forecast: Forecast) => ({
-  mean: Number(forecast.predicted_value),
-  sd: Number(forecast.predicted_std)
-})
+const distributionOf = ({ predicted_std, predicted_value, stated }: Forecast): Distribution => {
+  if (stated === null) return normalDistribution(Number(predicted_value), Number(predicted_std))
+  return "quantiles" in stated ? quantileDistribution(stated.quantiles) : sampleDistribution(stated.samples)
+}
 
 /** The stored decimals of a numeric score. Its doubles come out the same on every machine. */
 export const numericScore = (forecast: Forecast, outcome: Outcome) => {
-  const value = crps(normal(forecast), Number(outcome.actual_value))
+  const value = distributionOf(forecast).crps(Number(outcome.actual_value))
   const { score, skill } = crpsScore(value, Number(outcome.reference_scale))
   return { crps: decimal(value), skill: decimal(skill), score: decimal(score) }
 }
@@ -54,7 +70,7 @@ export const calibrationOf = (
   decimalStep: string | null
 ): CalibrationRow =>
   calibrationRow(
-    normal(forecast),
+    distributionOf(forecast),
     Number(outcome.actual_value),
     Number(outcome.reference_scale),
     decimalStep === null ? null : Number(decimalStep)
@@ -67,7 +83,8 @@ const LastForecast = Schema.Struct({
   agent_id: Schema.String,
   revision: Schema.Int,
   predicted_value: Schema.String,
-  predicted_std: Schema.String
+  predicted_std: Schema.String,
+  stated: statedForecast
 })
 
 /** One version of a settlement. */
@@ -88,7 +105,8 @@ export const makeScoreForecasts = Effect.gen(function* () {
 
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
-      select distinct on (p.agent_id) p.agent_id::text, revision, predicted_value::text, predicted_std::text
+      select distinct on (p.agent_id) p.agent_id::text, revision, predicted_value::text, predicted_std::text,
+             ${statedOf(sql)} as stated
         from predictions p
        where challenge_id = ${challengeId}::uuid ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
        order by p.agent_id, revision desc

@@ -6,7 +6,8 @@ import { BigDecimal, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
-import { calibrationOf, numericScore } from "./scores.ts"
+import { statedOf } from "../challenges/challengeRows.ts"
+import { calibrationOf, numericScore, statedForecast } from "./scores.ts"
 
 const maxReported = 100
 
@@ -118,6 +119,7 @@ const ForecastRow = Schema.Struct({
   agent_id: Schema.String,
   predicted_value: Schema.String,
   predicted_std: Schema.String,
+  stated: statedForecast,
   actual_value: Schema.String,
   reference_scale: Schema.String,
   decimal_step: Schema.NullOr(Schema.String),
@@ -150,12 +152,12 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
 
   const read = (after: typeof ForecastRow.Type | undefined) =>
     rows(sql`
-      select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text,
+      select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text, f.stated,
              t.actual_value::text, t.reference_scale::text, c.decimal_step::text,
              c.reference_scale is not null as is_frozen, s.revision is not distinct from f.revision as is_last_revision,
              s.score::float8 as score, s.crps::float8 as crps, s.skill::float8 as skill
         from (
-          select distinct on (p.challenge_id, p.agent_id) p.* from predictions p
+          select distinct on (p.challenge_id, p.agent_id) p.*, ${statedOf(sql)} as stated from predictions p
            where p.challenge_id in (
              select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
              ${after === undefined ? sql`` : sql`and (p.challenge_id, p.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}

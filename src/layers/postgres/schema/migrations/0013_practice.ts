@@ -34,6 +34,7 @@ export const practice = Effect.gen(function* () {
       agent_id uuid not null constraint practice_predictions_agent references agents (id),
       id uuid not null,
       revision integer not null constraint practice_predictions_revision check (revision >= 0),
+      form text constraint practice_predictions_form check (form = 'probabilities'),
       direction text not null constraint practice_predictions_direction check (direction in ('bullish', 'bearish', 'neutral')),
       confidence numeric not null constraint practice_predictions_confidence check (confidence between 0 and 1),
       reasoning text,

@@ -1,0 +1,261 @@
+/** Answers in every form, through HTTP: sealed as they were sent, scored, shown, audited, proved and amended. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { crpsScore } from "../../src/scoring/crps.ts"
+import { quantileDistribution, sampleDistribution } from "../../src/scoring/distributions.ts"
+import { parseBody, parseEntry } from "../../src/scoring/verifier/entries.ts"
+import { statementOf } from "../../src/scoring/verifier/statement.ts"
+import { AgentId } from "../../src/services/domain/ids.ts"
+import { nothingSaid } from "../../src/services/domain/Prediction.ts"
+import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import { onboardClaimed } from "../support/agents.ts"
+import {
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus
+} from "../support/challenges.ts"
+import { times } from "../support/concurrently.ts"
+import { asOwner } from "../support/database.ts"
+import { completeLog } from "../support/logbook.ts"
+import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
+
+const probabilities = { bullish: 0.7, neutral: 0.2, bearish: 0.1 }
+const quantiles = [
+  { p: 0.1, value: 2.9 },
+  { p: 0.5, value: 3.1 },
+  { p: 0.9, value: 3.4 }
+]
+const samples = times(10, (index) => 3 + index / 100)
+
+const agentOfAsset = Effect.gen(function* () {
+  yield* freshWeek
+  const agent = yield* onboardClaimed()
+  yield* Targets.use((targets) => targets.subscribe(AgentId.make(agent.agentId), "ETH"))
+  return agent
+})
+
+const predictAt = (token: string, id: string, json: object) =>
+  post(`/api/v1/eval/challenges/${id}/predict`, { token, json })
+
+layer(testServer())("An answer by probabilities", (it) => {
+  it.effect("is sealed as sent, scored by its largest, and told in every place", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { agentId, token } = yield* onboardClaimed()
+      const challenge = yield* newChallenge()
+      const answer = yield* predictAt(token, challenge.id, { probabilities })
+      assert.strictEqual(answer.status, 201, answer.text)
+      assert.deepInclude(answer.json, {
+        ...nothingSaid,
+        probabilities,
+        direction: "bullish",
+        confidence: 0.4
+      })
+      const body = String(member(answer.json, "receipt", "body"))
+      assert.include(body, '"values":{"probabilities":{"bearish":0.1,"bullish":0.7,"neutral":0.2}}')
+
+      yield* moveTo(plus(monday, "1 hour"))
+      yield* importQuotes("GC", [[plus(monday, "1 hour"), 102]])
+      yield* Scoring.use(({ settleDue }) => settleDue)
+      yield* completeLog
+      const results = yield* get(`/api/v1/eval/challenges/${challenge.id}/results`)
+      assert.deepInclude(member(results.json, "predictions", 0), {
+        probabilities,
+        score: 70,
+        is_correct: true
+      })
+      const scorecard = yield* get(`/api/v1/eval/agents/${agentId}/scorecard`)
+      assert.deepInclude(member(scorecard.json, "predictions", 0), { probabilities, score: 70 })
+      const page = yield* get(`/challenges/${challenge.id}`)
+      assert.include(page.text, "bullish 70 %, neutral 20 %, bearish 10 %")
+      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+      assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+    })
+  )
+
+  it.effect("has exactly the outcomes of its question, two where it is a question of yes or no", () =>
+    Effect.gen(function* () {
+      const { token } = yield* agentOfAsset
+      const yesOrNo = yield* newPriceEvent({ kind: "threshold" })
+      const three = yield* predictAt(token, yesOrNo.id, { probabilities })
+      assert.deepStrictEqual(wrongFields(three), ["probabilities"])
+      assert.include(three.text, 'Expected the probabilities of \\"bullish\\", \\"bearish\\", got those of')
+      const two = yield* predictAt(token, yesOrNo.id, { probabilities: { bullish: 0.25, bearish: 0.75 } })
+      assert.deepInclude(two.json, { direction: "bearish", confidence: 0.5 })
+      const challenge = yield* newChallenge()
+      const short = yield* predictAt(token, challenge.id, { probabilities: { bullish: 0.25, bearish: 0.75 } })
+      assert.deepStrictEqual(wrongFields(short), ["probabilities"])
+      const other = yield* predictAt(token, challenge.id, { probabilities: { up: 0.25, down: 0.75 } })
+      assert.deepStrictEqual(wrongFields(other), ["probabilities"])
+      const macro = yield* newMacro()
+      const number = yield* predictAt(token, macro.id, { probabilities })
+      assert.deepStrictEqual(wrongFields(number), ["predicted_std", "predicted_value"])
+    })
+  )
+
+  it.effect("sums to 1 within a millionth, of parts from 0 to 1, and says nothing beside", () =>
+    Effect.gen(function* () {
+      const { token } = yield* agentOfAsset
+      const challenge = yield* newChallenge()
+      const bad = [
+        [{ probabilities: { bullish: 0.5, neutral: 0.3, bearish: 0.200002 } }, ["probabilities"]],
+        [
+          { probabilities: { bullish: 1.2, neutral: 0, bearish: -0.2 } },
+          ["probabilities.bearish", "probabilities.bullish"]
+        ],
+        [{ probabilities: "bullish" }, ["probabilities"]],
+        [{ probabilities, direction: "bullish", confidence: 0.4 }, ["confidence", "direction"]],
+        [{ quantiles, samples }, ["samples"]]
+      ] as const
+      for (const [json, fields] of bad) {
+        const answer = yield* predictAt(token, challenge.id, json)
+        assert.deepStrictEqual<unknown>([answer.status, wrongFields(answer)], [400, fields], answer.text)
+      }
+      const near = { bullish: 0.3333333, neutral: 0.3333333, bearish: 0.3333333 }
+      assert.strictEqual((yield* predictAt(token, challenge.id, { probabilities: near })).status, 201)
+      assert.strictEqual((yield* predictAt(token, challenge.id, { probabilities })).status, 400)
+      const revised = yield* predictAt(token, challenge.id, { probabilities, is_revision: true })
+      assert.deepInclude(revised.json, { revision_count: 1, direction: "bullish" })
+    })
+  )
+})
+
+layer(testServer())("A forecast by quantiles or samples", (it) => {
+  it.effect("is sealed as sent, scored by its distribution, amended, audited and proved in words", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agents = yield* Effect.forEach([0, 1, 2], () => onboardClaimed())
+      const macro = yield* newMacro()
+      const forecasts = [{ quantiles }, { samples }, { predicted_value: 3.1, predicted_std: 0.1 }]
+      const bodies: Array<string> = []
+      for (const [index, { token }] of agents.entries()) {
+        const { json, status, text } = yield* post("/api/v1/eval/predictions", {
+          token,
+          json: { predictions: [{ challenge_id: macro.id, ...forecasts[index] }] }
+        })
+        assert.strictEqual(status, 200, text)
+        assert.strictEqual(member(json, "items", 0, "outcome"), "recorded", text)
+        bodies.push(String(member(json, "items", 0, "receipt", "body")))
+      }
+      assert.include(bodies[0], '"values":{"quantiles":[{"p":0.1,"value":2.9},')
+      assert.include(bodies[1], '"values":{"samples":[3,3.01,')
+
+      yield* moveTo(plus(monday, "1 hour"))
+      yield* Scoring.use(({ resolveMacro }) => resolveMacro(macro.id, 3.2))
+      const shown = Effect.map(get(`/api/v1/eval/challenges/${macro.id}/results`), ({ json }) =>
+        agents.map(({ agentId }) => {
+          const all = member(json, "predictions")
+          return Array.isArray(all) ? all.find((each) => member(each, "agent_id") === agentId) : undefined
+        })
+      )
+      const scoresAt = (value: number) =>
+        [quantileDistribution(quantiles), sampleDistribution(samples)].map(
+          ({ crps }) => crpsScore(crps(value), 0.12).score
+        )
+      const first = yield* shown
+      assert.deepInclude(first[0], { quantiles, samples: null, predicted_value: 3.1 })
+      assert.deepInclude(first[1], { samples, quantiles: null, predicted_value: 3.045 })
+      assert.deepStrictEqual(
+        first.slice(0, 2).map((each) => member(each, "score")),
+        scoresAt(3.2)
+      )
+
+      yield* post(`/api/v1/admin/challenges/${macro.id}/amend`, {
+        token: testAdminToken,
+        json: { actual_value: 3, reason: "It was revised." }
+      })
+      assert.deepStrictEqual(
+        (yield* shown).slice(0, 2).map((each) => member(each, "score")),
+        scoresAt(3)
+      )
+      yield* completeLog
+      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+      assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+      const page = yield* get(`/challenges/${macro.id}`)
+      assert.include(page.text, "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
+      assert.include(page.text, "10 samples: 3.045")
+
+      const factsOf = (body: string) =>
+        statementOf({
+          entry: parseEntry('{"c":"00","challenge_id":"x","type":"prediction.commit"}'),
+          prediction: parseBody(body),
+          index: 1,
+          size: 2
+        }).facts
+      assert.deepInclude(factsOf(bodies[0] ?? ""), [
+        "Quantiles",
+        "10 % at most 2.9, 50 % at most 3.1, 90 % at most 3.4"
+      ])
+      assert.deepInclude(factsOf(bodies[1] ?? ""), [
+        "Samples",
+        "10: 3, 3.01, 3.02, 3.03, 3.04, 3.05, 3.06, 3.07, 3.08, 3.09"
+      ])
+    })
+  )
+
+  it.effect("is refused by the field that is wrong, in a batch each item for itself", () =>
+    Effect.gen(function* () {
+      const { token } = yield* agentOfAsset
+      const macro = yield* newMacro()
+      const count = yield* newPriceEvent({ kind: "count_days" })
+      const [low = { p: 0, value: 0 }, ...rest] = quantiles
+      const items = [
+        [{ quantiles: [...rest, low] }, ["quantiles.2"]],
+        [{ quantiles: quantiles.slice(1) }, ["quantiles"]],
+        [{ quantiles: [{ p: 0.001, value: 1 }, ...quantiles] }, ["quantiles.0.p"]],
+        [{ samples: samples.slice(1) }, ["samples"]],
+        [{ samples: times(1001, () => 3) }, ["samples"]],
+        [{ samples: [...samples, "3"] }, ["samples.10"]],
+        [{ quantiles: quantiles.map(({ p, value }) => ({ p, value: value * 1e13 })) }, ["quantiles"]]
+      ] as const
+      const sent = [
+        ...items.map(([item]) => ({ challenge_id: macro.id, ...item })),
+        { challenge_id: count.id, quantiles: quantiles.map(({ p, value }) => ({ p, value: value + 4 })) },
+        { challenge_id: macro.id, samples: times(10, () => 3) }
+      ]
+      const { json, text } = yield* post("/api/v1/eval/predictions", { token, json: { predictions: sent } })
+      for (const [index, [, fields]] of items.entries()) {
+        const errors = member(json, "items", index, "error", "errors")
+        assert.deepStrictEqual(
+          Array.isArray(errors) ? errors.map((each) => member(each, "path")) : errors,
+          fields,
+          text
+        )
+      }
+      assert.strictEqual(member(json, "items", items.length, "error", "errors", 0, "path"), "quantiles")
+      assert.deepInclude(member(json, "items", items.length + 1), {
+        outcome: "recorded",
+        predicted_value: 3,
+        predicted_std: 0
+      })
+    })
+  )
+
+  it.effect("is a difference in the audit where what follows from it was changed", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* agentOfAsset
+      const macro = yield* newMacro({ period: "2026-04" })
+      yield* predictAt(token, macro.id, { quantiles })
+      yield* asOwner(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`alter table predictions disable trigger user`
+          yield* sql`update predictions set predicted_value = 3 where agent_id = ${agentId}::uuid`
+          yield* sql`alter table predictions enable trigger user`
+        })
+      )
+      yield* completeLog
+      const { differences } = yield* LogAudit.use(({ audit }) => audit)
+      assert.lengthOf(differences, 1)
+      assert.include(differences[0], "predicted_value does not follow from its sealed body")
+    })
+  )
+})
