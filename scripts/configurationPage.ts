@@ -2,22 +2,43 @@ import { allSettings } from "../src/config.ts"
 
 const cell = (text: string) => text.replaceAll("|", "\\|")
 
+/** What many settings take is explained once, above the table. */
+const briefly = (takes: string) =>
+  takes
+    .replace(/^(a duration|a limit) such as "[^"]*"(?:, "[^"]*")?(?: or "[^"]*")?$/, "$1")
+    .replace(/^a duration such as "[^"]*", or "off"/, "a duration, or off")
+    .replace(/^a whole number from (\d+) to (\d+)$/, "$1 to $2")
+
+const codeOf = (text: string | null) => (text === null || text === "" ? "" : `\`${cell(text)}\``)
+
 /** The page that lists every setting, as src/config.ts defines it. */
 export const configurationPage = (): string => {
-  const rows = allSettings.map((setting) => {
-    const fallback =
-      setting.defaultText === null || setting.defaultText === "" ? "" : `\`${cell(setting.defaultText)}\``
-    return `| \`${setting.name}\` | ${fallback} | ${cell(setting.takes)} | ${cell(setting.meaning)} |`
-  })
+  const [limits = [], others = []] = [true, false].map((isLimit) =>
+    allSettings.filter(({ takes }) => (briefly(takes) === "a limit") === isLimit)
+  )
   return [
     "# Configuration",
     "",
     "Settings are environment variables. A wrong value stops the start with one line that names the setting and what it",
-    "takes; an empty one counts as absent. Made from `src/config.ts` by `npm run docs:configuration`.",
+    'takes; an empty one counts as absent. A duration is such as "15 seconds", "60 minutes" or "7 days"; "2 to 100" is a whole',
+    "number. Made from `src/config.ts` by `npm run docs:configuration`.",
     "",
     "| setting | default | takes | meaning |",
     "| --- | --- | --- | --- |",
-    ...rows,
+    ...others.map(
+      ({ defaultText, meaning, name, takes }) =>
+        `| \`${name}\` | ${codeOf(defaultText)} | ${cell(briefly(takes))} | ${cell(meaning)} |`
+    ),
+    "",
+    "## Limits",
+    "",
+    'Each is such as "60/minute" or "5/minute,50/day".',
+    "",
+    "| setting | default | counts |",
+    "| --- | --- | --- |",
+    ...limits.map(
+      ({ defaultText, meaning, name }) => `| \`${name}\` | ${codeOf(defaultText)} | ${cell(meaning)} |`
+    ),
     ""
   ].join("\n")
 }

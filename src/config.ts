@@ -35,7 +35,7 @@ export const settings = {
 
   databaseUrl: postgresUrl(
     "DATABASE_URL",
-    "A PostgreSQL 18 to use, as the role that runs; without it one is embedded and kept in the data directory."
+    "A PostgreSQL 18 of yours, as the role that runs; without it one is embedded."
   ),
   migrationUrl: postgresUrl(
     "AUSPEX_MIGRATION_URL",
@@ -62,7 +62,7 @@ export const settings = {
     "AUSPEX_DATABASE_SETTINGS",
     "connection",
     ["connection", "role"],
-    "Where the settings of a PostgreSQL session come from: what each connection sends at its start, or the role, behind PgBouncer."
+    "Where the settings of a PostgreSQL session come from: each connection, or, behind PgBouncer, the role."
   ),
   host: words("AUSPEX_HOST", "127.0.0.1", "an address to listen on", "The address to listen on."),
   port: integer("AUSPEX_PORT", "8080", [1, 65_535], "The port to listen on."),
@@ -76,7 +76,7 @@ export const settings = {
     "AUSPEX_OPS_HOST",
     "127.0.0.1",
     "an address to listen on",
-    "The address that metrics and health are served on, for those who operate this instance."
+    "The address that metrics and health are served on."
   ),
   opsPort: required<Option.Option<number>>({
     name: "AUSPEX_OPS_PORT",
@@ -127,14 +127,13 @@ export const settings = {
     name: "AUSPEX_TRUSTED_PROXIES",
     defaultText: "",
     takes: "addresses and CIDR blocks with commas",
-    meaning:
-      "Proxies whose X-Forwarded-For names the address that limits count by, and whose traceparent names the trace that a request is part of.",
+    meaning: "Proxies whose X-Forwarded-For (the address that limits count by) and traceparent are believed.",
     parse: parseNetworks
   }),
   publicCache: durationOrOff(
     "AUSPEX_PUBLIC_CACHE",
     "1 second",
-    "How long results, the leaderboard, the catalog, event lists and pages are kept before they are made anew."
+    "How long public answers and pages are kept before they are made anew."
   ),
 
   // Secrets and tokens.
@@ -147,7 +146,7 @@ export const settings = {
   tokenSecretPrevious: secret(
     "AUSPEX_TOKEN_SECRET_PREVIOUS",
     32,
-    "The token secret before a change: its tokens are good until they expire, at most AUSPEX_TOKEN_TTL after the start."
+    "The token secret before a change: its tokens are good for at most AUSPEX_TOKEN_TTL after the start."
   ),
   adminToken: secret(
     "AUSPEX_ADMIN_TOKEN",
@@ -157,7 +156,7 @@ export const settings = {
   adminTokenPrevious: secret(
     "AUSPEX_ADMIN_TOKEN_PREVIOUS",
     32,
-    "The administrators' token before a change, which is accepted as long as this is set."
+    "The administrators' token before a change, good as long as this is set."
   ),
   tokenTtl: duration("AUSPEX_TOKEN_TTL", "60 minutes", "How long an access token is valid."),
 
@@ -167,7 +166,7 @@ export const settings = {
     name: "AUSPEX_OIDC_ISSUER",
     takes: "an https URL (http on loopback)",
     meaning:
-      "An OpenID Connect provider that operators may sign in at; the redirect URI is BASE_URL/sign-in/oidc/callback.",
+      "An OpenID Connect provider that operators may sign in at (redirect URI BASE_URL/sign-in/oidc/callback).",
     parse: parseIssuer
   }),
   oidcClientId: optional({
@@ -205,15 +204,13 @@ export const settings = {
   registrationBank: optional({
     name: "AUSPEX_REGISTRATION_BANK",
     takes: "a YAML file",
-    meaning:
-      "Events of the registration challenge (docs/operations.md); without it those of the public bank, which everybody can read.",
+    meaning: "Events of the registration challenge (docs/operations.md), in place of the public bank.",
     parse: Option.some
   }),
   registrationJudgeModel: optional({
     name: "AUSPEX_REGISTRATION_JUDGE_MODEL",
     takes: "a model of AUSPEX_GATEWAY_CONFIG",
-    meaning:
-      "Judges registration challenges (docs/operations.md); without it, or while it fails, rules do alone.",
+    meaning: "Judges registration challenges (docs/operations.md); else, and while it fails, rules do.",
     parse: Option.some
   }),
   disposableDomains: required<DomainList>({
@@ -221,7 +218,7 @@ export const settings = {
     defaultText: "",
     takes: "domains with commas, or the path (with a / in it) of a file with one a line",
     meaning:
-      "Mail domains whose addresses, and those of subdomains, get no new account and no mail about an agent. Read at the start.",
+      "Mail domains that, with their subdomains, get no new account and no mail about an agent. Read at the start.",
     parse: (text) =>
       text.includes("/")
         ? Option.some({ path: text })
@@ -277,7 +274,7 @@ export const settings = {
   planCreditTeam: planCredit("AUSPEX_PLAN_CREDIT_TEAM", "team"),
   stripeSecretKey: pastedSecret(
     "AUSPEX_STRIPE_SECRET_KEY",
-    "Lets owners buy credit by Stripe Checkout: the secret key of your account, or one restricted to writing Checkout Sessions."
+    "Lets owners buy credit by Stripe Checkout: a secret key, best one restricted to writing Checkout Sessions."
   ),
   stripeWebhookSecret: pastedSecret(
     "AUSPEX_STRIPE_WEBHOOK_SECRET",
@@ -300,14 +297,13 @@ export const settings = {
     name: "AUSPEX_STRIPE_CHECKOUT",
     defaultText: "https://checkout.stripe.com",
     takes: "an https URL without a path (http on loopback)",
-    meaning:
-      "Where buyers are sent to pay, and nowhere else; yours if you have a custom domain for Checkout.",
+    meaning: "Where buyers are sent to pay: your custom domain for Checkout, if you have one.",
     parse: parseOrigin
   }),
   checkoutInterval: duration(
     "AUSPEX_STRIPE_ASK_INTERVAL",
     "5 minutes",
-    "How often Stripe is asked about checkouts that were begun more than ten minutes ago and whose end its messages have not told."
+    "How often Stripe is asked about checkouts of more than ten minutes ago whose end no message told."
   ),
 
   // The public log, and who attests it.
@@ -317,7 +313,7 @@ export const settings = {
     defaultText: "",
     takes: "pairs of submission prefix and verifier key (cosignature/v1, type 04), with commas between them",
     meaning:
-      "Witnesses that are asked to cosign each checkpoint of the log, for example `https://witness.example w1+...+...`.",
+      "Witnesses that cosign checkpoints of the log, for example `https://witness.example w1+...+...`.",
     parse: parseWitnesses
   }),
   logTimeStampUrl: optional({
@@ -330,18 +326,17 @@ export const settings = {
     name: "AUSPEX_LOG_ORIGIN",
     takes:
       "a name without spaces and plus signs (default: the host name of AUSPEX_BASE_URL, /log/ and the site)",
-    meaning:
-      "The name of the public log. The first start fixes it in the database; later ones do not look at it.",
+    meaning: "The name of the public log, which the first start fixes in the database.",
     // A cosignature can name no longer one.
     parse: (text) => (isKeyName(text) && Buffer.byteLength(text) <= 255 ? Option.some(text) : Option.none())
   }),
   logKey: logKey(
     "AUSPEX_LOG_KEY",
-    "Signs the public log; all replicas that run jobs need the same. Without it, it is the file log-key in the data directory, made at the first start."
+    "Signs the public log, the same on all replicas that run jobs; without it the file log-key of the data directory does."
   ),
   logKeyPrevious: logKey(
     "AUSPEX_LOG_KEY_PREVIOUS",
-    "The log's key before a change: it goes on signing beside the new one while it is set."
+    "The log's key before a change: it signs beside the new one while it is set."
   ),
 
   // Prices, macro values and events.
@@ -370,7 +365,7 @@ export const settings = {
   priceHistory: duration(
     "AUSPEX_PRICE_HISTORY",
     "63 days",
-    "How far back candles are fetched: reference scales are computed from the last 60 days."
+    "How far back candles are fetched: reference scales need 60 days."
   ),
   priceSettleDelay: duration(
     "AUSPEX_PRICE_SETTLE_DELAY",
@@ -380,23 +375,22 @@ export const settings = {
   priceReread: duration(
     "AUSPEX_PRICE_REREAD",
     "2 minutes",
-    "How long after its first reading a candle is read again; only when both agree is it a price."
+    "How long after that it is read again; only when both agree is it a price."
   ),
   fredApiKey: secret(
     "AUSPEX_FRED_API_KEY",
     1,
-    "A key of FRED, the database of the Federal Reserve Bank of St. Louis: the first prints of macro challenges are looked up there."
+    "A key of FRED (Federal Reserve Bank of St. Louis), where first prints of macro challenges are looked up."
   ),
   macroAutoResolve: onOff(
     "AUSPEX_MACRO_AUTO_RESOLVE",
     "off",
-    "Whether a macro challenge is settled by the first print that FRED shows; else it waits for an administrator."
+    "Whether the first print that FRED shows settles a macro challenge; else it waits for an administrator."
   ),
   eventFeeds: optional({
     name: "AUSPEX_EVENT_FEEDS",
     takes: "a YAML file",
-    meaning:
-      "News feeds (RSS, Atom) that events are made from, with the source, spaces and assets of each; without it events are those that admins import.",
+    meaning: "News feeds (RSS, Atom) that events are made from (docs/operations.md).",
     parse: Option.some
   }),
   feedInterval: duration("AUSPEX_FEED_INTERVAL", "5 minutes", "How often each feed is asked for news."),
@@ -406,8 +400,7 @@ export const settings = {
   schedules: optional({
     name: "AUSPEX_SCHEDULES",
     takes: `off, or some of ${scheduleNames.join(", ")} with commas (default: all of them, if there is a price source)`,
-    meaning:
-      "Which challenges are made without an administrator: of trading days, of events, of weeks of crypto assets, of macro releases.",
+    meaning: "Which challenges are made without an administrator (docs/operations.md).",
     parse: (text) =>
       text === "off" ? Option.some<ReadonlyArray<ScheduleName>>([]) : parseSome(text, scheduleNames)
   }),
@@ -435,17 +428,17 @@ export const settings = {
   releaseClose: duration(
     "AUSPEX_RELEASE_CLOSE",
     "1 hour",
-    "How long before its release the predictions of a planned macro challenge end, if the calendar does not say."
+    "How long before its release a planned macro challenge ends, if the calendar does not say."
   ),
   scheduleNotice: duration(
     "AUSPEX_SCHEDULE_NOTICE",
     "10 minutes",
-    "The least time before its deadline in which a scheduled challenge is still made, after an outage for example."
+    "The least time before its deadline in which a scheduled challenge is still made."
   ),
   schedulePriceWithin: duration(
     "AUSPEX_SCHEDULE_PRICE_WITHIN",
     "3 hours",
-    "How old the latest price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
+    "How old the price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
   ),
 
   practice: onOff(
@@ -459,14 +452,14 @@ export const settings = {
   jobInterval: duration(
     "AUSPEX_JOB_INTERVAL",
     "15 seconds",
-    "How often due challenges are closed and settled, and grace windows looked at."
+    "How often challenges are closed and settled, and grace windows looked at."
   ),
   countsEvery: required({
     name: "AUSPEX_COUNTS_EVERY",
     defaultText: "15 minutes,10",
     takes: 'a duration and a number such as "15 minutes,10", or "off"',
     meaning:
-      "When the counts by direction and the odds of an open challenge may move: so long after the last time, and after so many more agents. With off they are live, and tell what single agents say.",
+      "When counts by direction and odds of an open challenge move: so long after the last time, and after so many more agents. With off they are live, and tell what single agents say.",
     parse: parseCountSteps
   }),
   closePriceWithin: duration(
@@ -487,12 +480,12 @@ export const settings = {
   priceEventVoidAfter: duration(
     "AUSPEX_PRICE_EVENT_VOID_AFTER",
     "72 hours",
-    "How long after the later of its deadline and resolve_at a price event waits for its candles before it is void; frozen into new ones."
+    "How long after deadline and resolve_at a price event waits for its candles before it is void; frozen into new ones."
   ),
   closeGrace: duration(
     "AUSPEX_CLOSE_GRACE",
     "15 seconds",
-    "How long after its deadline a challenge that is not due for settlement still records what was received before it: as long as a request may wait for a slow database."
+    "How long after its deadline a challenge still records what was received before it, by way of a slow database."
   ),
   poolOwnerRule: onOff(
     "AUSPEX_POOL_OWNER_RULE",
@@ -503,7 +496,7 @@ export const settings = {
     "AUSPEX_RANK_MIN_COUNT",
     "30",
     [1, 1_000_000],
-    "Scored predictions from which an agent is established: the pages list it before those with fewer."
+    "Scored predictions from which an agent is established, and listed before others."
   ),
   maxBatch: integer(
     "AUSPEX_LARGEST_BATCH",
@@ -519,13 +512,13 @@ export const settings = {
   paperPriceWithin: duration(
     "AUSPEX_PAPER_PRICE_WITHIN",
     "4 days",
-    "How old the latest price may be for a paper-trade signal to take a virtual position; the default is a long weekend."
+    "How old the latest price may be for a paper-trade signal to take a virtual position."
   ),
   followsPerAgent: integer(
     "AUSPEX_FOLLOWS_PER_AGENT",
     "5000",
     [1, 1_000_000],
-    "Agents that one agent may follow: a page of its feed looks at each of them."
+    "Agents that one agent may follow."
   ),
 
   // The gateway to language models.
@@ -534,18 +527,18 @@ export const settings = {
     name: "AUSPEX_GATEWAY_CONFIG",
     takes: "the path of a YAML file",
     meaning:
-      "Models, their prices and the providers that serve them (docs/operations.md); read again at SIGHUP. Without it there is no gateway.",
+      "Models, prices and providers (docs/operations.md); read again at SIGHUP. Without it there is no gateway.",
     parse: Option.some
   }),
   gatewayKeyTtl: duration(
     "AUSPEX_GATEWAY_KEY_TTL",
     "90 days",
-    "How long a gateway key lives that is made without an `expires_at`; at most AUSPEX_GATEWAY_KEY_MAX_TTL."
+    "How long a gateway key lives that is made without an `expires_at`."
   ),
   gatewayKeyMaxTtl: duration(
     "AUSPEX_GATEWAY_KEY_MAX_TTL",
     "366 days",
-    "How far ahead the `expires_at` of a new gateway key may be: a year, also one with a leap day."
+    "How far ahead the `expires_at` of a new gateway key may be."
   ),
   gatewayKeysPerAgent: integer(
     "AUSPEX_GATEWAY_KEYS_PER_AGENT",
@@ -594,13 +587,13 @@ export const rateLimits = {
   refused_writes: limit(
     "AUSPEX_LIMIT_REFUSED_WRITES",
     "120/minute",
-    "Writes that were refused (4xx), per agent: at the limit, all writes of the agent are 429."
+    "Refused writes (4xx), per agent: at the limit, all its writes are 429."
   ),
   tokens: limit("AUSPEX_LIMIT_TOKENS", "20/minute", "Issued tokens, per agent."),
   token_failures: limit(
     "AUSPEX_LIMIT_TOKEN_FAILURES",
     "60/minute",
-    "Refused credentials and malformed requests for tokens, per address, and per agent at an address. The first limits refused ones only; the second the agent's right ones, too."
+    "Refused credentials and malformed requests for tokens, per address, and per agent at an address (then the agent's right ones, too)."
   ),
   registrations: limit("AUSPEX_LIMIT_REGISTRATIONS", "20/hour", "Registrations, per address."),
   claim_refresh: limit("AUSPEX_LIMIT_CLAIM_REFRESH", "5/hour,20/day", "Renewed claim links, per agent."),
@@ -622,7 +615,7 @@ export const rateLimits = {
   gateway_agent_calls: limit(
     "AUSPEX_LIMIT_GATEWAY_AGENT_CALLS",
     "300/minute",
-    "Calls of models, per agent, with whichever of its gateway keys."
+    "Calls of models, per agent, with all its gateway keys."
   ),
   reads: limit(
     "AUSPEX_LIMIT_READS",
@@ -632,12 +625,12 @@ export const rateLimits = {
   log_reads: limit(
     "AUSPEX_LIMIT_LOG_READS",
     "6000/minute",
-    "Checkpoints, tiles and entry bundles of the public log, per address: a mirror reads all of them."
+    "Checkpoints, tiles and entry bundles of the public log, per address."
   ),
   unidentified: limit(
     "AUSPEX_LIMIT_UNIDENTIFIED",
     "600/minute",
-    "Requests that no other limit counts (documents, unknown paths and methods, health, refused tokens and keys), per address, in each process."
+    "Requests that no other limit counts (documents, unknown paths, health, refused tokens and keys), per address, in each process."
   )
 } satisfies Record<LimitName | "unidentified", Setting<unknown>>
 
@@ -862,7 +855,7 @@ function planCredit(name: string, plan: string) {
     name,
     "0",
     [0, 1_000_000],
-    `Credits that an owner on the ${plan} plan gets each calendar month (UTC), into the owner's account.`
+    `Credits of an owner on the ${plan} plan each calendar month (UTC).`
   )
 }
 
