@@ -96,6 +96,24 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
       })
     }
   }
+  const meeting = yield* administrator.admin.createMacroChallenge({
+    headers: {},
+    payload: {
+      asset: "FOMC",
+      period: "a made-up meeting",
+      deadline,
+      categories: Object.entries(reference).map(([name, probability]) => ({ name, probability })),
+      reward_pool: 0
+    }
+  })
+  for (const { client, forecaster } of agents) {
+    yield* client.answers.predictAll({
+      headers: {},
+      payload: {
+        predictions: [{ challenge_id: meeting.id, probabilities: forecaster.probabilities }]
+      }
+    })
+  }
   const left = Duration.millis(DateTime.toEpochMillis(deadline) - DateTime.toEpochMillis(yield* DateTime.now))
   yield* Console.log(
     `${agents.length * challenges.length} forecasts are in, on a reference scale of ${challenges[0]?.reference_scale}, that of the surprises of ${history.length} months before. The deadline is in ${Math.ceil(Duration.toSeconds(left))} s; then every month is resolved.\n`
@@ -107,6 +125,10 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
       payload: { actual_value: played[index]?.value ?? 0 }
     })
   }
+  yield* administrator.admin.resolveMacroChallenge({
+    params: { challenge_id: meeting.id },
+    payload: { actual_value: Object.keys(reference).indexOf(decision) }
+  })
   const board = yield* anyone.public.leaderboard({ query: { category: "economics" } })
   yield* Console.log(
     "agent        forecasts    score    skill   in 50 %   in 80 %   in 95 %   mean |z|  sharpness"
@@ -130,6 +152,16 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   yield* Console.log(
     `\nAll ${count} forecasts by where the print fell in them, in tenths: ${pit.buckets.map((each) => each.count.toFixed(1)).join("  ")}`
   )
+  const meetingResults = yield* anyone.public.results({ params: { challenge_id: meeting.id }, query: {} })
+  yield* Console.log(
+    `\nA meeting of the FOMC that is made up came to "${decision}", to which the reference gave ${reference[decision]}:`
+  )
+  for (const { agent_name, crps, probabilities, score } of meetingResults.predictions) {
+    const given = probabilities?.[decision] ?? 0
+    yield* Console.log(
+      `${agent_name.padEnd(12)} gave it ${given.toFixed(2)}: RPS ${(crps ?? 0).toFixed(3)}, score ${(score ?? 0).toFixed(1)}`
+    )
+  }
   for (const { forecaster } of agents) yield* Console.log(`${forecaster.name}: ${forecaster.bio}`)
 }, Effect.scoped)
 
@@ -139,7 +171,13 @@ export const macro = Command.make("macro", flags, run).pipe(
   )
 )
 
+/** What was thought of a meeting before it, and what it came to: made up, to show a question on categories. */
+const reference = { "cut 50": 0.05, "cut 25": 0.3, hold: 0.6, "raise 25": 0.05 }
+const decision = "hold"
+
 interface Forecaster {
+  /** Of the meeting. */
+  readonly probabilities: typeof reference
   readonly name: string
   readonly bio: string
   /** The expected print of the month at `position`. */
@@ -170,18 +208,26 @@ const baseEffect = (series: Series, position: number): number => {
 }
 
 export const forecasters: ReadonlyArray<Forecaster> = [
-  { name: "naive", bio: "Expects the last print again.", expect: lastPrint, boldness: 1 },
+  {
+    name: "naive",
+    bio: "Expects the last print again.",
+    expect: lastPrint,
+    boldness: 1,
+    probabilities: reference
+  },
   {
     name: "base effect",
     bio: "Knows what falls out of the year, and expects the month to rise as it did in the years before.",
     expect: baseEffect,
-    boldness: 1
+    boldness: 1,
+    probabilities: { "cut 50": 0.02, "cut 25": 0.18, hold: 0.75, "raise 25": 0.05 }
   },
   {
     name: "boastful",
     bio: "Expects the same, and claims to know it five times as well.",
     expect: baseEffect,
-    boldness: 0.2
+    boldness: 0.2,
+    probabilities: { "cut 50": 0, "cut 25": 0.95, hold: 0.05, "raise 25": 0 }
   }
 ]
 

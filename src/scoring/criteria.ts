@@ -78,8 +78,8 @@ export const macroCriteria = (terms: MacroTerms): string =>
   [
     `Settles on the first print of ${terms.seriesName} (${terms.series}) for ${terms.period}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${terms.releaseAt}; later revisions are ignored.`,
     terms.scaleIsFrozen
-      ? `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${terms.scale}.`
-      : `A forecast is scored by the CRPS of its normal distribution, with the spread of the bins, ${terms.scale}.`,
+      ? `A forecast is scored by the CRPS of its distribution, with the reference scale ${terms.scale}.`
+      : `A forecast is scored by the CRPS of its distribution, with the spread of the bins, ${terms.scale}.`,
     "A value on the edge of two bins belongs to the bin above it.",
     `Without a value by ${terms.voidAt} the challenge is void, scoring nobody.`
   ].join(" ")
@@ -92,6 +92,27 @@ export const macroCriteriaChinese = (terms: MacroTerms): string =>
     ),
     "恰好落在两个区间分界点上的数值，归入其上方的区间。",
     chineseVoid(terms.voidAt, "仍无公布值")
+  ].join("")
+
+type OrderedTerms = Omit<MacroTerms, "unit" | "scale" | "scaleIsFrozen"> & {
+  /** In their order, each with its probability in the reference vector, as decimal texts. */
+  readonly categories: ReadonlyArray<readonly [name: string, probability: string]>
+}
+
+export const orderedCriteria = (terms: OrderedTerms): string =>
+  [
+    `Settles on the category of ${terms.seriesName} (${terms.series}) for ${terms.period} that is announced, expected at ${terms.releaseAt}; later corrections are ignored.`,
+    `The categories in their order, each with its probability in the reference: ${terms.categories.map(([name, probability]) => `${name} ${probability}`).join(", ")}.`,
+    "An answer is scored by its ranked probability score, on the scale of what the reference expects of its own.",
+    `Without an announcement by ${terms.voidAt} the challenge is void, scoring nobody.`
+  ].join(" ")
+
+export const orderedCriteriaChinese = (terms: OrderedTerms): string =>
+  [
+    `以${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${terms.releaseAt} 公布；此后的更正不予采用。`,
+    `各类别依次为（括号内为参考概率）：${terms.categories.map(([name, probability]) => `${name}（${probability}）`).join("、")}。`,
+    "答案按其排序概率评分（RPS）计分，以参考概率对自身的期望值为尺度。",
+    chineseVoid(terms.voidAt, "仍未公布")
   ].join("")
 
 interface PriceEventTerms {
@@ -126,7 +147,7 @@ export const priceEventQuestion = (terms: PriceEventTerms): string => {
 }
 
 const crps = ({ scale }: PriceEventTerms) =>
-  `A forecast is scored by the CRPS of its normal distribution, with the reference scale ${scale}.`
+  `A forecast is scored by the CRPS of its distribution, with the reference scale ${scale}.`
 
 const closeOfDay = ({ resolveAt }: PriceEventTerms) =>
   `The close of the day, which ends at ${resolveAt}, is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`
@@ -222,8 +243,7 @@ export const chineseName = (key: string): string => {
 }
 
 /** How a forecast is scored; `scale` says which scale it is, and its value. */
-const chineseScoring = (scale: string): string =>
-  `预测按其正态分布的 CRPS（连续分级概率评分）计分，${scale}。`
+const chineseScoring = (scale: string): string => `预测按其分布的 CRPS（连续分级概率评分）计分，${scale}。`
 
 /** The end of a question that is not settled, when `condition` still holds by a time. */
 const chineseVoid = (voidAt: string, condition: string): string =>

@@ -5,11 +5,23 @@ interface Bin {
   readonly index: number
   readonly low: number | null
   readonly high: number | null
+  /** Of a category. */
+  readonly name?: string
 }
 
 /** The bins between ascending edges: one more than there are edges. */
-export const binsOf = (edges: ReadonlyArray<number>): ReadonlyArray<Bin> =>
-  [null, ...edges].map((low, index) => ({ index, low, high: edges[index] ?? null }))
+export const binsOf = (
+  edges: ReadonlyArray<number>,
+  categories: ReadonlyArray<string> | null
+): ReadonlyArray<Bin> =>
+  [null, ...edges].map((low, index) => {
+    const name = categories?.[index]
+    return { index, low, high: edges[index] ?? null, ...(name !== undefined && { name }) }
+  })
+
+/** Edges halfway between the numbers of categories, 0 the first: so the number of a category is a value in its bin. */
+export const edgesOfCategories = (count: number): ReadonlyArray<number> =>
+  Array.from({ length: count - 1 }, (_, index) => index + 0.5)
 
 /** The index of the bin that holds a value; "a value on an edge belongs to the bin above it". */
 export const binOf = (edges: ReadonlyArray<number>, value: number): number =>

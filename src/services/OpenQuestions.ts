@@ -4,7 +4,13 @@
  */
 import { Context, Predicate, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import { ChallengeType, DirectionalKind, MacroBin, PriceEventKind } from "./domain/Challenge.ts"
+import {
+  ChallengeType,
+  DirectionalKind,
+  MacroBin,
+  OrderedCategory,
+  PriceEventKind
+} from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { ChallengeId, EventId, PredictionId } from "./domain/ids.ts"
 import type { AgentId } from "./domain/ids.ts"
@@ -43,6 +49,9 @@ const AnswerContract = Schema.Struct({
   }),
   bins: Schema.NullOr(Schema.Array(MacroBin)).annotate({
     description: "macro: what the credit pool is staked on"
+  }),
+  categories: Schema.NullOr(Schema.Array(OrderedCategory)).annotate({
+    description: "of an ordered question, in their order, with the reference that answers are measured with"
   })
 })
 

@@ -9,7 +9,7 @@ import type { DateTime, Effect, Option } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
-import { NewMacroChallenge, scaleBounds } from "./domain/Challenge.ts"
+import { categoriesOrBins, NewMacroChallenge, OrderedCategory, scaleBounds } from "./domain/Challenge.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
@@ -76,13 +76,16 @@ export const PlannedRelease = Schema.Struct({
   decimal_step: Schema.optionalKey(scale).annotate({
     description: "default: that of the earlier first prints"
   }),
-  bin_edges: Schema.optionalKey(NewMacroChallenge.fields.bin_edges).annotate({
+  bin_edges: NewMacroChallenge.fields.bin_edges.annotate({
     description: "default: six edges around the last first print, a reference scale apart"
   }),
+  categories: NewMacroChallenge.fields.categories,
   reward_pool: Schema.optionalKey(NewMacroChallenge.fields.reward_pool).annotate({
     description: "credits; default: 0"
   })
-}).annotate({ identifier: "PlannedRelease" })
+})
+  .check(categoriesOrBins)
+  .annotate({ identifier: "PlannedRelease" })
 export type PlannedRelease = typeof PlannedRelease.Type
 
 /** The whole calendar, as it is replaced. */
@@ -101,6 +104,7 @@ export const Release = Schema.Struct({
   reference_scale: Schema.optionalKey(Schema.Finite),
   decimal_step: Schema.optionalKey(Schema.Finite),
   bin_edges: Schema.optionalKey(Schema.Array(Schema.Finite)),
+  categories: Schema.optionalKey(Schema.Array(OrderedCategory)),
   reward_pool: Schema.Finite.annotate({ description: "credits" }),
   challenge_id: Schema.optionalKey(ChallengeId).annotate({
     description: "the challenge that was made of it, if one was; it keeps the terms that it was made with"

@@ -1,6 +1,6 @@
 /** Answers in every form, through HTTP: sealed as they were sent, scored, shown, audited, proved and amended. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { crpsScore } from "../../src/scoring/crps.ts"
 import { quantileDistribution, sampleDistribution } from "../../src/scoring/distributions.ts"
@@ -9,6 +9,7 @@ import { statementOf } from "../../src/scoring/verifier/statement.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import { LogAudit } from "../../src/services/LogAudit.ts"
+import { Schedules } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboardClaimed } from "../support/agents.ts"
@@ -23,8 +24,9 @@ import {
 } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
 import { asOwner } from "../support/database.ts"
+import { fund } from "../support/credit.ts"
 import { completeLog } from "../support/logbook.ts"
-import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 const probabilities = { bullish: 0.7, neutral: 0.2, bearish: 0.1 }
@@ -259,3 +261,156 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
     })
   )
 })
+
+const categories = [
+  { name: "cut 50", probability: 0.05 },
+  { name: "cut 25", probability: 0.25 },
+  { name: "hold", probability: 0.6 },
+  { name: "raise 25", probability: 0.1 }
+]
+const vector = { "cut 50": 0.02, "cut 25": 0.18, hold: 0.75, "raise 25": 0.05 }
+
+const createMacro = (json: object) =>
+  post("/api/v1/admin/macro/challenges", {
+    token: testAdminToken,
+    json: { asset: "FOMC", reward_pool: 0, ...json }
+  })
+
+layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
+  "A question on ordered categories",
+  (it) => {
+    it.effect(
+      "is answered by a vector, staked on by category, scored by RPS, amended, audited and shown",
+      () =>
+        Effect.gen(function* () {
+          const monday = yield* freshWeek
+          const deadline = DateTime.formatIso(plus(monday, "1 hour"))
+          const { agentId, token } = yield* onboardClaimed({
+            requested_scopes: ["prediction:submit", "credits:stake"]
+          })
+          const rival = yield* onboardClaimed()
+          const made = yield* createMacro({ period: "2026-03", deadline, categories })
+          assert.strictEqual(made.status, 201, made.text)
+          const id = String(member(made.json, "id"))
+          assert.deepInclude(made.json, { categories, unit: null, decimal_step: null })
+          assert.deepInclude(member(made.json, "bins", 2), { index: 2, name: "hold" })
+          assert.include(
+            String(member(made.json, "resolution_criteria")),
+            "cut 50 0.05, cut 25 0.25, hold 0.6, raise 25 0.1."
+          )
+          const open = yield* get(`/api/v1/eval/open/${id}`)
+          assert.deepStrictEqual(member(open.json, "answer", "forms"), ["probabilities"])
+          assert.deepStrictEqual(member(open.json, "answer", "categories"), categories)
+          assert.deepStrictEqual(
+            member(open.json, "answer", "schema", "properties", "probabilities", "required"),
+            categories.map(({ name }) => name)
+          )
+
+          for (const wrong of [
+            { probabilities },
+            { predicted_value: 2, predicted_std: 1 },
+            { direction: "bullish", confidence: 1 }
+          ]) {
+            assert.deepStrictEqual(wrongFields(yield* predictAt(token, id, wrong)), ["probabilities"])
+          }
+          yield* fund(`agent:${agentId}`, 1000)
+          const sent = yield* predictAt(token, id, { probabilities: vector, amount: 100 })
+          assert.strictEqual(sent.status, 201, sent.text)
+          assert.deepInclude(sent.json, { ...nothingSaid, probabilities: vector })
+          assert.strictEqual(member(sent.json, "stake", "bin"), 2)
+          yield* predictAt(rival.token, id, { probabilities: vector })
+          const again = yield* predictAt(rival.token, id, {
+            probabilities: { "cut 50": 1, "cut 25": 0, hold: 0, "raise 25": 0 }
+          })
+          assert.deepInclude(again.json, { revision_count: 1 })
+
+          yield* moveTo(plus(monday, "1 hour"))
+          const resolve = (actual_value: number) =>
+            post(`/api/v1/admin/macro/challenges/${id}/resolve`, {
+              token: testAdminToken,
+              json: { actual_value }
+            })
+          const none = yield* resolve(4)
+          assert.include(
+            none.text,
+            "Expected the number of a category: 0 cut 50, 1 cut 25, 2 hold, 3 raise 25"
+          )
+          assert.strictEqual((yield* resolve(2)).status, 200)
+          const scores = Effect.map(get(`/api/v1/eval/challenges/${id}/results`), ({ json, text }) => {
+            const all = member(json, "predictions")
+            assert(Array.isArray(all), text)
+            return [agentId, rival.agentId].map((agent) =>
+              all.find((each) => member(each, "agent_id") === agent)
+            )
+          })
+          // By hand: F = 0.02, 0.2, 0.95 beside 0, 0, 1, and Q = 0.05, 0.3, 0.9.
+          const rps = 0.02 ** 2 + 0.2 ** 2 + 0.05 ** 2
+          const reference = 0.05 * 0.95 + 0.3 * 0.7 + 0.9 * 0.1
+          const [mine, theirs] = yield* scores
+          assert.closeTo(Number(member(mine, "crps")), rps, 1e-12)
+          assert.closeTo(Number(member(mine, "skill")), 1 - rps / reference, 1e-12)
+          assert.closeTo(Number(member(mine, "score")), 100 - (50 * rps) / reference, 1e-9)
+          assert.strictEqual(member(theirs, "score"), 0)
+          const page = yield* get(`/challenges/${id}`)
+          assert.include(page.text, "hold 75 %, cut 25 18 %, raise 25 5 %, cut 50 2 %")
+          assert.include(page.text, "How likely agents thought each category")
+
+          const amend = (actual_value: number) =>
+            post(`/api/v1/admin/challenges/${id}/amend`, {
+              token: testAdminToken,
+              json: { actual_value, reason: "It was read wrongly." }
+            })
+          assert.deepStrictEqual(wrongFields(yield* amend(0.5)), ["actual_value"])
+          assert.strictEqual((yield* amend(0)).status, 200)
+          assert.deepStrictEqual((yield* scores).map((each) => member(each, "score"))[1], 100)
+          yield* completeLog
+          assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+          assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+        })
+    )
+
+    it.effect(
+      "has at least three categories with names of their own, and a reference that leaves some doubt",
+      () =>
+        Effect.gen(function* () {
+          const deadline = DateTime.formatIso(plus(yield* freshWeek, "1 hour"))
+          const named = (...names: ReadonlyArray<string>) =>
+            names.map((name, index) => ({ name, probability: [0.5, 0.25, 0.25][index] ?? 0 }))
+          const bad = [
+            [{ categories: named("up", "down") }, "categories"],
+            [{ categories: named("up", "flat", "up") }, "categories.2.name"],
+            [{ categories: named("up", "flat", "bullish") }, "categories.2.name"],
+            [{ categories: named("up", "flat", "down").slice(0, 2).concat(named("down")) }, "categories"],
+            [
+              {
+                categories: categories.map(({ name }, index) => ({ name, probability: Number(index === 1) }))
+              },
+              "categories"
+            ],
+            [{ categories, unit: "%" }, "unit"],
+            [{ categories, bin_edges: [1, 2] }, "bin_edges"],
+            [{}, "bin_edges"]
+          ] as const
+          for (const [json, field] of bad) {
+            const answer = yield* createMacro({ period: "2026-04", deadline, ...json })
+            assert.deepStrictEqual<unknown>([answer.status, wrongFields(answer)], [400, [field]], answer.text)
+          }
+        })
+    )
+
+    it.effect("is made of the release calendar, which gives its categories back as they were set", () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const release_at = DateTime.formatIso(plus(monday, "2 days"))
+        const releases = [{ asset: "FOMC", period: "2026-06", release_at, categories, reward_pool: 0 }]
+        const calendar = "/api/v1/admin/release-calendar"
+        const set = yield* send("PUT", calendar, { token: testAdminToken, json: { releases } })
+        assert.strictEqual(set.status, 200, set.text)
+        assert.deepStrictEqual<unknown>(set.json["releases"], releases)
+        yield* Schedules.use(({ makeDue }) => makeDue)
+        const { json } = yield* get("/api/v1/eval/open?asset=FOMC")
+        assert.deepStrictEqual(member(json, "items", 0, "answer", "categories"), categories)
+      })
+    )
+  }
+)

@@ -30,6 +30,8 @@ const noOtherTerms = {
   bin_edges: null,
   reference_scale: null,
   decimal_step: null,
+  categories: null,
+  reference: null,
   reward_pool: null,
   level: null,
   window_from: null,
@@ -101,6 +103,8 @@ describe("The entry of", () => {
       bin_edges: ["3", "3.1"],
       reference_scale: "0.12",
       decimal_step: "0.1",
+      categories: null,
+      reference: null,
       reward_pool: "1000.5",
       pool_owner_rule: false
     }

@@ -10,7 +10,7 @@ const Edges = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: -50, max
 describe("Outcome bins", () => {
   it.prop("hold each value once, one on an edge in the bin above it", [Edges], ([drawn]) => {
     const edges = [...new Set(drawn)].sort((a, b) => a - b)
-    const bins = binsOf(edges)
+    const bins = binsOf(edges, null)
     assert.strictEqual(bins.length, edges.length + 1)
     for (let value = -51; value <= 51; value += 0.5) {
       const holding = bins.filter(

@@ -3,6 +3,7 @@
  * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
  * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
  */
+import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
@@ -91,7 +92,16 @@ export const MacroBin = Schema.Struct({
   low: Schema.NullOr(Schema.Finite).annotate({
     description: "null: no low end. A value on it belongs to this bin"
   }),
-  high: Schema.NullOr(Schema.Finite).annotate({ description: "null: no high end" })
+  high: Schema.NullOr(Schema.Finite).annotate({ description: "null: no high end" }),
+  name: Schema.optionalKey(Schema.String).annotate({ description: "of a category, whose value is its index" })
+})
+
+/** A category of an ordered question, with its probability in the reference vector. */
+export const OrderedCategory = Schema.Struct({
+  name: text({ minimum: 1, maximum: 40 }),
+  probability: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({
+    description: "in the reference vector, which answers are measured with; they sum to 1 within 1e-6"
+  })
 })
 
 export const PoolOwnerRule = Schema.Boolean.annotate({
@@ -116,6 +126,9 @@ export const MacroChallenge = Schema.Struct({
     description: "the distance between neighbouring values as they are published, for calibration"
   }),
   bins: Schema.Array(MacroBin),
+  categories: Schema.NullOr(Schema.Array(OrderedCategory)).annotate({
+    description: "of an ordered question, in their order; null of one on a number"
+  }),
   reward_pool: Schema.Finite.annotate({ description: "credits" }),
   pool_owner_rule: PoolOwnerRule,
   prediction_count: Schema.Int,
@@ -151,6 +164,41 @@ const wholeMicroCredits = Schema.makeFilter((credits: number) =>
   Math.round(credits * 1e6) / 1e6 === credits ? undefined : "Expected at most 6 decimals"
 )
 
+/** What the outcomes of other questions are called. */
+const takenNames: ReadonlySet<string> = new Set(Direction.literals)
+
+const distinctNames = Schema.makeFilter((categories: ReadonlyArray<typeof OrderedCategory.Type>) => {
+  const names = categories.map(({ name }) => name)
+  const place = names.findIndex((name, index) => names.indexOf(name) < index || takenNames.has(name))
+  return place < 0
+    ? undefined
+    : { path: [place, "name"], issue: "Expected a name that no other category has, and no direction" }
+})
+
+/** A reference that is nearly sure measures nothing. */
+const minReferenceRps = 1e-6
+
+const someDoubt = Schema.makeFilter((categories: ReadonlyArray<typeof OrderedCategory.Type>) => {
+  const reference = categories.map(({ probability }) => probability)
+  const sum = reference.reduce((total, each) => total + each, 0)
+  if (Math.abs(sum - 1) > 1e-6) return `Their probabilities must sum to 1, and sum to ${sum}`
+  return expectedRps(reference) >= minReferenceRps
+    ? undefined
+    : "Their probabilities must leave some doubt: answers are measured with what they expect to be wrong by"
+})
+
+/** What an ordered question has in place of. */
+const numericTerms = ["bin_edges", "unit", "reference_scale", "decimal_step"] as const
+
+export const categoriesOrBins = Schema.makeFilter(
+  (terms: { readonly [Name in (typeof numericTerms)[number] | "categories"]?: unknown }) => {
+    if (terms.categories === undefined) return undefined
+    return numericTerms
+      .filter((name) => terms[name] !== undefined && terms[name] !== null)
+      .map((name) => ({ path: [name], issue: "Expected nothing beside categories: they are what is asked" }))
+  }
+)
+
 /** A macro challenge as an admin creates it. `reference_scale: null` makes an older challenge, without a frozen scale. */
 export const NewMacroChallenge = Schema.Struct({
   asset: TargetKey,
@@ -171,18 +219,35 @@ export const NewMacroChallenge = Schema.Struct({
     description:
       "default: that of the series' earlier first prints, if the reference scale is computed from them"
   }),
-  bin_edges: list(MacroValueField, {
-    minimum: 1,
-    maximum: 200,
-    description: "ascending; the first bin lies below the first edge, the last from the last one on"
-  }).check(ascending),
+  bin_edges: Schema.optionalKey(
+    list(MacroValueField, {
+      minimum: 1,
+      maximum: 200,
+      description: "ascending; the first bin lies below the first edge, the last from the last one on"
+    }).check(ascending)
+  ),
+  categories: Schema.optionalKey(
+    list(OrderedCategory, {
+      minimum: 3,
+      maximum: 20,
+      description:
+        "of an ordered question, in their order and in place of bin_edges, unit, reference_scale and decimal_step; each is a bin of the pool"
+    }).check(distinctNames, someDoubt)
+  ),
   reward_pool: Schema.Finite.check(
     Schema.isBetween({ minimum: 0, maximum: 1e9 }),
     wholeMicroCredits
   ).annotate({
     description: "credits, 6 decimals at most"
   })
-})
+}).check(
+  categoriesOrBins,
+  Schema.makeFilter(({ bin_edges, categories }) =>
+    bin_edges === undefined && categories === undefined
+      ? { path: ["bin_edges"], issue: "Missing key: bins of a number, or categories" }
+      : undefined
+  )
+)
 export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
 /** The first print. */

@@ -45,10 +45,10 @@ export const nothingSaid: typeof PredictionValues.Type = {
 export const PredictionVerdict = Schema.Struct({
   is_correct: Schema.NullOr(Schema.Boolean).annotate({ description: "null for numeric forecasts" }),
   crps: Schema.NullOr(Schema.Finite).annotate({
-    description: "in the unit of the value; null for directions"
+    description: "in the unit of the value; null for directions; of categories the RPS"
   }),
   skill: Schema.NullOr(Schema.Finite).annotate({
-    description: "1 - CRPS / CRPS_ref, unclipped; null for directions"
+    description: "1 - CRPS / CRPS_ref, or 1 - RPS / RPS_ref, unclipped; null for directions"
   }),
   score: Schema.NullOr(Schema.Finite).annotate({ description: "0 to 100" })
 })

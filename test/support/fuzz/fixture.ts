@@ -467,7 +467,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
           reference_scale: 0.12,
           bin_edges: [3, 3.1],
           reward_pool: 1.5
-        }
+        },
+        without: ["categories"]
       })
     ],
     "admin.resolveMacroChallenge": [
@@ -541,7 +542,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
           "releases.*.deadline": tomorrow,
           "releases.*.bin_edges": [3, 3.1],
           "releases.*.reward_pool": 1.5
-        }
+        },
+        without: ["categories"]
       })
     ],
     "admin.importPrices": [

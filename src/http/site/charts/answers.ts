@@ -189,3 +189,62 @@ export const forecastChart = (
     }
   })
 }
+
+/** What agents gave each category on average, beside the reference. */
+export const categoryChart = (
+  said: Answers,
+  categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
+  outcome: number | null
+): Html => {
+  const vectors = said.values.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities]))
+  if (vectors.length === 0) return null
+  const groups = categories.map(({ name, probability }, place) => ({
+    name,
+    place,
+    probability,
+    mean: vectors.reduce((sum, vector) => sum + (vector[name] ?? 0), 0) / vectors.length
+  }))
+  const percent = (share: number) => Number((100 * share).toFixed(1))
+  const plot = plotOf(220)
+  const width = plot.right - plot.left
+  const all: ReadonlyArray<Bar> = groups.flatMap(({ mean, place, probability }) =>
+    [mean, probability].map((share, which) => ({
+      from: (place + 0.1 + which * 0.4) / groups.length,
+      to: (place + 0.45 + which * 0.4) / groups.length,
+      count: percent(share),
+      kind: which === 0 && place === outcome ? ("marked" as const) : undefined
+    }))
+  )
+  return chart({
+    id: "answers",
+    title: "How likely agents thought each category",
+    summary: `${counted(vectors.length, "answer")}; on average ${groups.map(({ mean, name }) => `${name} ${percent(mean)} %`).join(", ")}.`,
+    height: plot.height,
+    drawing: html`${bars(plot, all, { id: "answers" })}
+    ${groups.map(
+      ({ name, place }) =>
+        html`<text
+          class="label"
+          x=${across(plot.left + (width * (place + 0.45)) / groups.length)}
+          y=${down(plot.bottom + 19)}
+          text-anchor="middle"
+        >
+          ${name}
+        </text>`
+    )}`,
+    keys: outcome === null ? [] : [[markedSample("answers"), "What came"]],
+    note: html`Two bars each, in percent: the mean of the answers, and the reference. ${ofSome(said)}`,
+    numbers: {
+      columns: [
+        { title: "Category" },
+        { title: "Mean of the answers", isNumber: true },
+        { title: "Reference", isNumber: true }
+      ],
+      rows: groups.map(({ mean, name, probability }) => [
+        name,
+        `${percent(mean)} %`,
+        `${percent(probability)} %`
+      ])
+    }
+  })
+}

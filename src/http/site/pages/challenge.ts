@@ -11,11 +11,20 @@ import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import type { Challenge, MacroChallenge, PriceEvent } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
-import { directionChart, forecastChart } from "../charts/answers.ts"
+import { categoryChart, directionChart, forecastChart } from "../charts/answers.ts"
 import { priceChart } from "../charts/prices.ts"
 import { eventPage, pagePaths } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { at, binRange, byCrps, challengeLayout, dateOf, poolSection } from "../views/challenge.ts"
+import {
+  at,
+  binRange,
+  byCrps,
+  byRps,
+  challengeLayout,
+  inWords,
+  dateOf,
+  poolSection
+} from "../views/challenge.ts"
 import type { ChallengeView, ChartData, RecordWords } from "../views/challenge.ts"
 import { counted } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -184,6 +193,7 @@ const macroWords: RecordWords = {
 const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results) => {
   if (terms.actual_value === null) return null
   const bin = terms.bins.find(({ index }) => index === winner)
+  if (bin?.name !== undefined) return html`<strong>${bin.name}</strong>`
   const unit = terms.unit === null ? "" : ` ${terms.unit}`
   return html`<strong>${terms.actual_value}${unit}</strong
     >${bin === undefined ? "" : `, in the bin ${binRange(bin)}`}`
@@ -199,19 +209,24 @@ const macroView = (
     about: `Challenge on ${terms.asset}, ${terms.period}`,
     ended: ["Void", terms.void_reason],
     facts: [
-      ["Published value", macroOutcome(terms, results)],
+      [terms.categories === null ? "Published value" : "Announced", macroOutcome(terms, results)],
       ["Deadline", at(terms.deadline)],
       ["Release expected", at(terms.release_at)],
       ["Unit", terms.unit],
-      ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)]
+      terms.categories === null
+        ? ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)]
+        : ["Reference", inWords(terms.categories)]
     ],
     pool: poolSection(terms, odds, results),
     said: {
       title: "Forecasts",
       count: String(results.prediction_count),
       soFar: counted(results.prediction_count, "forecast"),
-      chart: () => forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }),
-      meaning: byCrps
+      chart: () =>
+        terms.categories === null
+          ? forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value })
+          : categoryChart(drawn.answers, terms.categories, terms.actual_value),
+      meaning: terms.categories === null ? byCrps : byRps
     },
     words: macroWords,
     alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, "its pool"]]

@@ -150,7 +150,10 @@ export interface ChartData {
 }
 
 export const byCrps =
-  "a value ± its standard deviation. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average."
+  "a value ± its standard deviation, quantiles, or samples. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average."
+
+export const byRps =
+  "the probability of each category. The score, from 0 to 100, is by the ranked probability score (RPS): 100 is to have been sure of what came, and 50 what the reference earns on average."
 
 /** Null once the challenge is closed. */
 const closesIn = (
@@ -235,6 +238,11 @@ const asJson = (
 
 const percent = (p: number): string => `${plainNumber(100 * p)} %`
 
+/** Categories with their probabilities. */
+export const inWords = (
+  categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>
+): string => categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(", ")
+
 /** What a prediction says, in its form. */
 export const said = ({
   probabilities,
@@ -243,10 +251,8 @@ export const said = ({
   ...values
 }: typeof PredictionValues.Type): string => {
   if (probabilities !== null) {
-    return Object.entries(probabilities)
-      .toSorted(([, a], [, b]) => b - a)
-      .map(([name, p]) => `${name} ${percent(p)}`)
-      .join(", ")
+    const named = Object.entries(probabilities).map(([name, probability]) => ({ name, probability }))
+    return inWords(named.toSorted((a, b) => b.probability - a.probability))
   }
   if (quantiles !== null) {
     return quantiles.map(({ p, value }) => `${percent(p)}: ${plainNumber(value)}`).join(", ")
@@ -260,13 +266,20 @@ const verdictBadge = (isCorrect: boolean) =>
   isCorrect ? badge("success", "Right") : badge("problem", "Wrong")
 
 /** Null before the settlement. Numeric forecasts have a CRPS instead of right or wrong. */
-export const earned = ({ crps, is_correct, score, skill }: typeof PredictionVerdict.Type): Html => {
+export const earned = ({
+  crps,
+  is_correct,
+  probabilities,
+  score,
+  skill
+}: typeof PredictionVerdict.Type & Pick<typeof PredictionValues.Type, "probabilities">): Html => {
   if (score === null) return null
+  const what = probabilities === null ? "CRPS" : "RPS"
   return html`${is_correct === null ? null : verdictBadge(is_correct)}
     ${
       crps === null || skill === null
         ? null
-        : html`<span class="quiet">CRPS ${Number(crps.toPrecision(3))}, skill ${skill.toFixed(2)}</span>`
+        : html`<span class="quiet">${what} ${Number(crps.toPrecision(3))}, skill ${skill.toFixed(2)}</span>`
     } <strong class="numeric">${score.toFixed(2)} points</strong>`
 }
 
@@ -325,7 +338,8 @@ const versions = ({ settlement, versions: all }: Results) =>
 
 type Bin = MacroChallenge["bins"][number]
 
-export const binRange = ({ high, low }: Bin): string => {
+export const binRange = ({ high, low, name }: Bin): string => {
+  if (name !== undefined) return name
   if (low === null) return high === null ? "any value" : `below ${high}`
   return high === null ? `${low} and above` : `${low} to below ${high}`
 }

@@ -15,7 +15,7 @@ import { Practice } from "../../../services/Practice.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
-import { countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
+import { categoriesOf, countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
 
 const { answer, context, mine: _, practice: _practice, ...columns } = OpenQuestion.fields
 const { price } = context.fields
@@ -80,6 +80,7 @@ const make = Effect.gen(function* () {
              c.open_price::float8 as open_price, c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level,
              ${isoTimestamp(sql, "c.window_from")} as window_from, c.period, c.unit,
              c.reference_scale::float8 as reference_scale, c.bin_edges::float8[] as bin_edges, ${outcomesOf(sql)} as outcomes,
+             ${categoriesOf(sql)} as categories,
              n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, v.price,
              ${valuesOf(sql)}, p.id::text as prediction_id, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as predicted_at, s.subscribed, a.predictions_left
@@ -133,7 +134,8 @@ const make = Effect.gen(function* () {
           schema: answerSchema(question),
           unit,
           reference_scale,
-          bins: bin_edges === null ? null : binsOf(bin_edges)
+          bins: bin_edges === null ? null : binsOf(bin_edges, outcomes),
+          categories: row.categories
         },
         context: {
           price: row.price,

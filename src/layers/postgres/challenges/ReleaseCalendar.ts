@@ -8,6 +8,7 @@ import { InstantText } from "../../../services/domain/text.ts"
 import { PublishedRelease, Release, ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
+import { categoriesOf } from "./challengeRows.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
 import { releasePeriod } from "./schedulePlans.ts"
 
@@ -45,6 +46,8 @@ const rowOf = (release: PlannedRelease) => ({
   decimal_step: release.decimal_step === undefined ? null : decimal(release.decimal_step),
   reference_scale: release.reference_scale === undefined ? null : decimal(release.reference_scale),
   bin_edges: release.bin_edges === undefined ? null : `{${release.bin_edges.map(decimal).join(",")}}`,
+  categories: release.categories?.map(({ name }) => name) ?? null,
+  reference: release.categories?.map(({ probability }) => decimal(probability)) ?? null,
   reward_pool: microCredits(release.reward_pool ?? 0).toString()
 })
 
@@ -62,7 +65,7 @@ const make = Effect.gen(function* () {
     select jsonb_strip_nulls(jsonb_build_object(
              'asset', r.target, 'period', r.period, 'unit', nullif(r.unit, ''),
              'release_at', ${isoTimestamp(sql, "r.release_at")}, 'deadline', ${isoTimestamp(sql, "r.deadline")}, 'question', r.question,
-             'reference_scale', r.reference_scale, 'decimal_step', r.decimal_step, 'bin_edges', to_jsonb(r.bin_edges),
+             'reference_scale', r.reference_scale, 'decimal_step', r.decimal_step, 'bin_edges', to_jsonb(r.bin_edges), 'categories', ${categoriesOf(sql, "r")},
              'reward_pool', r.reward_pool::numeric / 1000000, 'challenge_id', s.challenge_id)) as release
       from (select *, ${sql.literal(releasePeriod)} as made_as from release_calendar) r
       left join scheduled_challenges s on s.schedule = 'macro' and s.target = r.target and s.period = r.made_as
@@ -92,16 +95,19 @@ const make = Effect.gen(function* () {
           using (
             select * from jsonb_to_recordset(${planned}::jsonb) as p
               (target text, period text, unit text, release_at timestamptz, deadline timestamptz, question text,
-               decimal_step numeric, reference_scale numeric, bin_edges text, reward_pool bigint)) p
+               decimal_step numeric, reference_scale numeric, bin_edges text, categories text[], reference numeric[],
+               reward_pool bigint)) p
              on (r.target, r.period, r.unit) = (p.target, p.period, p.unit)
            when not matched by source then delete
            when matched then update set
              release_at = p.release_at, deadline = p.deadline, question = p.question, decimal_step = p.decimal_step,
-             reference_scale = p.reference_scale, bin_edges = p.bin_edges::numeric[], reward_pool = p.reward_pool
+             reference_scale = p.reference_scale, bin_edges = p.bin_edges::numeric[], categories = p.categories,
+             reference = p.reference, reward_pool = p.reward_pool
            when not matched then insert
-             (target, period, unit, release_at, deadline, question, decimal_step, reference_scale, bin_edges, reward_pool)
+             (target, period, unit, release_at, deadline, question, decimal_step, reference_scale, bin_edges, categories,
+              reference, reward_pool)
              values (p.target, p.period, p.unit, p.release_at, p.deadline, p.question, p.decimal_step,
-                     p.reference_scale, p.bin_edges::numeric[], p.reward_pool)`)
+                     p.reference_scale, p.bin_edges::numeric[], p.categories, p.reference, p.reward_pool)`)
         return yield* list
       })
       return yield* transaction(sql)(replaced)

@@ -234,6 +234,8 @@ export const makeDirectionalArena = Effect.gen(function* () {
       bin_edges: null,
       reference_scale: null,
       decimal_step: null,
+      categories: null,
+      reference: null,
       reward_pool: null,
       level: null,
       window_from: null,

@@ -12,7 +12,7 @@ export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChalle
       insert into challenges
         (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
          resolution_criteria, resolution_criteria_zh, open_price, dead_zone_pct, period, unit, bin_edges,
-         reference_scale, decimal_step, reward_pool, pool_owner_rule, level, window_from, rule_version)
+         reference_scale, decimal_step, categories, reference, reward_pool, pool_owner_rule, level, window_from, rule_version)
       values (${created.challenge_id}::uuid, ${created.challenge_type}, ${created.kind}, ${created.asset},
               ${created.event_id}, ${created.question}, ${timestamp(created.created_at)}, ${timestamp(created.deadline)},
               ${timestamp(created.resolve_at)}, ${timestamp(created.close_price_until)}, ${timestamp(created.cancel_at)},
@@ -20,6 +20,8 @@ export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChalle
               ${created.dead_zone_pct}::numeric, ${created.period}, ${created.unit},
               ${created.bin_edges === null ? null : arrayParam("numeric", created.bin_edges)}::numeric[],
               ${created.reference_scale}::numeric, ${created.decimal_step}::numeric,
+              ${created.categories === null ? null : arrayParam("text", created.categories)}::text[],
+              ${created.reference === null ? null : arrayParam("numeric", created.reference)}::numeric[],
               (${created.reward_pool}::numeric * 1000000)::bigint, ${created.pool_owner_rule}::boolean,
               ${created.level}::numeric,
               ${created.window_from === null ? null : timestamp(created.window_from)}::timestamptz,

@@ -12,12 +12,24 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
+import { categoriesOf, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
 import { findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
-import { binsOf, decimalStep, minSurprises, referenceScale } from "../../../scoring/macro.ts"
-import { macroCriteria, macroCriteriaChinese } from "../../../scoring/criteria.ts"
+import {
+  binsOf,
+  decimalStep,
+  edgesOfCategories,
+  minSurprises,
+  referenceScale
+} from "../../../scoring/macro.ts"
+import { expectedRps } from "../../../scoring/ordered.ts"
+import {
+  macroCriteria,
+  macroCriteriaChinese,
+  orderedCriteria,
+  orderedCriteriaChinese
+} from "../../../scoring/criteria.ts"
 
 export const makeMacroArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -69,7 +81,11 @@ export const makeMacroArena = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     const cancelAt = DateTime.addDuration(releaseAt, settings.macroVoidAfter)
     const terms = yield* termsOf(wanted, target, { releaseAt, cancelAt })
-    const question = wanted.question ?? `What will ${target.name} (${target.key}) be for ${wanted.period}?`
+    const question =
+      wanted.question ??
+      (wanted.categories === undefined
+        ? `What will ${target.name} (${target.key}) be for ${wanted.period}?`
+        : `What will become of ${target.name} (${target.key}) for ${wanted.period}?`)
     const recorded = createChallenge(sql, {
       ...terms,
       challenge_id: id,
@@ -105,7 +121,7 @@ const MacroRow = Schema.Struct({ ...columns, bin_edges: Schema.Array(Schema.Fini
 
 const toChallenge = ({ bin_edges, ...row }: typeof MacroRow.Type): MacroChallenge => ({
   ...row,
-  bins: binsOf(bin_edges)
+  bins: binsOf(bin_edges, row.categories?.map(({ name }) => name) ?? null)
 })
 
 /** Macro challenges `c`; the caller adds conditions, order and limit. */
@@ -114,7 +130,7 @@ const selectMacro = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          ${isoTimestamp(sql, "c.created_at")} as created_at, ${isoTimestamp(sql, "c.deadline")} as deadline,
          ${isoTimestamp(sql, "c.resolve_at")} as release_at, c.unit, c.reference_scale::float8 as reference_scale,
          c.decimal_step::float8 as decimal_step, c.bin_edges::float8[] as bin_edges,
-         c.reward_pool::float8 / 1000000 as reward_pool,
+         ${categoriesOf(sql)} as categories, c.reward_pool::float8 / 1000000 as reward_pool,
          coalesce(c.pool_owner_rule, true) as pool_owner_rule, n.forecasts as prediction_count, c.resolution_criteria,
          c.resolution_criteria_zh, s.actual_value::float8 as actual_value, c.cancel_reason as void_reason
     from challenges c
@@ -135,6 +151,27 @@ const makeMacroTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const earlierPrints = yield* makeEarlierPrints
   const printed = findOne(Printed)
+
+  const orderedTerms = (
+    categories: NonNullable<NewMacroChallenge["categories"]>,
+    texts: Omit<Parameters<typeof orderedCriteria>[0], "categories">
+  ) => {
+    const reference = categories.map(({ probability }) => decimal(probability))
+    const named = {
+      ...texts,
+      categories: categories.map(({ name }, index) => [name, reference[index] ?? ""] as const)
+    }
+    return {
+      bin_edges: edgesOfCategories(categories.length).map(decimal),
+      // What answers are measured with, as the scale of a series is.
+      reference_scale: decimal(expectedRps(categories.map(({ probability }) => probability))),
+      decimal_step: null,
+      categories: categories.map(({ name }) => name),
+      reference,
+      resolution_criteria: orderedCriteria(named),
+      resolution_criteria_zh: orderedCriteriaChinese(named)
+    }
+  }
 
   const scaleOf = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
     const given = wanted.decimal_step === undefined ? null : decimal(wanted.decimal_step)
@@ -159,7 +196,20 @@ const makeMacroTerms = Effect.gen(function* () {
     target: Target,
     times: { readonly releaseAt: DateTime.Utc; readonly cancelAt: DateTime.Utc }
   ) {
-    const edges = wanted.bin_edges.map(decimal)
+    const texts = {
+      seriesName: target.name,
+      series: target.key,
+      period: wanted.period,
+      releaseAt: DateTime.formatIso(times.releaseAt),
+      voidAt: DateTime.formatIso(times.cancelAt)
+    }
+    const common = {
+      period: wanted.period,
+      unit: wanted.unit ?? null,
+      reward_pool: BigDecimal.format(BigDecimal.fromNumberUnsafe(wanted.reward_pool))
+    }
+    if (wanted.categories !== undefined) return { ...common, ...orderedTerms(wanted.categories, texts) }
+    const edges = (wanted.bin_edges ?? []).map(decimal)
     const scale = yield* scaleOf(wanted)
     if (scale.reference_scale === null && edges.length < 2) {
       return yield* InvalidRequest.of(
@@ -190,23 +240,19 @@ const makeMacroTerms = Effect.gen(function* () {
             `Expected a value: what the earlier prints give, ${scoredWith}, is not between ${scaleBounds.minimum} and ${scaleBounds.maximum}`
           )
     }
-    const texts = {
-      seriesName: target.name,
-      series: target.key,
-      period: wanted.period,
-      unit: wanted.unit ?? null,
-      releaseAt: DateTime.formatIso(times.releaseAt),
-      voidAt: DateTime.formatIso(times.cancelAt),
+    const numeric = {
+      ...texts,
+      unit: common.unit,
       scale: scoredWith,
       scaleIsFrozen: terms.reference_scale !== null
     }
     return {
+      ...common,
       ...terms,
-      period: wanted.period,
-      unit: wanted.unit ?? null,
-      reward_pool: BigDecimal.format(BigDecimal.fromNumberUnsafe(wanted.reward_pool)),
-      resolution_criteria: macroCriteria(texts),
-      resolution_criteria_zh: macroCriteriaChinese(texts)
+      categories: null,
+      reference: null,
+      resolution_criteria: macroCriteria(numeric),
+      resolution_criteria_zh: macroCriteriaChinese(numeric)
     }
   })
 })
@@ -228,7 +274,7 @@ export const makeEarlierPrints = Effect.gen(function* () {
         from challenges c
        cross join lateral (
          select actual_value from settlements where challenge_id = c.id order by version desc limit 1) s
-       where c.target = ${asset} and c.type = 'macro' and c.resolved_at is not null
+       where c.target = ${asset} and c.type = 'macro' and c.resolved_at is not null and c.categories is null
          and c.unit is not distinct from ${unit ?? null}
        order by c.resolve_at desc, c.id desc
        limit ${maxPrints}`)

@@ -3,6 +3,7 @@ import { Array as Arr, BigDecimal, DateTime, Effect, Option, Result, Struct } fr
 import { SecureRandom } from "effect/crypto"
 import type { Arenas, Predicted, PredictionRefused, Submission } from "../../../services/Arenas.ts"
 import { reasonOf, valueNames } from "../../../services/domain/Answer.ts"
+import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { ChallengeId, PredictionId } from "../../../services/domain/ids.ts"
 import { nothingSaid } from "../../../services/domain/Prediction.ts"
@@ -66,6 +67,15 @@ const predictedOf = (
   ]
 })
 
+/** The bin that an answer on categories is staked on: that of the likeliest, the first of equal ones. */
+const likeliestBin = (
+  { probabilities = {} }: AnswerValues,
+  categories: ReadonlyArray<string> | null
+): number => {
+  const ps = (categories ?? []).map((name) => probabilities[name] ?? 0)
+  return ps.indexOf(Math.max(...ps))
+}
+
 const revisionNames = ["is_revision", "expected_revision"] as const
 
 const isSaid = (value: boolean | number | undefined): boolean => value !== undefined && value !== false
@@ -110,7 +120,7 @@ export const makePredict = Effect.fnUntraced(function* (recordSignal: RecordSign
     const { before, stake } = yield* pools.stakeAfter(
       { agentId, challengeId, amount, receivedAt },
       recorded,
-      ({ values }) => values.predicted_value ?? 0
+      ({ outcomes, values }) => values.predicted_value ?? likeliestBin(values, outcomes)
     )
     return predictedOf(item, before, { stake })
   })

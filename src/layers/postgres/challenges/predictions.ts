@@ -69,6 +69,8 @@ export interface NewRecord {
 
 export interface RecordedPrediction {
   readonly type: typeof ChallengeType.Type
+  /** The names of the outcomes; null of a number. */
+  readonly outcomes: ReadonlyArray<string> | null
   /** In the form that the challenge took. */
   readonly values: AnswerValues
   readonly revision: number
@@ -449,7 +451,11 @@ const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined =>
       return Result.fail(new LimitReached({ places: [1] }))
   }
   const { outcomes, type } = result
-  const taken = { type, values: (outcomes === null ? numberOf : choiceOf)(item.values)?.values ?? {} }
+  const taken = {
+    type,
+    outcomes,
+    values: (outcomes === null ? numberOf : choiceOf)(item.values)?.values ?? {}
+  }
   if (!("commit" in result)) {
     return type === "directional" && result.outcome === "closed"
       ? Result.succeed({ ...taken, revision: 0, receipt: null })

@@ -260,6 +260,8 @@ const makePriceEventTerms = Effect.gen(function* () {
       reference_scale,
       // Calibration needs to know that counts are whole numbers.
       decimal_step: wanted.kind === "count_days" ? "1" : null,
+      categories: null,
+      reference: null,
       window_from: windowFrom,
       cancel_at: cancelAt,
       question: wanted.question ?? priceEventQuestion(texts),

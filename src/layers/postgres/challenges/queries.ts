@@ -38,6 +38,7 @@ const {
 const ResultRow = Schema.Struct({
   ...resultColumns,
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   past_deadline: Schema.Boolean,
   end_is_proved: Schema.Boolean,
   version: Schema.NullOr(Schema.Int),
@@ -100,7 +101,7 @@ export const makeQueries = Effect.gen(function* () {
              case c.type when 'macro' then ${isoTimestamp(sql, "c.resolve_at")} end as release_at,
              c.level::float8 as level, c.open_price::float8 as open_price, s.close_price::float8 as close_price,
              coalesce(s.dead_zone_pct, c.dead_zone_pct)::float8 as dead_zone_pct, s.source as resolution_source,
-             s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges,
+             s.actual_value::float8 as actual_value, c.bin_edges::float8[] as bin_edges, c.categories,
              coalesce(s.reference_scale, c.reference_scale)::float8 as reference_scale,
              ${isoTimestamp(sql, "c.resolved_at")} as resolved_at,
              case c.type when 'directional' then c.cancel_reason end as cancel_reason,
@@ -124,7 +125,8 @@ export const makeQueries = Effect.gen(function* () {
           select * from settlements where challenge_id = c.id order by version desc limit 1) s on true
        where c.id = ${challengeId}::uuid`)
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, end_is_proved, past_deadline, settled_at, version, ...result } = found.value
+    const { bin_edges, categories, end_is_proved, past_deadline, settled_at, version, ...result } =
+      found.value
     const { pool } = result
     const rows = past_deadline
       ? yield* resultPredictions(sql`
@@ -154,7 +156,7 @@ export const makeQueries = Effect.gen(function* () {
     const { items, next_cursor } = cut(rows, (last) => last.agent_id)
     return {
       ...result,
-      bins: bin_edges === null ? null : binsOf(bin_edges),
+      bins: bin_edges === null ? null : binsOf(bin_edges, categories),
       bin: bin_edges === null || result.actual_value === null ? null : binOf(bin_edges, result.actual_value),
       settlement:
         version === null || settled_at === null || result.resolution_source === null

@@ -24,9 +24,11 @@ import {
   scaleReturns,
   levelsAround
 } from "../../../scoring/priceEvents.ts"
+import { OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
+import { categoriesOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macro.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
@@ -229,6 +231,7 @@ const Due = Schema.Struct({
   deadline: Schema.NullOr(Schema.DateTimeUtcFromDate),
   question: Schema.NullOr(Schema.String),
   decimal_step: Schema.NullOr(Schema.Finite),
+  categories: Schema.NullOr(Schema.Array(OrderedCategory)),
   reference_scale: Schema.NullOr(Schema.Finite),
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   reward_pool: Schema.Finite
@@ -259,7 +262,8 @@ export const makeReleasePlans = Effect.gen(function* () {
     due(sql`
       select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, r.deadline, r.question,
              r.decimal_step::float8 as decimal_step, r.reference_scale::float8 as reference_scale,
-             r.bin_edges::float8[] as bin_edges, r.reward_pool::float8 / 1000000 as reward_pool
+             r.bin_edges::float8[] as bin_edges, ${categoriesOf(sql, "r")} as categories,
+             r.reward_pool::float8 / 1000000 as reward_pool
         from release_calendar r join targets t on t.key = r.target and not t.paused
        where r.release_at > ${timestamp(now)}
          and r.release_at <= ${timestamp(DateTime.addDuration(now, settings.releaseLead))}
@@ -270,21 +274,26 @@ export const makeReleasePlans = Effect.gen(function* () {
                limit 1) is null
        order by r.release_at, r.target, r.period, r.unit`)
 
-  const edgesOf = Effect.fnUntraced(function* (release: Due) {
-    if (release.bin_edges !== null) return release.bin_edges
+  /** What the release is asked in: categories, or bins. */
+  const binsOf = Effect.fnUntraced(function* (release: Due) {
+    const { bin_edges, categories } = release
+    if (categories !== null) return { categories }
+    if (bin_edges !== null) return { bin_edges }
     const prints = yield* earlierPrints(release.target, known(release.unit))
     const step = release.decimal_step === null ? decimalStep(prints) : exact(release.decimal_step)
     const scale =
       release.reference_scale === null ? referenceScale(prints, step) : exact(release.reference_scale)
     const last = prints.at(-1)
-    if (last !== undefined && scale !== undefined) return edgesAround(last, scale, step)
+    if (last !== undefined && scale !== undefined) {
+      return { bin_edges: edgesAround(last, scale, step) }
+    }
     return yield* new NotYet({
       reason: `the bins of ${release.target} for ${release.period} are not in the release calendar, and are computed from ${minSurprises + 1} or more first prints in this unit, of which ${prints.length} are known`
     })
   })
 
   const make = (release: Due): Plan["make"] =>
-    Effect.flatMap(edgesOf(release), (bin_edges) => {
+    Effect.flatMap(binsOf(release), (bins) => {
       const { decimal_step, period, question, reference_scale, release_at, reward_pool, target, unit } =
         release
       return orNotYet(
@@ -293,7 +302,7 @@ export const makeReleasePlans = Effect.gen(function* () {
           period,
           deadline: deadlineOf(release),
           release_at,
-          bin_edges,
+          ...bins,
           reward_pool,
           ...(question !== null && { question }),
           ...(unit !== null && { unit }),

@@ -46,6 +46,7 @@ import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
 
 const OddsRow = Schema.Struct({
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   pool_owner_rule: Schema.Boolean,
   counts_as_of: PoolOdds.fields.counts_as_of,
   /** Only bins with stakes. */
@@ -145,7 +146,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const found = isUuid(challengeId)
       ? yield* oddsRow(sql`
-          select c.bin_edges::float8[] as bin_edges, coalesce(c.pool_owner_rule, true) as pool_owner_rule,
+          select c.bin_edges::float8[] as bin_edges, c.categories, coalesce(c.pool_owner_rule, true) as pool_owner_rule,
                  ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of,
                  coalesce(
                    case when ${areCountsLive(sql, settings.countsEvery, now)}
@@ -158,7 +159,7 @@ const make = Effect.gen(function* () {
            where c.id = ${challengeId}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(challengeId)
-    const { bin_edges, bins, counts_as_of, pool_owner_rule } = found.value
+    const { bin_edges, bins, categories, counts_as_of, pool_owner_rule } = found.value
     if (bin_edges === null) {
       return yield* new NotFound({ detail: "This challenge has no pool: only macro challenges have one." })
     }
@@ -170,7 +171,7 @@ const make = Effect.gen(function* () {
       stakers: bins.reduce((sum, { stakers }) => sum + stakers, 0),
       counts_as_of,
       pool_owner_rule,
-      bins: binsOf(bin_edges).map((bin) => {
+      bins: binsOf(bin_edges, categories).map((bin) => {
         const { staked, stakers } = held.get(bin.index) ?? { staked: 0n, stakers: 0 }
         return { ...bin, share: total === 0n ? 0 : Number(staked) / Number(total), staked, stakers }
       })

@@ -61,6 +61,9 @@ export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
   readonly bin_edges: ReadonlyArray<string> | null
   readonly reference_scale: string | null
   readonly decimal_step: string | null
+  /** Of ordered questions, with the reference vector. */
+  readonly categories: ReadonlyArray<string> | null
+  readonly reference: ReadonlyArray<string> | null
   /** Credits. */
   readonly reward_pool: string | null
   /** Whether the agents of one owner count as one in its pool; null of pools that opened before this was a setting: they do. */
@@ -81,6 +84,8 @@ const termsOf = (challenge: CreatedChallenge<Instant>) => {
     case "macro":
       return {
         bin_edges: challenge.bin_edges,
+        ...since("categories", challenge.categories),
+        ...since("reference", challenge.reference),
         ...since("pool_owner_rule", challenge.pool_owner_rule),
         decimal_step: challenge.decimal_step,
         period: challenge.period,

@@ -36,6 +36,8 @@ const Row = Schema.Struct({
   bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
   reference_scale: Schema.NullOr(Schema.String),
   decimal_step: Schema.NullOr(Schema.String),
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
+  reference: Schema.NullOr(Schema.Array(Schema.String)),
   reward_pool: Schema.NullOr(Schema.String),
   level: Schema.NullOr(Schema.String),
   window_from: At,
@@ -66,8 +68,10 @@ const columnsOfTypes = [
   "open_price",
   "dead_zone_pct",
   "bin_edges",
+  "categories",
   "decimal_step",
   "period",
+  "reference",
   "reference_scale",
   "reward_pool",
   "unit",
@@ -79,7 +83,17 @@ const columnsOfTypes = [
 
 const columnsOf: Readonly<Record<string, ReadonlyArray<(typeof columnsOfTypes)[number]>>> = {
   directional: ["open_price", "dead_zone_pct"],
-  macro: ["bin_edges", "decimal_step", "period", "pool_owner_rule", "reference_scale", "reward_pool", "unit"],
+  macro: [
+    "bin_edges",
+    "categories",
+    "decimal_step",
+    "period",
+    "pool_owner_rule",
+    "reference",
+    "reference_scale",
+    "reward_pool",
+    "unit"
+  ],
   price_event: ["decimal_step", "level", "reference_scale", "rule_version", "window_from"]
 }
 
@@ -120,6 +134,9 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${exact(sql, "c.decimal_step")} as decimal_step, ${credits(sql, "c.reward_pool")} as reward_pool,
              (select array_agg(trim_scale(e.edge)::text order by e.position)
                 from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
+             c.categories,
+             (select array_agg(trim_scale(e.part)::text order by e.position)
+                from unnest(c.reference) with ordinality as e (part, position)) as reference,
              ${moment(sql, "c.window_from")} as window_from, c.pool_owner_rule, c.rule_version,
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,

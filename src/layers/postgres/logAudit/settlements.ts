@@ -55,6 +55,7 @@ const Score = Schema.Struct({
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
   stated: statedForecast,
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   actual_value: Schema.NullOr(Schema.String),
   reference_scale: Schema.NullOr(Schema.String)
 })
@@ -68,20 +69,20 @@ const Pending = Schema.Struct({
 
 /** The values of a score that differ from what its prediction earned. */
 const wrongFigures = (score: Score): ReadonlyArray<string> => {
-  const { actual_value, crps, predicted_std, predicted_value, reference_scale, skill, stated } = score
-  if (
-    predicted_std === null ||
-    predicted_value === null ||
-    actual_value === null ||
-    reference_scale === null
-  ) {
+  const { actual_value, categories, crps, predicted_std, predicted_value, reference_scale, skill, stated } =
+    score
+  const saysNumber = predicted_value !== null && predicted_std !== null
+  if ((!saysNumber && stated === null) || actual_value === null || reference_scale === null) {
     return [
       ...(score.score_holds ? [] : ["score"]),
       ...(crps === null ? [] : ["crps"]),
       ...(skill === null ? [] : ["skill"])
     ]
   }
-  const earned = numericScore({ predicted_std, predicted_value, stated }, { actual_value, reference_scale })
+  const earned = numericScore(
+    { predicted_std, predicted_value, stated },
+    { actual_value, reference_scale, categories }
+  )
   return [
     ...(isSameDecimal(score.score, earned.score) ? [] : ["score"]),
     ...(isSameDecimal(crps, earned.crps) ? [] : ["crps"]),
@@ -164,16 +165,17 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              s.score is not distinct from
                case when l.direction = t.result then 50 + 50 * l.confidence else 50 - 50 * l.confidence end as score_holds,
              s.crps::text, s.skill::text, l.predicted_value::text, l.predicted_std::text, l.stated, t.actual_value::text,
-             t.reference_scale::text
+             t.reference_scale::text, c.categories
         from (
           select * from prediction_scores
            where ${after === undefined ? sql`true` : sql`(challenge_id, version, agent_id) > (${after.challenge_id}::uuid, ${after.version}::int, ${after.agent_id}::uuid)`}
              and ${last === undefined ? sql`true` : sql`(challenge_id, version) <= (${last.challenge_id}::uuid, ${last.version}::int)`}
            order by challenge_id, version, agent_id limit ${scoresPage}) s
         left join settlements t on t.challenge_id = s.challenge_id and t.version = s.version
+        left join challenges c on c.id = s.challenge_id
         left join lateral (
           select p.revision, p.direction, p.confidence, p.predicted_value, p.predicted_std,
-                 case when p.predicted_value is not null then ${statedOf(sql)} end as stated
+                 case when p.direction is null then ${statedOf(sql)} end as stated
             from predictions p
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id
            order by p.revision desc limit 1) l on true

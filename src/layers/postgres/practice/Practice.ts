@@ -250,7 +250,8 @@ const make = Effect.gen(function* () {
           schema: answerSchema(asked),
           unit: null,
           reference_scale: null,
-          bins: null
+          bins: null,
+          categories: null
         },
         context: {
           price: { price: open_price, observed_at: created_at, source: "practice" },

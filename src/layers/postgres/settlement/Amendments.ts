@@ -16,7 +16,7 @@ import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.
 import { logSettlement } from "../log/settlementEntries.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { amendStats } from "./agentStats.ts"
-import { scoreDirections, makeScoreForecasts } from "./scores.ts"
+import { faultOfCategory, scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
 
 /** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
@@ -27,7 +27,8 @@ const AmendedRow = Schema.Struct({
   status: AnyStatus,
   target: Schema.String,
   category: Schema.String,
-  is_frozen: Schema.Boolean,
+  is_calibrated: Schema.Boolean,
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   decimal_step: Schema.NullOr(Schema.String),
   version: Schema.NullOr(Schema.Int),
   observation: Schema.NullOr(Schema.String),
@@ -67,6 +68,8 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
     return yield* InvalidRequest.of(field, `Missing key: a ${name} challenge is amended by it`)
   }
   const isCount = Number.isInteger(value) && value >= 0 && value <= countedDays
+  const wrongCategory = faultOfCategory(challenge.categories, value)
+  if (wrongCategory !== undefined) return yield* InvalidRequest.of(field, wrongCategory)
   if (challenge.kind === "count_days" && !isCount) {
     return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${countedDays}`)
   }
@@ -85,7 +88,7 @@ const make = Effect.gen(function* () {
     const asked = value === undefined ? null : decimal(value)
     return amended(sql`
       select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category,
-             c.reference_scale is not null as is_frozen, c.decimal_step::text, s.version,
+             c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, c.decimal_step::text, s.version,
              trim_scale(coalesce(s.close_price, s.actual_value))::text as observation, s.open_price::text,
              s.dead_zone_pct::text, s.reference_scale::text, s.level::text,
              coalesce(coalesce(s.close_price, s.actual_value) = ${asked}::numeric, false) as is_current,
@@ -141,7 +144,8 @@ const make = Effect.gen(function* () {
         from settlements where challenge_id = ${decided.id}::uuid and version = ${decided.version}`)
 
   const score = Effect.fnUntraced(function* (decided: Decided, reason: string) {
-    const { dead_zone_pct, id, kind, level, observation, open_price, reference_scale, value } = decided
+    const { categories, dead_zone_pct, id, kind, level, observation, open_price, reference_scale, value } =
+      decided
     const version = decided.version + 1
     if (level !== null && (kind === "barrier" || kind === "threshold")) {
       const result = answerOf(kind, BigDecimal.fromStringUnsafe(value), level)
@@ -158,9 +162,9 @@ const make = Effect.gen(function* () {
       return yield* scoreForecasts({
         challengeId: id,
         version,
-        outcome: { actual_value: value, reference_scale },
-        replaced: { actual_value: observation, reference_scale },
-        isFrozen: decided.is_frozen,
+        outcome: { actual_value: value, reference_scale, categories },
+        replaced: { actual_value: observation, reference_scale, categories },
+        isCalibrated: decided.is_calibrated,
         decimalStep: decided.decimal_step
       })
     }

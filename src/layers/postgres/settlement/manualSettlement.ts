@@ -15,7 +15,7 @@ import { makeVoidChallenge } from "./voidChallenge.ts"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { addScores } from "./agentStats.ts"
-import { makeScoreForecasts } from "./scores.ts"
+import { faultOfCategory, makeScoreForecasts } from "./scores.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
 
@@ -30,30 +30,36 @@ const maxScalesAway = 100
 
 const Compared = Schema.Struct({
   decimal_step: Schema.NullOr(Schema.String),
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   is_off_step: Schema.NullOr(Schema.Boolean),
   scales_away: Schema.Finite
 })
 
 /**
- * Whether a published value looks mistyped, since a settlement pays out the pool for good. Checks only challenges with
- * forecasts: first prints of earlier periods may be anything.
+ * Why a published value is wrong, or looks mistyped, since a settlement pays out the pool for good. The latter is checked only
+ * where there are forecasts: first prints of earlier periods may be anything.
  */
 const makeValueSanityCheck = (sql: SqlClient.SqlClient) => {
   const compared = findOption(Compared)
-  return Effect.fnUntraced(function* (id: string, actualValue: number) {
+  return Effect.fnUntraced(function* (id: string, actualValue: number, confirm: boolean) {
     const value = sql`${decimal(actualValue)}::numeric`
     const found = yield* compared(sql`
-      select trim_scale(c.decimal_step)::text as decimal_step, mod(${value}, c.decimal_step) <> 0 as is_off_step,
+      select trim_scale(c.decimal_step)::text as decimal_step, c.categories, mod(${value}, c.decimal_step) <> 0 as is_off_step,
              (greatest(c.bin_edges[1] - ${value}, ${value} - c.bin_edges[cardinality(c.bin_edges)])
               / ${scoringScale(sql)})::float8 as scales_away
         from challenges c
        where c.id = ${id}::uuid and c.type = 'macro' and c.resolved_at is null and c.cancelled_at is null
-         and exists (select from predictions p where p.challenge_id = c.id)`)
+         and (c.categories is not null or exists (select from predictions p where p.challenge_id = c.id))`)
     if (Option.isNone(found)) return undefined
-    const { decimal_step, is_off_step, scales_away } = found.value
-    if (is_off_step === true) return `${actualValue} is no multiple of the decimal step, ${decimal_step}`
+    const { categories, decimal_step, is_off_step, scales_away } = found.value
+    if (categories !== null) return faultOfCategory(categories, actualValue)
+    if (confirm) return undefined
+    const anyway = "with confirm true it is taken all the same"
+    if (is_off_step === true) {
+      return `${actualValue} is no multiple of the decimal step, ${decimal_step}; ${anyway}`
+    }
     if (scales_away > maxScalesAway) {
-      return `${actualValue} lies more than ${maxScalesAway} reference scales beyond the outermost edges of the bins`
+      return `${actualValue} lies more than ${maxScalesAway} reference scales beyond the outermost edges of the bins; ${anyway}`
     }
     return undefined
   })
@@ -97,10 +103,8 @@ export const makeManualSettlement = Effect.gen(function* () {
     { confirm = false } = {}
   ) {
     const id = yield* overdueVoided(challengeId)
-    const fault = confirm ? undefined : yield* faultOfValue(id, actualValue)
-    if (fault !== undefined) {
-      return yield* InvalidRequest.of("actual_value", `${fault}; with confirm true it is taken all the same`)
-    }
+    const fault = yield* faultOfValue(id, actualValue, confirm)
+    if (fault !== undefined) return yield* InvalidRequest.of("actual_value", fault)
     const settled = yield* settleMacro(id, actualValue)
     if (settled) {
       yield* Effect.logInfo("a macro challenge was settled").pipe(
@@ -143,7 +147,8 @@ export const makeManualSettlement = Effect.gen(function* () {
 
 const Terms = Schema.Struct({
   reference_scale: Schema.String,
-  is_frozen: Schema.Boolean,
+  is_calibrated: Schema.Boolean,
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   decimal_step: Schema.NullOr(Schema.String),
   winning_bin: Schema.Int,
   target: Schema.String,
@@ -169,8 +174,8 @@ const makeSettleMacro = Effect.gen(function* () {
     const settled = Effect.gen(function* () {
       const value = decimal(actualValue)
       const found = yield* terms(sql`
-        select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null as is_frozen,
-               c.decimal_step::text, c.target, t.category,
+        select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null and c.categories is null as is_calibrated,
+               c.categories, c.decimal_step::text, c.target, t.category,
                (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin,
                coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${timestamp(now)}) as fetched_at, p.payload_hash
           from challenges c join targets t on t.key = c.target
@@ -180,8 +185,8 @@ const makeSettleMacro = Effect.gen(function* () {
            and c.cancelled_at is null
            for no key update of c`)
       if (Option.isNone(found)) return false
-      const { category, reference_scale, target, winning_bin } = found.value
-      const outcome = { actual_value: value, reference_scale }
+      const { categories, category, reference_scale, target, winning_bin } = found.value
+      const outcome = { actual_value: value, reference_scale, categories }
       yield* execute(sql`
         insert into settlements
           (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at,
@@ -194,7 +199,7 @@ const makeSettleMacro = Effect.gen(function* () {
         version: 1,
         outcome,
         replaced: null,
-        isFrozen: found.value.is_frozen,
+        isCalibrated: found.value.is_calibrated,
         decimalStep: found.value.decimal_step
       })
       yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })

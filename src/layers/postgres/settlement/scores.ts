@@ -7,6 +7,7 @@ import type { Direction } from "../../../services/domain/Challenge.ts"
 import { calibrationRow } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import { crpsScore } from "../../../scoring/crps.ts"
+import { rps, rpsScore } from "../../../scoring/ordered.ts"
 import {
   normalDistribution,
   quantileDistribution,
@@ -34,33 +35,48 @@ export const scoreDirections = (
 /** What a settlement scores forecasts by, as decimal texts. */
 interface Outcome {
   readonly actual_value: string
+  /** Of an ordered question what the reference expects of its own score. */
   readonly reference_scale: string
+  /** Of an ordered question; its value is the number of one of them. */
+  readonly categories: ReadonlyArray<string> | null
 }
 
-/** What a prediction `p` of a number says, as it was sealed; null of a normal distribution. */
+/** What a prediction `p` of a number or of categories says, as it was sealed; null of a normal distribution. */
 export const statedForecast = Schema.NullOr(
   Schema.Union([
     Schema.Struct({ quantiles: Schema.Array(Schema.Struct({ p: Schema.Finite, value: Schema.Finite })) }),
-    Schema.Struct({ samples: Schema.Array(Schema.Finite) })
+    Schema.Struct({ samples: Schema.Array(Schema.Finite) }),
+    Schema.Struct({ probabilities: Schema.Record(Schema.String, Schema.Finite) })
   ])
 )
 
 /** A stored forecast, with decimals as texts. */
 interface Forecast {
-  readonly predicted_value: string
-  readonly predicted_std: string
+  readonly predicted_value: string | null
+  readonly predicted_std: string | null
   readonly stated: typeof statedForecast.Type
 }
 
 const distributionOf = ({ predicted_std, predicted_value, stated }: Forecast): Distribution => {
-  if (stated === null) return normalDistribution(Number(predicted_value), Number(predicted_std))
-  return "quantiles" in stated ? quantileDistribution(stated.quantiles) : sampleDistribution(stated.samples)
+  if (stated !== null && "quantiles" in stated) return quantileDistribution(stated.quantiles)
+  if (stated !== null && "samples" in stated) return sampleDistribution(stated.samples)
+  return normalDistribution(Number(predicted_value), Number(predicted_std))
+}
+
+const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scale }: Outcome) => {
+  const { stated } = forecast
+  const [outcome, scale] = [Number(actual_value), Number(reference_scale)]
+  if (stated !== null && "probabilities" in stated) {
+    const value = rps(categories?.map((name) => stated.probabilities[name] ?? 0) ?? [], outcome)
+    return { value, ...rpsScore(value, scale) }
+  }
+  const value = distributionOf(forecast).crps(outcome)
+  return { value, ...crpsScore(value, scale) }
 }
 
 /** The stored decimals of a numeric score. Its doubles come out the same on every machine. */
 export const numericScore = (forecast: Forecast, outcome: Outcome) => {
-  const value = distributionOf(forecast).crps(Number(outcome.actual_value))
-  const { score, skill } = crpsScore(value, Number(outcome.reference_scale))
+  const { score, skill, value } = earnedBy(forecast, outcome)
   return { crps: decimal(value), skill: decimal(skill), score: decimal(score) }
 }
 
@@ -82,8 +98,8 @@ const page = 5000
 const LastForecast = Schema.Struct({
   agent_id: Schema.String,
   revision: Schema.Int,
-  predicted_value: Schema.String,
-  predicted_std: Schema.String,
+  predicted_value: Schema.NullOr(Schema.String),
+  predicted_std: Schema.NullOr(Schema.String),
   stated: statedForecast
 })
 
@@ -94,8 +110,8 @@ export interface ForecastSettlement {
   readonly outcome: Outcome
   /** The outcome of the version before it; null for the first. */
   readonly replaced: Outcome | null
-  /** Challenges without a frozen scale do not count in calibration. */
-  readonly isFrozen: boolean
+  /** Challenges without a frozen scale do not count in calibration, and ordered ones neither. */
+  readonly isCalibrated: boolean
   readonly decimalStep: string | null
 }
 
@@ -148,8 +164,18 @@ export const makeScoreForecasts = Effect.gen(function* () {
     let rows = yield* lastForecasts(settlement.challengeId, undefined)
     while (rows.length > 0) {
       yield* write(settlement, rows)
-      if (settlement.isFrozen) yield* calibrate(settlement, rows)
+      if (settlement.isCalibrated) yield* calibrate(settlement, rows)
       rows = rows.length < page ? [] : yield* lastForecasts(settlement.challengeId, rows.at(-1)?.agent_id)
     }
   })
 })
+
+/** Why a value is the number of no category of an ordered question. */
+export const faultOfCategory = (
+  categories: ReadonlyArray<string> | null,
+  value: number
+): string | undefined => {
+  if (categories === null || categories[value] !== undefined) return undefined
+  const numbered = categories.map((name, index) => `${index} ${name}`).join(", ")
+  return `Expected the number of a category: ${numbered}`
+}

@@ -288,9 +288,9 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     return yield* scoreForecasts({
       challengeId: id,
       version: 1,
-      outcome: { actual_value: observation, reference_scale },
+      outcome: { actual_value: observation, reference_scale, categories: null },
       replaced: null,
-      isFrozen: true,
+      isCalibrated: true,
       decimalStep: decimal_step
     })
   })

@@ -117,13 +117,14 @@ const page = 5000
 const ForecastRow = Schema.Struct({
   challenge_id: Schema.String,
   agent_id: Schema.String,
-  predicted_value: Schema.String,
-  predicted_std: Schema.String,
+  predicted_value: Schema.NullOr(Schema.String),
+  predicted_std: Schema.NullOr(Schema.String),
   stated: statedForecast,
   actual_value: Schema.String,
   reference_scale: Schema.String,
   decimal_step: Schema.NullOr(Schema.String),
-  is_frozen: Schema.Boolean,
+  is_calibrated: Schema.Boolean,
+  categories: Schema.NullOr(Schema.Array(Schema.String)),
   is_last_revision: Schema.Boolean,
   score: Schema.NullOr(Schema.Finite),
   crps: Schema.NullOr(Schema.Finite),
@@ -154,7 +155,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
     rows(sql`
       select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text, f.stated,
              t.actual_value::text, t.reference_scale::text, c.decimal_step::text,
-             c.reference_scale is not null as is_frozen, s.revision is not distinct from f.revision as is_last_revision,
+             c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, s.revision is not distinct from f.revision as is_last_revision,
              s.score::float8 as score, s.crps::float8 as crps, s.skill::float8 as skill
         from (
           select distinct on (p.challenge_id, p.agent_id) p.*, ${statedOf(sql)} as stated from predictions p
@@ -181,7 +182,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
         row.crps === Number(earned.crps) &&
         row.skill === Number(earned.skill)
       if (!holds) differences.push(`score in challenge ${row.challenge_id}: ${row.agent_id}`)
-      if (row.is_frozen) {
+      if (row.is_calibrated) {
         const { absZ, pit, sharpness, within50, within80, within95 } = calibrationOf(
           row,
           row,
