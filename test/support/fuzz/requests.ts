@@ -5,7 +5,7 @@ import { resolve } from "./document.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
 import { alternatives, generate } from "./generate.ts"
 import type { Hints } from "./generate.ts"
-import { isRecord } from "./validate.ts"
+import { isList, isRecord } from "./validate.ts"
 import type { Sample, Fixture } from "./fixture.ts"
 
 type Json = Schema.Json
@@ -52,17 +52,25 @@ export const hintsFor = (document: Document, schema: JsonSchema, sample: Sample)
   return Object.assign({ ...sample.hints }, ...own)
 }
 
+/** A value without the members of these names, wherever they stand. */
+const leavingOut = (names: ReadonlyArray<string>, value: Json): Json => {
+  if (isList(value)) return value.map((item) => leavingOut(names, item))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      names.includes(name) ? [] : [[name, leavingOut(names, member)]]
+    )
+  )
+}
+
 export const bodyOf = (
   document: Document,
   schema: JsonSchema,
   sample: Sample,
   fields: "all" | "required" = "all"
 ) => {
-  const body = generate(document, schema, hintsFor(document, schema, sample), fields)
   const { without = [] } = sample
-  return isRecord(body)
-    ? Object.fromEntries(Object.entries(body).filter(([name]) => !without.includes(name)))
-    : body
+  return leavingOut(without, generate(document, schema, hintsFor(document, schema, sample), fields))
 }
 
 export interface Plain {
