@@ -246,7 +246,7 @@ const wordsOf = (pattern: string): number =>
       (path) =>
         read(path)
           .split(/\s+/)
-          .filter((word) => word !== "").length
+          .filter((word) => /[\p{L}\p{N}]/u.test(word)).length
     )
     .reduce((sum, words) => sum + words, 0)
 
