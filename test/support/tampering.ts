@@ -74,6 +74,8 @@ const changed = (type: string, column: string): string => {
       return `coalesce(${column} + 0.00000000000000000001, 1)`
     case "_numeric":
       return `coalesce(array_append(${column}, 1e20), array[1]::numeric[])`
+    case "_text":
+      return `coalesce(array_append(${column}, 'x'), array['x'])`
     case "timestamptz":
       return `coalesce(${column} + interval '1 microsecond', '2026-01-01')`
     case "date":
