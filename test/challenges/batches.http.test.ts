@@ -26,6 +26,7 @@ import type { Answer } from "../support/server.ts"
 const path = "/api/v1/eval/predictions"
 const up = { direction: "bullish", confidence: 0.5 }
 const normal = { predicted_value: 3.1, predicted_std: 0.1 }
+const samples = times(10, (place) => 3 + place / 100)
 const unknownId = "0190f000-0000-7000-8000-000000000000"
 
 const send = (token: string, predictions: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -347,7 +348,7 @@ layer(testServer())("An Idempotency-Key of a batch", (it) => {
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const open = yield* Effect.all(times(5, () => newMacro()))
-      const sent = open.map(({ id }) => ({ challenge_id: id, ...normal }))
+      const sent = open.map(({ id }, place) => ({ challenge_id: id, ...(place < 2 ? normal : { samples }) }))
       const answers = yield* Effect.all(
         times(8, () => send(token, sent, { "idempotency-key": "at-once" })),
         { concurrency: 8 }

@@ -14,6 +14,7 @@ import { member, post } from "../support/server.ts"
 import { servicesOn } from "../support/services.ts"
 
 const count = 20
+const samples = times(10, (place) => 3 + place / 100)
 const unknownId = "0190f000-0000-7000-8000-000000000000"
 
 const predictionsOf = (agentId: string) =>
@@ -68,7 +69,14 @@ describe("A batch whose process is killed", () => {
         const sent = post("/api/v1/eval/predictions", {
           token,
           headers: { "idempotency-key": "batch" },
-          json: { predictions: [...ids.map((id) => ({ ...refused, challenge_id: id })), refused] }
+          json: {
+            predictions: [
+              ...ids.map((id, place) =>
+                place % 2 === 0 ? { ...refused, challenge_id: id } : { challenge_id: id, samples }
+              ),
+              refused
+            ]
+          }
         })
         // So that there is a window of refused writes.
         yield* to(victim)(post("/api/v1/eval/predictions", { token, json: { predictions: [refused] } }))

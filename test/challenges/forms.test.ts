@@ -28,6 +28,7 @@ import { fund } from "../support/credit.ts"
 import { completeLog } from "../support/logbook.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
+import { textOf } from "../support/visitor.ts"
 
 const probabilities = { bullish: 0.7, neutral: 0.2, bearish: 0.1 }
 const quantiles = [
@@ -184,6 +185,10 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
       const page = yield* get(`/challenges/${macro.id}`)
       assert.include(page.text, "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
       assert.include(page.text, "10 samples: 3.045")
+      // The mean of the three distributions, here of at most 3 where 3 is an edge of a bar.
+      const shares = [...textOf(page).matchAll(/(?:below|above|to) [\d.]+ ([\d.]+) % \d+/g)]
+      const sum = shares.reduce((total, [, share]) => total + Number(share), 0)
+      assert.closeTo(sum, 100, 0.05 * shares.length, textOf(page))
 
       const factsOf = (body: string) =>
         statementOf({

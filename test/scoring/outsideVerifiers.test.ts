@@ -32,7 +32,7 @@ const changed = (proof: string): ReadonlyArray<string> => {
     lines.toSpliced(3, 1).join("\n"),
     lines.toSpliced(3, 2, lines[4] ?? "", lines[3] ?? "").join("\n"),
     proof.replace("\n9\n", "\n8\n"),
-    proof.replace(/— (\S+) (.{20})./, "— $1 $2Z")
+    proof.replace(/(?<=— \S+ .{20})./, (letter) => (letter === "Z" ? "Y" : "Z"))
   ]
 }
 

@@ -4,8 +4,8 @@
  */
 import { Predicate, Schema, Struct } from "effect"
 import { likeliest } from "../../scoring/directional.ts"
-import { quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
-import type { Distribution } from "../../scoring/distributions.ts"
+import { normalDistribution, quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
+import type { Distribution, Quantile } from "../../scoring/distributions.ts"
 import { countedDays } from "../../scoring/priceEvents.ts"
 import { CreditAmount } from "../Credits.ts"
 import { Direction, MacroValueField, YesOrNo } from "./Challenge.ts"
@@ -403,6 +403,20 @@ export const numberOf = (answer: AnswerValues): StatedAnswer | undefined => {
   if (predicted_std === undefined || predicted_value === undefined) return undefined
   const values = { predicted_std, predicted_value }
   return { sealed: values, form: null, values }
+}
+
+/** What a stored forecast of a number says; undefined of an answer that is none. */
+export const distributionOf = (forecast: {
+  readonly predicted_value: number | null
+  readonly predicted_std: number | null
+  readonly quantiles: ReadonlyArray<Quantile> | null
+  readonly samples: ReadonlyArray<number> | null
+}): Distribution | undefined => {
+  const { predicted_std, predicted_value, quantiles, samples } = forecast
+  if (quantiles !== null) return quantileDistribution(quantiles)
+  if (samples !== null) return sampleDistribution(samples)
+  if (predicted_std === null || predicted_value === null) return undefined
+  return normalDistribution(predicted_value, predicted_std)
 }
 
 const summaryOf = ({ centre, spread }: Distribution) => ({ predicted_value: centre, predicted_std: spread })

@@ -28,6 +28,8 @@ const refusedThough: Readonly<Record<string, string>> = {
   "arena.predict: required fields only": "one of two forms is wanted, which depends on the challenge",
   "priceEvents.answer: required fields only": "one of two forms is wanted, which depends on the question",
   "admin.amendChallenge: required fields only": "one of two fields is wanted, which depends on the challenge",
+  "admin.createMacroChallenge: required fields only":
+    "one of two fields is wanted: bins of a number, or categories",
   ...Object.fromEntries(
     ["gateway.createKey", "gateway.changeKey"].flatMap((operation) =>
       ["an unknown field", "__proto__", "nested 60 levels deep"].map((label) => [

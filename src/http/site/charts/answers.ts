@@ -1,6 +1,7 @@
 /** Charts of the answers, from the deadline on: how many gave which, and their confidence. */
 import { scaleLinear } from "d3-scale"
 import type { Answers } from "../../../services/Charts.ts"
+import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 import { counted } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -10,6 +11,8 @@ import type { Bar, Key } from "./chart.ts"
 
 const ofSome = ({ isAll, values }: Answers): string | undefined =>
   isAll ? undefined : `Of the ${values.length} agents that have been here longest.`
+
+const percent = (share: number) => Number((100 * share).toFixed(1))
 
 /** Names of directions where they answer a question. */
 export type Names = Readonly<Partial<Record<Direction, string>>>
@@ -45,7 +48,11 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
       kind: direction === result ? ("marked" as const) : undefined
     }))
   )
-  const note = ofSome(said)
+  const vectors = said.values.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities]))
+  const means = groups.map(
+    ({ direction, name }) =>
+      `${name} ${percent(vectors.reduce((sum, vector) => sum + (vector[direction] ?? 0), 0) / vectors.length)} %`
+  )
   const keys: ReadonlyArray<Key> =
     result === null
       ? []
@@ -67,7 +74,13 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
         <text class="tick second" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
     })}`,
     keys,
-    note: html`Five bars each: confidence from 0 to 1, in steps of 0.2. ${note}`,
+    note: html`Five bars each: confidence from 0 to 1, in steps of 0.2.
+    ${
+      vectors.length === 0
+        ? null
+        : `Probabilities were sent with ${counted(vectors.length, "answer")}; on average ${means.join(", ")}.`
+    }
+    ${ofSome(said)}`,
     numbers: {
       columns: [
         { title: "Confidence" },
@@ -90,51 +103,49 @@ const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
   return low < high ? [low, high] : [low - reach / 2, high + reach / 2]
 }
 
-/** A histogram of forecasts with the published value. */
+/** The mean of what all forecasts say, as a histogram of probability, with the published value. */
 export const forecastChart = (
   said: Answers,
   options: { readonly unit: string | null; readonly actual: number | null }
 ): Html => {
-  const values = said.values.flatMap(({ predicted_value }) =>
-    predicted_value === null ? [] : [predicted_value]
-  )
-  if (values.length === 0) return null
+  const forecasts = said.values.flatMap((each) => distributionOf(each) ?? [])
+  if (forecasts.length === 0) return null
+  const centres = forecasts.map(({ centre }) => centre)
   const { actual, unit } = options
   const plot = plotOf(220)
-  const [low, high] = middleOf(values)
+  const [low, high] = middleOf(
+    forecasts.flatMap(({ centre, spread }) => [centre - 2 * spread, centre, centre + 2 * spread])
+  )
   const scale = scaleLinear()
     .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
     .nice(8)
   const edges = scale.ticks(12)
   const [first = 0, last = 1] = [edges.at(0), edges.at(-1)]
   const share = (value: number) => (value - first) / (last - first)
-  const bins = edges.slice(1).map((edge, index) => {
-    const from = edges[index] ?? first
-    return {
-      from,
-      to: edge,
-      count: values.filter((value) => value >= from && (value < edge || (edge === last && value === last)))
-        .length
-    }
-  })
-  const [fewer, more] = [
-    values.filter((value) => value < first).length,
-    values.filter((value) => value > last).length
-  ]
+  const meanOf = (of: (forecast: (typeof forecasts)[number]) => number) =>
+    forecasts.reduce((sum, forecast) => sum + of(forecast), 0) / forecasts.length
+  const below = edges.map((edge) => meanOf(({ cdfBelow }) => cdfBelow(edge)))
+  const above = 1 - meanOf(({ cdf }) => cdf(last))
+  const countOf = (isWithin: (value: number) => boolean) => String(centres.filter(isWithin).length)
+  const bins = edges.slice(1).map((edge, index) => ({
+    from: edges[index] ?? first,
+    to: edge,
+    probability: (edge === last ? 1 - above : (below[index + 1] ?? 1)) - (below[index] ?? 0)
+  }))
   const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
   const width = plot.right - plot.left
-  const outside = fewer + more === 0 ? "" : `${counted(fewer + more, "answer")} lie outside of what is drawn.`
+  const outside = percent((below[0] ?? 0) + above)
   return chart({
     id: "answers",
-    title: "Where forecasts lie",
-    summary: `${counted(values.length, "forecast")} between ${named(Math.min(...values))} and ${named(Math.max(...values))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
+    title: "What agents expect",
+    summary: `${counted(centres.length, "forecast")} between ${named(Math.min(...centres))} and ${named(Math.max(...centres))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
     height: plot.height,
     drawing: html`${bars(
       plot,
-      bins.map(({ count, from, to }) => ({
+      bins.map(({ from, probability, to }) => ({
         from: share(from) + 0.003,
         to: share(to) - 0.003,
-        count
+        count: percent(probability)
       })),
       {
         id: "answers",
@@ -165,7 +176,7 @@ export const forecastChart = (
         </text>`
     )}`,
     keys: [
-      [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Forecasts"],
+      [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Probability, in percent"],
       ...(actual === null
         ? []
         : [
@@ -175,16 +186,22 @@ export const forecastChart = (
             ] as const
           ])
     ],
-    note: html`By their value; how sure each was stands in the list. ${ofSome(said)} ${outside}`,
+    note: html`The mean of what all forecasts say, in whatever form they were sent; each stands in the list.
+    ${ofSome(said)} ${outside === 0 ? null : `${outside} % lies outside of what is drawn.`}`,
     numbers: {
       columns: [
         { title: unit === null ? "Value" : `Value, in ${unit}` },
-        { title: "Forecasts", isNumber: true }
+        { title: "Probability", isNumber: true },
+        { title: "Centres of forecasts", isNumber: true }
       ],
       rows: [
-        ...(fewer === 0 ? [] : [[`below ${plainNumber(first)}`, String(fewer)]]),
-        ...bins.map(({ count, from, to }) => [`${plainNumber(from)} to ${plainNumber(to)}`, String(count)]),
-        ...(more === 0 ? [] : [[`above ${plainNumber(last)}`, String(more)]])
+        [`below ${plainNumber(first)}`, `${percent(below[0] ?? 0)} %`, countOf((value) => value < first)],
+        ...bins.map(({ from, probability, to }) => [
+          `${plainNumber(from)} to ${plainNumber(to)}`,
+          `${percent(probability)} %`,
+          countOf((value) => value >= from && (value < to || (to === last && value === last)))
+        ]),
+        [`above ${plainNumber(last)}`, `${percent(above)} %`, countOf((value) => value > last)]
       ]
     }
   })
@@ -204,7 +221,6 @@ export const categoryChart = (
     probability,
     mean: vectors.reduce((sum, vector) => sum + (vector[name] ?? 0), 0) / vectors.length
   }))
-  const percent = (share: number) => Number((100 * share).toFixed(1))
   const plot = plotOf(220)
   const width = plot.right - plot.left
   const all: ReadonlyArray<Bar> = groups.flatMap(({ mean, place, probability }) =>
