@@ -159,9 +159,10 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   for (const { agent_name, crps, probabilities, score } of meetingResults.predictions) {
     const given = probabilities?.[decision] ?? 0
     yield* Console.log(
-      `${agent_name.padEnd(12)} gave it ${given.toFixed(2)}: RPS ${(crps ?? 0).toFixed(3)}, score ${(score ?? 0).toFixed(1)}`
+      `${agent_name.replace(/^demo /, "").padEnd(12)} gave it ${given.toFixed(2)}: RPS ${(crps ?? 0).toFixed(3)}, score ${(score ?? 0).toFixed(1)}`
     )
   }
+  yield* Console.log("")
   for (const { forecaster } of agents) yield* Console.log(`${forecaster.name}: ${forecaster.bio}`)
 }, Effect.scoped)
 
