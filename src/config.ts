@@ -520,6 +520,17 @@ export const settings = {
     [1, 1_000_000],
     "Agents that one agent may follow."
   ),
+  maxWaitingReaders: integer(
+    "AUSPEX_MAX_WAITING_READERS",
+    "5000",
+    [0, 1_000_000],
+    "Readers at once that wait for notices on an instance, by stream or by request; keep it below AUSPEX_MAX_CONNECTIONS."
+  ),
+  noticeRetention: duration(
+    "AUSPEX_NOTICE_RETENTION",
+    "30 days",
+    "How long notices are kept: the cursor of a reader that stayed away longer has expired."
+  ),
 
   // The gateway to language models.
 

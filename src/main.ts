@@ -341,6 +341,7 @@ const application = (config: Composition, format: LogFormat) => {
     })
     const running = Layer.mergeAll(
       Jobs.clockWatch,
+      Jobs.noticeWatch,
       config.roles.includes("jobs")
         ? Layer.mergeAll(
             Jobs.layer,

@@ -14,6 +14,7 @@ import * as documents from "./handlers/documents.ts"
 import * as foreign from "./handlers/foreign.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
+import * as notices from "./handlers/notices.ts"
 import * as payments from "./handlers/payments.ts"
 import * as publicReads from "./handlers/public.ts"
 import * as calls from "./gateway/calls.ts"
@@ -35,6 +36,7 @@ const handlers = Layer.mergeAll(
   challenges.layer,
   community.layer,
   gateway.layer,
+  notices.layer,
   publicReads.layer,
   log.layer,
   admin.layer,

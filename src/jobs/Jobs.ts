@@ -13,6 +13,7 @@ import { JobRuns } from "../services/JobRuns.ts"
 import { LogSequencer, maxPerPass, watchInterval } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
+import { Notices } from "../services/Notices.ts"
 import { Operators } from "../services/Operators.ts"
 import { Payments } from "../services/Payments.ts"
 import { FeedIngestion } from "../services/Events.ts"
@@ -55,6 +56,7 @@ const start = Effect.gen(function* () {
   const alerts = yield* GatewayAlerts
   const billing = yield* GatewayBilling
   const mailer = yield* Mailer
+  const notices = yield* Notices
   const operators = yield* Operators
   const sequencer = yield* LogSequencer
   const witnesses = yield* Witnesses
@@ -99,6 +101,7 @@ const start = Effect.gen(function* () {
         billing.sweep,
         credits.payPlans,
         mailer.trim,
+        notices.trim,
         practice.trim,
         operators.trim,
         sequencer.trim
@@ -118,6 +121,14 @@ export const clockWatch = Layer.effectDiscard(
       Effect.catchCause((cause) => Effect.logWarning("the database server's clock could not be read", cause))
     )
     yield* Effect.forkScoped(Effect.repeat(measure, Schedule.fixed(aMinute)))
+  })
+)
+
+/** Every instance wakes its own readers. */
+export const noticeWatch = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const notices = yield* Notices
+    yield* Effect.forkScoped(notices.watch)
   })
 )
 

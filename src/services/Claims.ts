@@ -29,6 +29,13 @@ export const ClaimLink = Schema.Struct({
 })
 export type ClaimLink = typeof ClaimLink.Type
 
+/** Whether an agent has an owner. */
+export const ClaimStatus = Schema.Struct({
+  claimed: Schema.Boolean,
+  claimed_at: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "ClaimStatus" })
+export type ClaimStatus = typeof ClaimStatus.Type
+
 /** Who an agent is, as far as anybody may know: its texts are its own and untrusted. */
 export interface ClaimableAgent {
   readonly agentId: AgentId
@@ -115,6 +122,7 @@ export class Claims extends Context.Service<
     readonly refresh: (
       agentId: AgentId
     ) => Effect.Effect<ClaimLink, AlreadyClaimed | NotClaimableYet | TooManyRequests>
+    readonly status: (agentId: AgentId) => Effect.Effect<ClaimStatus>
     readonly view: (token: string) => Effect.Effect<ClaimView, NotFound>
     /** Counts the try, then compares the code; the first right one makes the operator the agent's owner. */
     readonly claimWithCode: (claim: {

@@ -36,6 +36,8 @@ export class Health extends Context.Service<
     readonly measureClockDrift: Effect.Effect<void>
     /** From now on this instance is not ready, and still serves, so that balancers have time to notice. */
     readonly drain: Effect.Effect<void>
+    /** Waits until this instance drains. */
+    readonly draining: Effect.Effect<void>
     /** From now on it finishes what it has and takes nothing new. */
     readonly stop: Effect.Effect<void>
     readonly phase: () => Phase

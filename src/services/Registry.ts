@@ -353,7 +353,12 @@ export class Registry extends Context.Service<
     /** Administration: suspends or restores an agent (suspension ends every token held), or lets it use the gateway. */
     readonly amend: (
       agentId: string,
-      change: { readonly suspended?: boolean; readonly credit_arena_enabled?: boolean }
+      change: {
+        readonly suspended?: boolean
+        /** Why it is suspended, for the agent. */
+        readonly reason?: string
+        readonly credit_arena_enabled?: boolean
+      }
     ) => Effect.Effect<SelfProfile, NotFound | InvalidRequest>
   }
 >()("auspex/services/Registry") {}

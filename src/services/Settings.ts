@@ -132,6 +132,9 @@ export class Settings extends Context.Service<
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly maxBatch: number
+    /** Of an instance: streams, and requests that wait for a notice. */
+    readonly maxWaitingReaders: number
+    readonly noticeRetention: Duration.Duration
     readonly gatewayKeyTtl: Duration.Duration
     readonly gatewayKeyMaxTtl: Duration.Duration
     readonly gatewayKeysPerAgent: number

@@ -3,7 +3,7 @@
  * token endpoint's operation, `authenticate` is what every request with a bearer credential goes through.
  */
 import { Context, Schema } from "effect"
-import type { Effect } from "effect"
+import type { DateTime, Effect } from "effect"
 import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { AgentId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
@@ -19,6 +19,8 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>
   /** Of the agent's tokens when this one was issued; absent of who came by a gateway key. */
   readonly epoch?: number
+  /** When the token ends; absent as above. */
+  readonly expiresAt?: DateTime.Utc
 }
 
 /** 401 on a request: no token, or one that is malformed, expired, forged or ended. */

@@ -114,7 +114,9 @@ const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefin
   const asked = token === undefined ? {} : { token }
   const read = Effect.fnUntraced(function* (path: string, template = path) {
     const answer = yield* get(path, asked)
-    reads.push({ template, path, status: answer.status, text: answer.text })
+    // When a stream may be asked for again is drawn.
+    const text = answer.text.replace(/^retry: \d+\n/, "")
+    reads.push({ template, path, status: answer.status, text })
     return answer
   })
 

@@ -12,9 +12,9 @@ import { asOwner, countOf } from "../support/database.ts"
 import { held, meeting } from "../support/locking.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 
-/** What every request asks before the statement that records: no session may use these tables until it ends. */
+/** What every request asks before the statement that records: no session may use this table until it ends. */
 const slowDatabase = held(
-  SqlClient.SqlClient.use((sql) => sql`lock table agents, limit_windows in access exclusive mode`),
+  SqlClient.SqlClient.use((sql) => sql`lock table limit_windows in access exclusive mode`),
   asOwner
 )
 

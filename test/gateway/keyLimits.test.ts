@@ -9,6 +9,7 @@ import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import type { OpenCall } from "../../src/services/GatewayBilling.ts"
 import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
 import type { GatewayKeyChange, LimitPeriod } from "../../src/services/GatewayKeys.ts"
+import { Notices } from "../../src/services/Notices.ts"
 import { Mailer } from "../../src/services/Mailer.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { times } from "../support/concurrently.ts"
@@ -343,6 +344,13 @@ layer(testServices())("The owner of a key", (it) => {
       assert.deepStrictEqual(yield* mailed, [spent])
       assert.isFalse(yield* spend(holder, 5, 1, 1))
       assert.deepStrictEqual(yield* mailed, [])
+      const { advance, read } = yield* Notices
+      yield* advance
+      const told = yield* read(holder.agentId, { after: undefined, types: ["credit.low"], limit: 10 })
+      assert.deepStrictEqual<unknown>(
+        told.notices.map(({ notice }) => [notice.subject, notice.data]),
+        [80, 100].map((percent) => [{ key_id: holder.keyId }, { period: "day", limit: 10, percent }])
+      )
       yield* TestClock.adjust("1 day")
       yield* spend(holder, 6, 9, 9)
       assert.deepStrictEqual(yield* mailed, [nearly])

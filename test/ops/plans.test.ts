@@ -131,7 +131,8 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
         "comments",
         "comment_counts",
         "comment_likes",
-        "gateway_calls"
+        "gateway_calls",
+        "notices"
       ]) {
         assert.include(growing, table)
       }

@@ -10,9 +10,10 @@ import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { ReleaseCalendar } from "../../src/services/Schedules.ts"
+import { Notices } from "../../src/services/Notices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
-import { claim, issue, onboard, register, claimedAgents } from "../support/agents.ts"
+import { claim, issue, onboard, onboardClaimed, register, claimedAgents } from "../support/agents.ts"
 import {
   openChallenge,
   importCandles,
@@ -142,6 +143,7 @@ const makeCrowd = Effect.gen(function* () {
   const talk = yield* talkBy(AgentId.make(agent.agentId))
   const { access_token } = yield* issue(agent.agentId, agent.secret)
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
+  yield* Notices.use(({ advance }) => advance)
   return { agent, commit, hot, keyId, open, talk, token: access_token }
 })
 
@@ -499,6 +501,16 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { agent_id: agentId, client_secret: secret } }
     }))
   ),
+  "POST /agent/registry/claim/wait": made(
+    4,
+    Effect.map(onboardClaimed(), ({ agentId, secret }) => ({
+      asked: { json: { agent_id: agentId, client_secret: secret } }
+    }))
+  ),
+  "GET /agent/notices": page(3, "", asAgent),
+  "GET /agent/notices/stream": made(3, Effect.map(Crowd, asAgent)),
+  "GET /public/notices": page(2),
+  "GET /public/notices/stream": plain(2),
   "GET /.well-known/oauth-authorization-server": plain(1),
   "GET /agent/scopes": made(3, Effect.map(Crowd, asAgent)),
   "POST /agent/scopes": made(

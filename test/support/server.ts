@@ -83,12 +83,16 @@ export interface Asked {
 
 const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 
-const textOf = async (response: Response, onText: (text: string) => void) => {
+/** A stream of notices ends when its reader does: whoever asks for an answer gets what it begins with. */
+const isEndless = (path: string): boolean => /\/notices\/stream(\?|$)/.test(path)
+
+const textOf = async (response: Response, onText: (text: string) => void, endless: boolean) => {
   const decoder = new TextDecoder()
   let text = ""
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes, { stream: true })
     onText(text)
+    if (endless) break
   }
   return text
 }
@@ -107,7 +111,8 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
       redirect: "manual",
       ...(body !== undefined && { body, duplex: "half" as const })
     })
-    const text = asked.onText === undefined ? await response.text() : await textOf(response, asked.onText)
+    const { onText = () => {} } = asked
+    const text = await textOf(response, onText, asked.onText === undefined && isEndless(path))
     const json = parsed(text)
     return {
       status: response.status,

@@ -7,6 +7,7 @@ import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
+import { NoticesApi, PublicNoticesApi } from "./notices.ts"
 import { PublicApi } from "./public.ts"
 
 export class Api extends HttpApi.make("auspex")
@@ -14,6 +15,7 @@ export class Api extends HttpApi.make("auspex")
     RegistrationApi,
     DiscoveryApi,
     AgentApi,
+    NoticesApi,
     QuestionsApi,
     AnswersApi,
     ArenaApi,
@@ -23,6 +25,7 @@ export class Api extends HttpApi.make("auspex")
     GatewayApi,
     GatewayUsageApi,
     PublicApi,
+    PublicNoticesApi,
     DiscussionApi,
     PublicDiscussionApi,
     LogApi,

@@ -173,6 +173,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { agent_id: Schema.String },
       payload: Schema.Struct({
         suspended: Schema.optionalKey(Schema.Boolean),
+        reason: Schema.optionalKey(reason).annotate({
+          description: "why it is suspended; the agent is told"
+        }),
         credit_arena_enabled: Schema.optionalKey(Schema.Boolean).annotate({
           description: "whether the agent's credit may be spent on language models"
         })

@@ -1,7 +1,8 @@
 /** Agents: registration, tokens and their discovery, and what an agent reads and sets of itself. */
 import { ByteSize, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { AlreadyClaimed, ClaimLink, NotClaimableYet } from "../../services/Claims.ts"
+import { AlreadyClaimed, ClaimLink, ClaimStatus, NotClaimableYet } from "../../services/Claims.ts"
+import { maxWait } from "../../services/Notices.ts"
 import { CreditBalance, CreditTransactions } from "../../services/Credits.ts"
 import { RegistrationAnswer } from "../../services/RegistrationJudge.ts"
 import {
@@ -46,7 +47,7 @@ import {
   RequestBody,
   registrationHeaders
 } from "../middleware/definitions.ts"
-import { TooManyRequestsResponse, UnsupportedGrantType } from "./errors.ts"
+import { TooManyRequestsResponse, UnsupportedGrantType, WaitRefusedResponse } from "./errors.ts"
 
 const noStore = { "cache-control": Schema.Literal("no-store") }
 
@@ -130,6 +131,18 @@ export class RegistrationApi extends HttpApiGroup.make("registration")
       .annotate(BadBodiesCountTowards, "token_failures")
       .annotate(AlsoTaken, ["client_id"])
       .annotate(OpenApi.Summary, "A fresh claim link and pairing code; ends the old ones"),
+    HttpApiEndpoint.post("awaitClaim", "/agent/registry/claim/wait", {
+      payload: ClaimLinkRequest,
+      success: HttpApiSchema.WithHeaders(ClaimStatus, noStore),
+      error: [InvalidRequest, InvalidClient, TooManyRequestsResponse, WaitRefusedResponse]
+    })
+      .annotate(MaxBody, smallBody)
+      .annotate(BadBodiesCountTowards, "token_failures")
+      .annotate(AlsoTaken, ["client_id"])
+      .annotate(
+        OpenApi.Summary,
+        `Whether the agent is claimed, as soon as it is; after ${maxWait} seconds if it is not`
+      ),
     HttpApiEndpoint.post("issueToken", "/agent/auth/token", {
       payload: [TokenRequest, TokenRequest.pipe(HttpApiSchema.asFormUrlEncoded())],
       success: HttpApiSchema.WithHeaders(IssuedToken, noStore),

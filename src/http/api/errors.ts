@@ -1,6 +1,7 @@
 /** Errors of the transport, and the encoding of errors with headers. */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
+import { WaitRefused } from "../../services/Notices.ts"
 import { TooManyRequests } from "../../services/RateLimiter.ts"
 import { InvalidToken } from "../../services/Tokens.ts"
 import { NotSequenced } from "../../services/TransparencyLog.ts"
@@ -74,6 +75,25 @@ export const NotSequencedResponse = NotSequenced.pipe(
     },
     {
       decode: ({ body }) => new NotSequenced(body),
+      encode: ({ code, detail, retry_after }) => ({
+        body: { detail, code, retry_after },
+        headers: { "retry-after": retry_after }
+      })
+    }
+  )
+)
+
+/** 503 with `Retry-After`. */
+export const WaitRefusedResponse = WaitRefused.pipe(
+  HttpApiSchema.encodeToWithHeaders(
+    {
+      body: Schema.Struct(WaitRefused.fields)
+        .annotate({ identifier: "WaitRefused" })
+        .pipe(HttpApiSchema.status(503)),
+      headers: { "retry-after": Schema.Int }
+    },
+    {
+      decode: ({ body }) => new WaitRefused(body),
       encode: ({ code, detail, retry_after }) => ({
         body: { detail, code, retry_after },
         headers: { "retry-after": retry_after }

@@ -1,10 +1,11 @@
 /** Registration, tokens, and what an agent reads and sets of itself. */
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Credits } from "../../services/Credits.ts"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
+import { Notices, maxWait } from "../../services/Notices.ts"
 import { Practice } from "../../services/Practice.ts"
 import { Registry } from "../../services/Registry.ts"
 import { allScopes } from "../../services/Scopes.ts"
@@ -27,6 +28,7 @@ const registrationHandlers = HttpApiBuilder.group(
   "registration",
   Effect.fnUntraced(function* (handlers) {
     const claims = yield* Claims
+    const notices = yield* Notices
     const registry = yield* Registry
     const tokens = yield* Tokens
     return handlers
@@ -54,6 +56,21 @@ const registrationHandlers = HttpApiBuilder.group(
         presented(endpoint).pipe(
           Effect.flatMap(tokens.verifyCredentials),
           Effect.flatMap(claims.refresh),
+          Effect.map(unstored)
+        )
+      )
+      .handleRaw("awaitClaim", ({ endpoint }) =>
+        presented(endpoint).pipe(
+          Effect.flatMap(tokens.verifyCredentials),
+          Effect.flatMap((agentId) =>
+            notices.until(
+              agentId,
+              ["agent.claimed"],
+              Duration.seconds(maxWait),
+              claims.status(agentId),
+              ({ claimed }) => claimed
+            )
+          ),
           Effect.map(unstored)
         )
       )

@@ -22,6 +22,7 @@ import * as BackgroundClient from "./BackgroundClient.ts"
 import { DatabaseUrlUnusable, connectTo } from "./connection.ts"
 import type { SessionSettings } from "./connection.ts"
 import { makeWatch } from "./ConnectionWatch.ts"
+import * as Notifications from "./Notifications.ts"
 import * as PooledClient from "./PooledClient.ts"
 import { firstWithMinProgram, migrations } from "./schema/index.ts"
 import type { Index, Migration } from "./schema/index.ts"
@@ -88,6 +89,8 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
       const { backgroundConnections = 2, settingsFrom, statementTimeout = requestTimeout } = options
       const to = yield* connectTo(url)
       const watch = yield* makeWatch(statementTimeout)
+      const connect = (settings: SessionSettings) =>
+        to.connect(settingsFrom === "role" ? {} : { ...settings, ...keepAlive })
       const pool = (
         name: "requests" | "background",
         maxConnections: number,
@@ -99,7 +102,7 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
           name,
           maxConnections,
           watch,
-          connect: to.connect(settingsFrom === "role" ? {} : { ...settings, ...keepAlive }),
+          connect: connect(settings),
           statementTimeout: timeout,
           maxWait,
           spanAttributes: {
@@ -126,6 +129,10 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
         Context.add(
           BackgroundClient.BackgroundClient,
           yield* BackgroundClient.make(sql.client, background, backgroundConnections)
+        ),
+        Context.add(
+          Notifications.Notifications,
+          Notifications.make(connect(sessionSettings(statementTimeout)))
         )
       )
     })

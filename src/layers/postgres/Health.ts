@@ -1,4 +1,4 @@
-import { Clock, DateTime, Effect, Fiber, Layer, Metric, Option, Ref, Schema } from "effect"
+import { Clock, DateTime, Effect, Fiber, Latch, Layer, Metric, Option, Ref, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../services/Health.ts"
 import type { Phase } from "../../services/Health.ts"
@@ -62,6 +62,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const drift = yield* Ref.make(0)
   const phase = yield* Ref.make<Phase>("serving")
+  const drained = yield* Latch.make()
   const sequencer = yield* LogSequencer
   const settings = yield* Settings
   const background = yield* BackgroundClient
@@ -201,8 +202,9 @@ const make = Effect.gen(function* () {
   return Health.of({
     readiness,
     measureClockDrift,
-    drain: Ref.set(phase, "draining"),
-    stop: Ref.set(phase, "stopping"),
+    drain: Effect.andThen(Ref.set(phase, "draining"), drained.open),
+    draining: drained.await,
+    stop: Effect.andThen(Ref.set(phase, "stopping"), drained.open),
     phase: () => Ref.getUnsafe(phase)
   })
 })

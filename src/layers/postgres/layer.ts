@@ -29,6 +29,7 @@ import * as LogAudit from "./logAudit/LogAudit.ts"
 import * as MacroProposals from "./prices/MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as OpenQuestions from "./challenges/OpenQuestions.ts"
+import * as Notices from "./notices/Notices.ts"
 import * as Operators from "./agents/Operators.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Practice from "./practice/Practice.ts"
@@ -80,6 +81,7 @@ const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
 /** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
 export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
+    Notices.layer,
     Registry.layer,
     Tokens.layer,
     ReleaseCalendar.layer,

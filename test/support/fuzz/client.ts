@@ -61,7 +61,7 @@ export const makeClient = Effect.gen(function* () {
         const chunks: Array<Buffer> = []
         response.on("data", (chunk: Buffer) => chunks.push(chunk))
         response.on("error", (error) => resume(Effect.fail(new NoAnswer({ reason: error.message }))))
-        response.on("end", () => {
+        const finish = () => {
           const received = Object.entries(response.headers).map(([name, value]) => [
             name,
             Array.isArray(value) ? value.join(", ") : (value ?? "")
@@ -76,7 +76,15 @@ export const makeClient = Effect.gen(function* () {
               milliseconds: performance.now() - started
             })
           )
-        })
+        }
+        response.on("end", finish)
+        // A stream of notices ends when its reader does.
+        if (response.headers["content-type"]?.startsWith("text/event-stream")) {
+          response.once("data", () => {
+            finish()
+            request.destroy()
+          })
+        }
       })
       request.on("timeout", () => request.destroy(new Error(`nothing for ${patience} ms`)))
       request.on("error", (error) => resume(Effect.fail(new NoAnswer({ reason: error.message }))))

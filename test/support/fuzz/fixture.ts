@@ -153,14 +153,18 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
 
   const agent = yield* passed
   const rival = yield* passed
+  const pair = ecPair()
+  const signer = passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
+  const [keyed, signing] = [yield* signer, yield* signer]
   // Claimed, so that no scope is withheld, and by one whose plan stays.
   const claimant = yield* Effect.orDie(anotherOperator)
   yield* Effect.orDie(sql`
     update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
-     where id = ${agent.agent_id}::uuid`)
-  const pair = ecPair()
-  const keyed = yield* passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
-  const asserted = assertionOf(keyed.agent_id, pair).pipe(Effect.provideService(Settings, yield* Settings))
+     where id in (${agent.agent_id}::uuid, ${signing.agent_id}::uuid)`)
+  const settings = yield* Settings
+  const assertedBy = ({ agent_id }: { readonly agent_id: string }) =>
+    assertionOf(agent_id, pair).pipe(Effect.provideService(Settings, settings))
+  const asserted = assertedBy(keyed)
   const { access_token: first } = yield* tokenOf(agent)
   // Not granted by default, and in the next token.
   yield* post(Schema.Json, "/api/v1/agent/scopes", { add: ["credits:stake"] }, bearer(first))
@@ -359,6 +363,17 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
           byField: {
             client_secret: { agent_id: rival.agent_id, client_secret: rival.client_secret },
             client_assertion: { agent_id: keyed.agent_id, client_assertion }
+          }
+        })
+      )
+    ],
+    // Of agents that are claimed, for which nobody waits.
+    "registration.awaitClaim": [
+      Effect.map(assertedBy(signing), (client_assertion) =>
+        sample({
+          byField: {
+            client_secret: { agent_id: agent.agent_id, client_secret: agent.client_secret },
+            client_assertion: { agent_id: signing.agent_id, client_assertion }
           }
         })
       )

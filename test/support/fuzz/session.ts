@@ -107,7 +107,8 @@ export const makeSession = (options: {
         ? headers
         : [...headers, `expected a body of ${types.join() || "no"} type, got ${essence(answer)}`]
     }
-    const body = essence(answer) === "text/plain" ? answer.text : parsed(answer.text)
+    const isText = /^text\/(plain|event-stream)$/.test(essence(answer) ?? "")
+    const body = isText ? answer.text : parsed(answer.text)
     if (body === undefined) return [...headers, "the body is not JSON"]
     return [
       ...headers,

@@ -17,6 +17,7 @@ import { Events } from "../../../src/services/Events.ts"
 import type { EventFilter } from "../../../src/services/Events.ts"
 import type { GatewayUsage } from "../../../src/services/GatewayUsage.ts"
 import type { GatewayKeys } from "../../../src/services/GatewayKeys.ts"
+import type { Notices } from "../../../src/services/Notices.ts"
 import type { Payments } from "../../../src/services/Payments.ts"
 import { OpenQuestions } from "../../../src/services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../src/services/OpenQuestions.ts"
@@ -38,6 +39,7 @@ import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
 import { best, firstPage, fromTheEnd, pageAfter, leaderboardRow, worst } from "./pages.ts"
 import type { Item } from "./pages.ts"
+import { noticeReads } from "./notices.ts"
 import { practiceReads } from "./practice.ts"
 import { scheduleReads } from "./schedules.ts"
 import { maxTournament, people } from "./seed.ts"
@@ -58,6 +60,7 @@ export type Reading = Effect.Effect<
   | GatewayKeys
   | GatewayUsage
   | Witnesses
+  | Notices
   | OpenQuestions
   | Payments
   | Pools
@@ -342,6 +345,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     )
   }
   yield* practiceReads(add)
+  yield* noticeReads(add)
   const commitOf = Effect.fnUntraced(function* (challenge: string) {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql`

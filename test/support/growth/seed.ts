@@ -8,6 +8,7 @@ import { agents } from "./agents.ts"
 import { discussions } from "./discussion.ts"
 import { gatewayCalls } from "./gateway.ts"
 import { credit, purchases } from "./money.ts"
+import { noticed } from "./notices.ts"
 import { practised } from "./practice.ts"
 import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
@@ -375,6 +376,7 @@ export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string)
     yield* step("schedules", scheduled(size))
     yield* step("the archive", archive(size))
     yield* step("practice", practised)
+    yield* step("notices", noticed)
     yield* step("discussions", discussions(size))
     yield* step("follows", follows(size))
     yield* step("calls of models", gatewayCalls(size, people(size).busiest))

@@ -22,6 +22,7 @@ import {
 import { SqlClient } from "effect/sql"
 import type { ClaimView, MailClaimView, GraceReport } from "../../../services/Claims.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
+import { Timestamp } from "../../../services/domain/text.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
@@ -32,7 +33,7 @@ import {
   sameHash,
   sha256
 } from "../../crypto/secrets.ts"
-import { execute, findOption, orDie, timestamp, transaction, findAll } from "../sql.ts"
+import { execute, findAll, findOne, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
 import type { Ownership } from "./ownership.ts"
 import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/domain/emails.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -74,6 +75,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = findOption(LinkRow)
   const tryRow = findOption(Try)
   const refreshedRow = findOption(RefreshedRow)
+  const statusRow = findOne(Schema.Struct({ claimed_at: Schema.NullOr(Timestamp) }))
   const whyPending = yield* makeWhyPending
 
   const issueLink: Claims["Service"]["issueLink"] = Effect.fn("Claims.issueLink")(function* (agent) {
@@ -204,7 +206,14 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
   const returnTry = (token: string) =>
     sql`update claim_links set wrong_codes = wrong_codes - 1 where token_hash = ${sha256(token)}`.pipe(orDie)
 
-  return { issueLink, refresh, view, claimWithCode }
+  const status: Claims["Service"]["status"] = Effect.fn("Claims.status")(function* (agentId) {
+    const { claimed_at } = yield* statusRow(
+      sql`select ${isoTimestamp(sql, "claimed_at")} as claimed_at from agents where id = ${agentId}::uuid`
+    )
+    return { claimed: claimed_at !== null, claimed_at }
+  })
+
+  return { issueLink, refresh, status, view, claimWithCode }
 })
 
 const MailLinkRow = Schema.Struct({ ...linkFields, email: EmailAddress, declined: Schema.Boolean })

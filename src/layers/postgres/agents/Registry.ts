@@ -42,6 +42,7 @@ import {
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
+import { tellAgents } from "../notices/tell.ts"
 
 const {
   status: _,
@@ -390,19 +391,35 @@ const make = Effect.gen(function* () {
 
   const amend: Registry["Service"]["amend"] = Effect.fn("Registry.amend")(function* (agentId, change) {
     if (!isUuid(agentId)) return yield* noAgent(agentId)
-    const { credit_arena_enabled, suspended } = change
+    const { credit_arena_enabled, reason, suspended } = change
+    if (reason !== undefined && suspended !== true) {
+      return yield* InvalidRequest.of("reason", "Expected no value: only a suspension has a reason")
+    }
     if (suspended === undefined && credit_arena_enabled === undefined) {
       return yield* InvalidRequest.of("suspended", "Nothing to change was given")
     }
     const now = yield* DateTime.now
     yield* execute(sql`
-      update agents set
-             credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
-             token_epoch = token_epoch
-               + case when ${suspended ?? null}::bool and suspended_at is null then 1 else 0 end,
-             suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${timestamp(now)})
-                                                            when false then null else suspended_at end
-       where id = ${agentId}::uuid`)
+      with changed as (
+        update agents set
+               credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
+               token_epoch = token_epoch
+                 + case when ${suspended ?? null}::bool and suspended_at is null then 1 else 0 end,
+               suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${timestamp(now)})
+                                                              when false then null else suspended_at end
+         where id = ${agentId}::uuid
+        returning new.id, new.token_epoch, old.suspended_at is null and new.suspended_at is not null as is_suspended
+      )
+      ${tellAgents(sql, {
+        type: "agent.suspended",
+        agentId: "a.id",
+        // Each suspension ends the tokens that were issued before it.
+        cause: "a.id || '/' || a.token_epoch",
+        subject: "jsonb_build_object('agent_id', a.id)",
+        data: sql`jsonb_build_object('reason', ${reason ?? null}::text)`,
+        at: sql`${timestamp(now)}`,
+        from: sql`changed a where a.is_suspended`
+      })}`)
     return yield* profile(agentId)
   })
 

@@ -224,7 +224,8 @@ const make = Effect.gen(function* () {
     if (yield* ended(sub, epoch)) {
       return yield* invalid(`The access token has been ended: POST ${tokenPath} issues a new one.`)
     }
-    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch }
+    const expiresAt = DateTime.makeUnsafe(exp * 1000)
+    return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch, expiresAt }
   }, cheapSpan("Tokens.authenticate"))
 
   return Tokens.of({

@@ -22,6 +22,7 @@ import { claimsFault, clockSkew, readAssertion } from "../../keys/assertion.ts"
 import type { Assertion } from "../../keys/assertion.ts"
 import { assertionKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sameHash, sha256 } from "../../crypto/secrets.ts"
+import { tellRevoked } from "../notices/tell.ts"
 import { execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Statement } from "effect/sql"
@@ -253,8 +254,12 @@ export const makeSecretRotation = Effect.gen(function* () {
       const revoked =
         gatewayKeys === "revoke"
           ? yield* sql`
-              update gateway_keys set revoked_at = ${timestamp(now)}
-               where agent_id = ${id}::uuid and revoked_at is null and (expires_at is null or expires_at > ${timestamp(now)})
+              with revoked as (
+                update gateway_keys set revoked_at = ${timestamp(now)}
+                 where agent_id = ${id}::uuid and revoked_at is null and (expires_at is null or expires_at > ${timestamp(now)})
+                returning *
+              )
+              ${tellRevoked(sql, timestamp(now), sql`revoked k`)}
               returning 1`
           : []
       return Option.some({ agent_id: id, client_secret: secret, revoked_gateway_keys: revoked.length })

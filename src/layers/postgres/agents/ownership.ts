@@ -9,7 +9,8 @@ import { SqlClient } from "effect/sql"
 import { wholeCredits } from "../../../services/Credits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { accountOf, makeTransfers, maxPosted, treasury } from "../credit/transfers.ts"
-import { execute, findOne, timestamp } from "../sql.ts"
+import { tellAgents } from "../notices/tell.ts"
+import { execute, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
 /** Errors of links of both kinds. */
 export const alreadyClaimed = () =>
@@ -125,10 +126,22 @@ export const makeOwnership = Effect.gen(function* () {
       })
     }
     const claimed = yield* sql`
-      update agents
-         set claimed_at = ${timestamp(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
-       where id = ${agentId}::uuid and claimed_at is null
-      returning 1`
+      with claimed as (
+        update agents
+           set claimed_at = ${timestamp(now)}, owner_id = ${operatorId}::uuid, prediction_limit = null
+         where id = ${agentId}::uuid and claimed_at is null
+        returning id, claimed_at
+      ),
+      told as (${tellAgents(sql, {
+        type: "agent.claimed",
+        agentId: "a.id",
+        cause: "a.id::text",
+        subject: "jsonb_build_object('agent_id', a.id)",
+        data: sql`jsonb_build_object('claimed_at', ${isoTimestamp(sql, "a.claimed_at")})`,
+        at: sql`a.claimed_at`,
+        from: sql`claimed a`
+      })})
+      select 1 from claimed`
     if (claimed.length === 0) return yield* alreadyClaimed()
     yield* takeRanks(sql`f.agent_id = ${agentId}::uuid`)
     yield* payGrant(agentId)

@@ -1,10 +1,11 @@
-/** The statements by which challenges of any type begin and end, each with its entry in the log. */
+/** The statements by which challenges of any type begin and end, each with its entry in the log and what is told of it. */
 import { Effect } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { challengeCreate, voided } from "../log/entries.ts"
 import type { CreatedChallenge, Voided } from "../log/entries.ts"
-import { arrayParam, execute, orDie, timestamp } from "../sql.ts"
+import { tellChallenges } from "../notices/tell.ts"
+import { arrayParam, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
 
 export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChallenge): Effect.Effect<void> =>
   execute(sql`
@@ -26,8 +27,15 @@ export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChalle
               ${created.level}::numeric,
               ${created.window_from === null ? null : timestamp(created.window_from)}::timestamptz,
               ${created.rule_version}::smallint)
-      returning id
-    )
+      returning *
+    ),
+    told as (${tellChallenges(sql, {
+      type: "challenge.opened",
+      at: "c.created_at",
+      data: sql`jsonb_build_object('question', c.question, 'deadline', ${isoTimestamp(sql, "c.deadline")},
+                                   'resolve_at', ${isoTimestamp(sql, "c.resolve_at")})`,
+      from: sql`created c`
+    })})
     insert into log_pending (type, challenge_id, version, entry)
     select 'challenge.create', id, 1, ${challengeCreate(created)} from created`)
 
@@ -50,14 +58,29 @@ export const closeChallenges = (
     ),
     closed as (
       update challenges c set closed_at = ${timestamp(now)} from due where c.id = due.id
-      returning c.id, c.closed_at
-    )
+      returning c.*
+    ),
+    told as (${tellChallenges(sql, {
+      type: "challenge.closed",
+      at: "c.closed_at",
+      data: sql`jsonb_build_object('deadline', ${isoTimestamp(sql, "c.deadline")})`,
+      from: sql`closed c`
+    })})
     insert into log_pending (type, challenge_id, version, closed_at)
     select 'challenge.close', id, 1, closed_at from closed order by id
     returning 1`.pipe(
     orDie,
     Effect.map((rows) => rows.length)
   )
+
+/** That the challenges `c` of this source have no result. */
+export const tellVoid = (sql: SqlClient.SqlClient, from: Statement.Fragment) =>
+  tellChallenges(sql, {
+    type: "challenge.void",
+    at: "c.cancelled_at",
+    data: sql`jsonb_build_object('reason', c.cancel_reason)`,
+    from
+  })
 
 /**
  * Cancels a directional challenge that has not ended, and returns whether it did. The row lock waits for submissions under
@@ -72,8 +95,9 @@ export const cancelChallenge = (
     cancelled as (
       update challenges c set cancelled_at = ${timestamp(challenge.voided_at)}, cancel_reason = ${challenge.reason}
         from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
-      returning c.id, c.closed_at, c.cancelled_at
+      returning c.*
     ),
+    told as (${tellVoid(sql, sql`cancelled c`)}),
     ends as (
       select id, 'challenge.close' as type, cancelled_at as closed_at, null::bytea as entry, 1 as step
         from cancelled where closed_at is null

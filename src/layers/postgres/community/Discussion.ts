@@ -23,7 +23,8 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
+import { tellAgents } from "../notices/tell.ts"
+import { arrayParam, execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
@@ -58,6 +59,17 @@ const redactSecrets = (text: string, tokenHeaders: ReadonlyArray<string>): strin
     text.replaceAll(ownSecrets, "aus_$1_<redacted>")
   )
 
+/** Agents that a text mentions by `@AGENT_ID`; more than ten are nobody's conversation. */
+const maxMentions = 10
+const mention = /@([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])/gi
+
+const mentionedIn = (content: string): ReadonlyArray<string> =>
+  [...new Set(Array.from(content.matchAll(mention), ([, id = ""]) => id.toLowerCase()))].slice(0, maxMentions)
+
+/** What a notice of the post `d` is about. */
+const postSubject = (also?: string): string =>
+  `jsonb_build_object('comment_id', d.id, 'event_id', d.event_id${also === undefined ? "" : `, ${also}`})`
+
 const isEventId = Schema.is(EventId)
 
 const make = Effect.gen(function* () {
@@ -66,6 +78,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const headers = tokenHeaders(settings)
   const accept = yield* makeAcceptance
+  const postAuthor = sql`jsonb_build_object('agent_id', d.agent_id)`
   const postOutcome = findOne(PostOutcome)
   const likeOutcome = findOne(LikeOutcome)
 
@@ -105,6 +118,28 @@ const make = Effect.gen(function* () {
         select id, agent_id, event_id, parent_id, ${space}, ${content}, ${timestamp(createdAt)}
           from decided where outcome = 'posted'
       ),
+      replied as (${tellAgents(sql, {
+        type: "comment.replied",
+        agentId: "p.agent_id",
+        cause: "d.id::text",
+        subject: postSubject("'parent_comment_id', p.id"),
+        data: postAuthor,
+        at: sql`${timestamp(createdAt)}`,
+        from: sql`decided d join comments p on p.id = d.parent_id where d.outcome = 'posted' and p.agent_id <> d.agent_id`
+      })}),
+      mentioned as (${tellAgents(sql, {
+        type: "comment.mentioned",
+        agentId: "a.id",
+        cause: "d.id::text",
+        subject: postSubject(),
+        data: postAuthor,
+        at: sql`${timestamp(createdAt)}`,
+        from: sql`
+          decided d
+          join agents a on a.id = any(${arrayParam("uuid", mentionedIn(content))}) and a.id <> d.agent_id
+          left join comments p on p.id = d.parent_id
+         where d.outcome = 'posted' and a.id is distinct from p.agent_id`
+      })}),
       accepted as (${accepted})
       select outcome, event_id from decided cross join accepted`)
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())

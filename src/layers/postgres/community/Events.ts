@@ -9,6 +9,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { unknownEvent, social } from "./Discussion.ts"
+import { tellEvents } from "../notices/tell.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 const isEventId = Schema.is(EventId)
@@ -63,8 +64,9 @@ const make = Effect.gen(function* () {
         title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
         published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
-      returning *
-      )
+      returning events.*, old.id is null as is_new
+      ),
+      told as (${tellEvents(sql, sql`stored e where e.is_new`)})
       select ${columns} from stored e ${social(sql)}`)
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {

@@ -14,6 +14,7 @@ import type { FeedItem } from "../../feeds/feedItems.ts"
 import { fetchFeed } from "../../feeds/feeds.ts"
 import type { FeedAnswer, Validators } from "../../feeds/feeds.ts"
 import type { FetchFailed } from "../../keys/fetchDocument.ts"
+import { tellEvents } from "../notices/tell.ts"
 import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
 
 const concurrency = 4
@@ -110,8 +111,9 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         select id, title, summary, url, ${source}, published_at, ${arrayParam("text", spaces)}, ${arrayParam("text", assets)},
                ${timestamp(now)}, ${timestamp(now)}
           from fresh order by id
-        returning id
+        returning *
       ),
+      told as (${tellEvents(sql, sql`made e`)}),
       known as (
         -- With the other keys of known items, too: an item may come back by any of them.
         insert into feed_items (key, event_id, feed_url, seen_at)

@@ -9,7 +9,8 @@ import { Mailer } from "../../../services/Mailer.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { creditAlertText } from "../../mail/texts.ts"
-import { findAll, orDie, timestamp, transaction } from "../sql.ts"
+import { tellAgents } from "../notices/tell.ts"
+import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
 const batch = 100
 
@@ -61,7 +62,21 @@ const make = Effect.gen(function* () {
          where key_id = ${alert.key_id}::uuid and period = ${alert.period} and since = ${alert.since}::date
            and credit_limit = ${alert.credit_limit}::int8 and percent <= ${alert.percent} and told_at is null
         returning 1`)
-      if (rows.length === 0 || Option.isNone(to)) return 0
+      if (rows.length === 0) return 0
+      yield* execute(
+        tellAgents(sql, {
+          type: "credit.low",
+          agentId: "k.agent_id",
+          cause: sql`concat_ws('/', k.id, ${alert.period}::text, ${alert.since}::text, ${alert.credit_limit}::int8, ${alert.percent}::int)`,
+          subject: "jsonb_build_object('key_id', k.id)",
+          data: sql`
+            jsonb_build_object('period', ${alert.period}::text, 'limit', ${alert.credit_limit}::int8 / 1e6,
+                               'percent', ${alert.percent}::int)`,
+          at: sql`${timestamp(now)}`,
+          from: sql`gateway_keys k where k.id = ${alert.key_id}::uuid`
+        })
+      )
+      if (Option.isNone(to)) return 0
       const text = creditAlertText({
         baseUrl,
         agentName: alert.agent_name,

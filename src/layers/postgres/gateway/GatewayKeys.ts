@@ -24,6 +24,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { InvalidToken, tokenPath } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
+import { tellRevoked } from "../notices/tell.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
   arrayParam,
@@ -387,9 +388,13 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const revoked = isUuid(keyId)
       ? yield* revokedRow(sql`
-          update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${timestamp(now)})
-           where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
-          returning encode(key_hash, 'hex') as hash`)
+          with revoked as (
+            update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${timestamp(now)})
+             where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
+            returning k.*, old.revoked_at is null as is_new
+          ),
+          told as (${tellRevoked(sql, timestamp(now), sql`revoked k where k.is_new`)})
+          select encode(key_hash, 'hex') as hash from revoked`)
       : Option.none()
     if (Option.isNone(revoked)) return yield* noKey(keyId)
     yield* Cache.invalidate(cachedKeys, revoked.value.hash)

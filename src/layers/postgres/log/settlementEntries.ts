@@ -2,11 +2,13 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { arrayParam, execute, findAll, rowsOf } from "../sql.ts"
+import { tellChallenges } from "../notices/tell.ts"
 import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
 
 /**
- * Adds the entry of a settlement or an amendment to the outbox, within the transaction that wrote it and its scores.
+ * Adds the entry of a settlement or an amendment to the outbox, and tells of it, within the transaction that wrote it and its
+ * scores.
  */
 export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: SettlementKey) {
   for (const { previous_version, reason, ...settled } of yield* settledChallenges(sql, [key])) {
@@ -15,10 +17,24 @@ export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClie
         ? ["settlement", settlement(settled)]
         : ["amendment", amendment({ ...settled, previous_version, reason })]
     yield* execute(sql`
+      with told as (${tellSettlement(sql, settled)})
       insert into log_pending (type, challenge_id, version, entry)
       values (${type}, ${settled.challenge_id}::uuid, ${settled.version}, ${entry})`)
   }
 })
+
+const tellSettlement = (sql: SqlClient.SqlClient, { challenge_id, version }: SettlementKey) =>
+  tellChallenges(sql, {
+    type: version === 1 ? "challenge.settled" : "challenge.amended",
+    at: "s.settled_at",
+    data: sql`
+      jsonb_build_object('version', s.version, 'result', s.result, 'value', coalesce(s.close_price, s.actual_value))
+      || case when s.reason is null then '{}' else jsonb_build_object('reason', s.reason) end`,
+    version: sql`s.version`,
+    from: sql`
+      challenges c join settlements s on s.challenge_id = c.id and s.version = ${version}
+     where c.id = ${challenge_id}::uuid`
+  })
 
 const Cancelled = Schema.Struct({
   challenge_id: Schema.String,

@@ -24,6 +24,7 @@ import { keyLimits } from "./migrations/0010_key_limits.ts"
 import { providerCosts } from "./migrations/0011_provider_costs.ts"
 import { practice } from "./migrations/0013_practice.ts"
 import { forms } from "./migrations/0014_forms.ts"
+import { notices } from "./migrations/0015_notices.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -98,7 +99,8 @@ export const migrations = {
   },
   "0013_practice": expand(practice),
   // An older program would score quantiles and samples by their standard deviation.
-  "0014_forms": { run: forms, minProgram: 14 }
+  "0014_forms": { run: forms, minProgram: 14 },
+  "0015_notices": expand(notices)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -68,6 +68,8 @@ export const privileges: Readonly<Record<string, string>> = {
   macro_proposals: add,
   mail_claims: change,
   mails: all,
+  notice_state: `${read}, update`,
+  notices: `${add}, update (seq), delete`,
   operator_identities: add,
   operator_sessions: all,
   operators: `${add}, update (credited, credited_month, email, mailbox, plan)`,

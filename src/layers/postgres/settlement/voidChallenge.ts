@@ -6,7 +6,7 @@ import { voidedChallenges } from "../log/settlementEntries.ts"
 import { execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
-import { closeChallenges } from "../challenges/lifecycle.ts"
+import { closeChallenges, tellVoid } from "../challenges/lifecycle.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -35,6 +35,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
         if (type === "macro") yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
           yield* execute(sql`
+            with told as (${tellVoid(sql, sql`challenges c where c.id = ${challengeId}::uuid`)})
             insert into log_pending (type, challenge_id, version, entry)
             values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
         }

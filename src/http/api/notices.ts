@@ -1,0 +1,102 @@
+/** What agents and everybody are told: in pages, by requests that wait, and as streams of server-sent events. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import {
+  CursorExpired,
+  Notice,
+  NoticeTypes,
+  PublicNotice,
+  PublicTypes,
+  maxWait
+} from "../../services/Notices.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import { pageQuery } from "../../services/domain/paging.ts"
+import {
+  AddressLimit,
+  AgentAuthentication,
+  AgentLimit,
+  HttpCaching,
+  RequestBody,
+  RequiredScope,
+  SharedCache
+} from "../middleware/definitions.ts"
+import { WaitRefusedResponse } from "./errors.ts"
+
+const after = (meaning: string) =>
+  Schema.optional(Schema.String.check(Schema.isMaxLength(1000))).annotate({ description: meaning })
+
+const pageOfNotices = {
+  limit: pageQuery.limit,
+  after: after("next_cursor of the answer before; default: from the oldest that is kept on")
+}
+
+const noticePage = <Item extends Schema.Constraint>(item: Item) =>
+  Schema.Struct({
+    items: Schema.Array(item),
+    next_cursor: Schema.String.annotate({ description: "where to go on, also where nothing follows yet" })
+  })
+
+const fromNowOn = { after: after("a cursor; default: from now on. Last-Event-ID goes before it") }
+
+const streamHeaders = {
+  "last-event-id": Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))).annotate({
+    description: "the id of the last event that came: the stream goes on after it"
+  })
+}
+
+/** Server-sent events: `id` is a cursor, `data` a notice. Comments keep the connection; `retry` says when to come again. */
+const eventStream = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/event-stream" }))
+
+export class NoticesApi extends HttpApiGroup.make("notices")
+  .add(
+    HttpApiEndpoint.get("list", "/agent/notices", {
+      query: {
+        ...pageOfNotices,
+        types: NoticeTypes,
+        wait: Schema.optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: maxWait }))).annotate({
+          description: `seconds to wait while nothing follows, 0 to ${maxWait}, default 0`
+        })
+      },
+      success: noticePage(Notice),
+      error: [InvalidRequest, CursorExpired, WaitRefusedResponse]
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "What this agent is told, in order; waits for it if so asked"),
+    HttpApiEndpoint.get("stream", "/agent/notices/stream", {
+      query: { ...fromNowOn, types: NoticeTypes },
+      headers: streamHeaders,
+      success: eventStream,
+      error: [InvalidRequest, CursorExpired, WaitRefusedResponse]
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "The same as a stream of server-sent events, for as long as the token lives")
+  )
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Notices")
+  .annotate(OpenApi.Description, "What an agent is told.") {}
+
+export class PublicNoticesApi extends HttpApiGroup.make("publicNotices")
+  .add(
+    HttpApiEndpoint.get("list", "/public/notices", {
+      query: { ...pageOfNotices, types: PublicTypes },
+      success: noticePage(PublicNotice),
+      error: [InvalidRequest, CursorExpired]
+    })
+      .annotate(OpenApi.Summary, "What happened to challenges and events, in order")
+      .annotate(SharedCache, true)
+      .middleware(HttpCaching),
+    HttpApiEndpoint.get("stream", "/public/notices/stream", {
+      query: { ...fromNowOn, types: PublicTypes },
+      headers: streamHeaders,
+      success: eventStream,
+      error: [InvalidRequest, CursorExpired, WaitRefusedResponse]
+    }).annotate(OpenApi.Summary, "The same as a stream of server-sent events")
+  )
+  .middleware(RequestBody)
+  .middleware(AddressLimit)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Public notices")
+  .annotate(OpenApi.Description, "What everybody may be told.") {}

@@ -1,0 +1,194 @@
+/** Notices over HTTP. A stream takes the next notices only when the ones before have been sent, so nothing piles up. */
+import { IncomingMessage } from "node:http"
+import { Clock, DateTime, Duration, Effect, Layer, Random, Stream } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Notices, isPublic } from "../../services/Notices.ts"
+import type { Notice, NoticeType, Reader } from "../../services/Notices.ts"
+import { InvalidRequest } from "../../services/domain/errors.ts"
+import { defaultLimit } from "../../services/domain/paging.ts"
+import { Tokens } from "../../services/Tokens.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentAgent } from "../middleware/definitions.ts"
+import { principalOf } from "../middleware/authentication.ts"
+
+/** Between two signs that a connection is still there; proxies usually wait for a minute. */
+const heartbeat = Duration.seconds(15)
+
+/** A reader that takes nothing for so long is dropped. */
+const maxStall = Duration.seconds(30)
+
+/** When a client comes again after its stream ended, in milliseconds: not all at once. */
+const reconnect = Random.nextIntBetween(1000, 5000)
+
+const maxEvents = 50
+
+interface Streaming {
+  readonly reader: Reader
+  readonly types: ReadonlyArray<NoticeType> | undefined
+  readonly after: string
+  /** How long the reader may still be told something; zero: no longer. */
+  readonly permitted: Effect.Effect<Duration.Duration>
+}
+
+const event = ({ cursor, notice }: { readonly cursor: string; readonly notice: Notice }): string =>
+  `id: ${cursor}\ndata: ${JSON.stringify(notice)}\n\n`
+
+/** Ends the connection of a reader that does not take what was handed to it. */
+const makeStallWatch = Effect.gen(function* () {
+  const { source } = yield* HttpServerRequest.HttpServerRequest
+  const socket = source instanceof IncomingMessage ? source.socket : undefined
+  let handedAt: number | undefined
+  yield* Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (handedAt !== undefined && now - handedAt >= Duration.toMillis(maxStall)) socket?.destroy()
+  }).pipe(Effect.delay(maxStall), Effect.forever, Effect.forkScoped)
+  return {
+    taken: Effect.sync(() => (handedAt = undefined)),
+    handed: Effect.map(Clock.currentTimeMillis, (now) => (handedAt = now))
+  }
+})
+
+const makeStream = Effect.gen(function* () {
+  const notices = yield* Notices
+
+  /** The texts of a stream. A client that comes again goes on after the last `id` that it got, and the first text has one. */
+  const textsOf = Effect.fnUntraced(function* ({ after, permitted, reader, types }: Streaming) {
+    const { handed, taken } = yield* makeStallWatch
+    yield* notices.seat
+    const retry = `retry: ${yield* reconnect}\n`
+    const next = Effect.fnUntraced(function* (cursor: string | undefined) {
+      yield* taken
+      const time = yield* permitted
+      if (cursor === undefined || Duration.isZero(time)) return undefined
+      const query = { after: cursor, types, limit: maxEvents }
+      const read = yield* notices.next(reader, query, Duration.min(time, heartbeat))
+      // It may have ended meanwhile.
+      if (Duration.isZero(yield* permitted)) return undefined
+      yield* handed
+      const events = read.notices.length === 0 ? ":\n\n" : read.notices.map(event).join("")
+      return read.isEnding ? ([`${events}${retry}\n`, undefined] as const) : ([events, read.cursor] as const)
+    })
+    return Stream.concat(
+      Stream.succeed(`${retry}id: ${after}\n\n`),
+      // Whoever comes again is told what is wrong with the cursor.
+      Stream.unfold(after, (cursor: string | undefined) =>
+        Effect.orElseSucceed(next(cursor), () => undefined)
+      )
+    )
+  })
+
+  return Effect.fnUntraced(function* (streaming: Streaming) {
+    // Refused with a status, if so; the stream counts once it is sent.
+    yield* Effect.scoped(notices.seat)
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const texts = textsOf(streaming).pipe(
+      Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+      Effect.catchTag("WaitRefused", ({ retry_after }) =>
+        Effect.succeed(Stream.succeed(`retry: ${retry_after * 1000}\n\n`))
+      )
+    )
+    return HttpServerResponse.stream(Stream.encodeText(Stream.unwrap(texts)), {
+      contentType: "text/event-stream",
+      headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
+    })
+  })
+})
+
+/** Where a stream begins. A cursor that will not do is refused before it. */
+const makeBegin = Effect.gen(function* () {
+  const notices = yield* Notices
+  return Effect.fnUntraced(function* (
+    reader: Reader,
+    sent: { readonly after: string | undefined; readonly lastEventId: string | undefined }
+  ) {
+    const cursor = sent.lastEventId ?? sent.after
+    if (cursor === undefined) return yield* notices.latest(reader)
+    yield* notices
+      .read(reader, { after: cursor, types: undefined, limit: 1 })
+      .pipe(
+        Effect.mapError((error) =>
+          error._tag === "InvalidRequest" && sent.lastEventId !== undefined
+            ? InvalidRequest.of("last-event-id", "Expected the id of an event of this stream")
+            : error
+        )
+      )
+    return cursor
+  })
+})
+
+const agentHandlers = HttpApiBuilder.group(
+  Api,
+  "notices",
+  Effect.fnUntraced(function* (handlers) {
+    const notices = yield* Notices
+    const tokens = yield* Tokens
+    const begin = yield* makeBegin
+    const streamOf = yield* makeStream
+
+    /** As long as the token lives, unless it is ended before. */
+    const whileValid = (bearer: string) =>
+      principalOf(tokens, bearer).pipe(
+        Effect.flatMap(({ expiresAt }) =>
+          Effect.map(DateTime.now, (now) =>
+            expiresAt === undefined ? Duration.zero : DateTime.distance(now, expiresAt)
+          )
+        ),
+        Effect.orElseSucceed(() => Duration.zero)
+      )
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function* ({ query: { after, limit = defaultLimit, types, wait = 0 } }) {
+        const { agentId } = yield* CurrentAgent
+        const query = { after, limit, types }
+        const read =
+          wait === 0
+            ? yield* notices.read(agentId, query)
+            : yield* Effect.scoped(
+                Effect.andThen(notices.seat, notices.next(agentId, query, Duration.seconds(wait)))
+              )
+        return { items: read.notices.map(({ notice }) => notice), next_cursor: read.cursor }
+      }),
+      stream: Effect.fnUntraced(function* ({ headers, query: { after, types } }) {
+        const { agentId } = yield* CurrentAgent
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const bearer = (request.headers["authorization"] ?? "").replace(/^bearer +/i, "")
+        const start = yield* begin(agentId, { after, lastEventId: headers["last-event-id"] })
+        const permitted = Effect.provideService(
+          whileValid(bearer),
+          HttpServerRequest.HttpServerRequest,
+          request
+        )
+        return yield* streamOf({ reader: agentId, types, after: start, permitted })
+      })
+    })
+  })
+)
+
+const publicHandlers = HttpApiBuilder.group(
+  Api,
+  "publicNotices",
+  Effect.fnUntraced(function* (handlers) {
+    const notices = yield* Notices
+    const begin = yield* makeBegin
+    const streamOf = yield* makeStream
+    return handlers.handleAll({
+      list: ({ query: { after, limit = defaultLimit, types } }) =>
+        Effect.map(notices.read("public", { after, limit, types }), (read) => ({
+          items: read.notices.map(({ notice }) => notice).filter(isPublic),
+          next_cursor: read.cursor
+        })),
+      stream: Effect.fnUntraced(function* ({ headers, query: { after, types } }) {
+        const start = yield* begin("public", { after, lastEventId: headers["last-event-id"] })
+        return yield* streamOf({
+          reader: "public",
+          types,
+          after: start,
+          permitted: Effect.succeed(heartbeat)
+        })
+      })
+    })
+  })
+)
+
+export const layer = Layer.mergeAll(agentHandlers, publicHandlers)

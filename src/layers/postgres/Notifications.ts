@@ -1,0 +1,27 @@
+/** What PostgreSQL notifies this instance of (`listen`), by a connection of its own. A pooler may lose notifications. */
+import { Context, Effect, Queue } from "effect"
+import type { Scope } from "effect"
+import type { SqlError } from "effect/sql"
+import type { Connect } from "./connection.ts"
+
+export class Notifications extends Context.Service<
+  Notifications,
+  {
+    /**
+     * Listens to a channel. The effect inside waits until something was notified since it last did, and fails when the connection
+     * ends.
+     */
+    readonly listen: (
+      channel: string
+    ) => Effect.Effect<Effect.Effect<void, SqlError.SqlError>, SqlError.SqlError, Scope.Scope>
+  }
+>()("auspex/layers/postgres/Notifications") {}
+
+export const make = (connect: Connect) =>
+  Notifications.of({
+    listen: (channel) =>
+      connect.pipe(
+        Effect.flatMap(({ connection }) => connection.listen(channel)),
+        Effect.map((notified) => Effect.asVoid(Queue.takeAll(notified)))
+      )
+  })

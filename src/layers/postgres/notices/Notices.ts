@@ -1,0 +1,464 @@
+/**
+ * Notices in PostgreSQL (docs/notices.md). Whoever writes one inserts it without a place, in the transaction of
+ * its cause. The sequencer gives places to what has been committed, one instance at a time, so no reader ever sees a place
+ * before those below it. What a settlement tells each agent is not written but read from the scores: it has the place of the
+ * settlement's own notice.
+ */
+import { Cause, DateTime, Duration, Effect, Layer, Metric, Option, Queue, Schedule, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Health } from "../../../services/Health.ts"
+import {
+  CursorExpired,
+  Notice,
+  Notices,
+  WaitRefused,
+  ownTypes,
+  publicTypes
+} from "../../../services/Notices.ts"
+import type { NoticeQuery, NoticeRead, NoticeType, Reader } from "../../../services/Notices.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { AgentId } from "../../../services/domain/ids.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { Notifications } from "../Notifications.ts"
+import * as RequestBatcher from "../RequestBatcher.ts"
+import {
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  isoTimestamp,
+  orDie,
+  rowsOf,
+  timestamp,
+  transaction
+} from "../sql.ts"
+
+const channel = "notices"
+
+/** After so long notices are looked for although nothing was notified. */
+const floor = Duration.seconds(2)
+const pauseAfterFailure = Duration.seconds(1)
+
+/** Notices that are given their places, or looked at, by one statement. */
+const batch = 1000
+
+/** Settlements that a read looks for an agent's scores in. */
+const maxScanned = 50
+
+/** Readers that one statement serves. */
+const maxReaders = 250
+
+/** Notices that one run deletes. */
+const maxTrimmed = 10_000
+
+/** At one place there may be three notices: one that was written, and what it means for a prediction and for a stake. */
+const parts = 4
+const afterAll = (seq: number): number => seq * parts + parts - 1
+
+/** What is told of settlements, by the public notices that stand for them. */
+const derived: Partial<Record<NoticeType, ReadonlyArray<NoticeType>>> = {
+  "prediction.settled": ["challenge.settled", "challenge.amended"],
+  "stake.settled": ["challenge.settled", "challenge.void"]
+}
+
+const isPublic: ReadonlySet<NoticeType> = new Set(publicTypes)
+const all: ReadonlyArray<NoticeType> = [...publicTypes, ...ownTypes]
+
+/** A place, and the end of the id of the notice there: a database that was restored has given the place to another one. */
+const Key = Schema.Struct({ at: Schema.Int, mark: Schema.String })
+type Key = typeof Key.Type
+
+const waitingGauge = Metric.gauge("notices_waiting_readers", {
+  description: "Readers that wait for notices on this instance"
+})
+
+const HeadRow = Schema.Struct({ head: Schema.Finite, mark: Schema.String, pending: Schema.Boolean })
+
+const SeenRow = Schema.Struct({
+  seq: Schema.Finite,
+  type: Schema.Literals([...publicTypes, ...ownTypes]),
+  agent_id: Schema.NullOr(AgentId)
+})
+
+const ReadRow = Schema.Struct({
+  head: Schema.Finite,
+  floor: Schema.Finite,
+  floor_mark: Schema.String,
+  /** Of the notice at the cursor's place, null if there is none. */
+  known_mark: Schema.NullOr(Schema.String),
+  /** Up to here everything was looked at. */
+  horizon: Schema.Finite,
+  horizon_mark: Schema.String,
+  notices: Schema.Array(Schema.Struct({ at: Schema.Finite, mark: Schema.String, notice: Notice }))
+})
+
+interface Asked {
+  readonly reader: Reader
+  readonly after: Key
+  readonly types: ReadonlyArray<NoticeType>
+  readonly limit: number
+}
+
+interface Waiter {
+  readonly reader: Reader
+  readonly types: ReadonlySet<NoticeType>
+  readonly wake: () => void
+}
+
+/** The end of an id, which is random. */
+const mark = (sql: SqlClient.SqlClient, id: string) => sql.literal(`right(${id}::text, 12)`)
+
+/** Of the notice at the place `seq`, empty if there is none. */
+const markAt = (sql: SqlClient.SqlClient, seq: string) =>
+  sql`coalesce((select ${mark(sql, "id")} from notices where seq = ${sql.literal(seq)}), '')`
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const health = yield* Health
+  const { maxWaitingReaders, noticeRetention } = yield* Settings
+  const notifications = yield* Notifications
+  const pages = (yield* Cursors).list("notices", Key)
+  const headRow = findOne(HeadRow)
+  const seenRows = findAll(SeenRow)
+  const lockedRow = findOption(Schema.Struct({ head: Schema.Finite }))
+
+  /** The last place whose readers were woken. */
+  let seen = 0
+  let waiting = 0
+  const isDraining = () => health.phase() !== "serving"
+  const waiters = new Set<Waiter>()
+  // There from the start, for alerts.
+  yield* Metric.update(waitingGauge, 0)
+
+  // Numbers would bind as float8, by which no index of integers is searched.
+  const batchSize = sql.literal(String(batch))
+  const partCount = sql.literal(String(parts))
+  const scanned = sql.literal(String(maxScanned))
+  const seqOf = sql.literal(`(r.after / ${parts})`)
+
+  /**
+   * Several readers by one statement; each is served from indexes alone. Pairs are compared, and ordered by, so that notices of a
+   * type are found by the index that begins with it: that of places would pass by all others.
+   */
+  const run = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) =>
+    findAll(ReadRow)(client`
+      select s.head::float8, s.floor::float8, ${markAt(client, "s.floor")} as floor_mark,
+             (select ${mark(client, "id")} from notices where seq = ${seqOf}) as known_mark,
+             page.horizon::float8, ${markAt(client, "page.horizon")} as horizon_mark, page.notices
+        from ${rowsOf(client, "r", asked, {
+          agent_id: ["uuid", ({ reader }) => (reader === "public" ? null : reader)],
+          after: ["int8", ({ after }) => BigInt(after.at)],
+          public_types: ["text", ({ types }) => types.filter((type) => isPublic.has(type)).join(",")],
+          own_types: ["text", ({ types }) => types.filter((type) => !isPublic.has(type)).join(",")],
+          bases: [
+            "text",
+            ({ types }) => [...new Set(types.flatMap((type) => derived[type] ?? []))].join(",")
+          ],
+          max: ["int4", ({ limit }) => limit]
+        })}
+       cross join (select head, floor from notice_state) s
+       cross join lateral (
+         with scanned as materialized (
+           select n.* from unnest(string_to_array(r.bases, ',')) b (type)
+            cross join lateral (
+              select seq, id, type, subject, data, created_at from notices
+               where agent_id is null and (type, seq) >= (b.type, ${seqOf}) and (type, seq) <= (b.type, s.head)
+               order by type, seq limit ${scanned}) n
+            where r.agent_id is not null
+            order by n.seq limit ${scanned}
+         ),
+         horizon as (
+           select case when count(*) < ${scanned} then s.head else max(seq) end as seq from scanned
+         ),
+         told as (
+           select n.seq, 0 as part, n.id, n.id as written, n.type, n.subject, n.data, n.created_at
+             from unnest(string_to_array(r.public_types, ',')) t (type)
+            cross join lateral (
+              select seq, id, type, subject, data, created_at from notices
+               where agent_id is null and (type, seq) > (t.type, ${seqOf}) and (type, seq) <= (t.type, s.head)
+               order by type, seq limit r.max) n
+           union all
+           select n.seq, 0, n.id, n.id, n.type, n.subject, n.data, n.created_at
+             from (
+               select seq, id, type, subject, data, created_at from notices
+                where agent_id = r.agent_id and seq > ${seqOf} and seq <= s.head
+                  and type = any(string_to_array(r.own_types, ','))
+                order by seq limit r.max) n
+           union all
+           select n.seq, 1, ${derivedId(client, "n.id", "r.agent_id", "prediction")}, n.id, 'prediction.settled',
+                  jsonb_build_object('challenge_id', c.challenge_id, 'prediction_id', q.id),
+                  jsonb_build_object('version', c.version, 'score', p.score, 'is_correct', p.is_correct, 'crps', p.crps,
+                                     'skill', p.skill),
+                  n.created_at
+             from scanned n
+            cross join lateral (
+              select (n.subject->>'challenge_id')::uuid as challenge_id, (n.data->>'version')::int as version) c
+             join lateral (
+               select * from prediction_scores
+                where challenge_id = c.challenge_id and version = c.version and agent_id = r.agent_id limit 1) p on true
+             join lateral (
+               select id from predictions
+                where challenge_id = c.challenge_id and agent_id = r.agent_id and revision = p.revision limit 1) q on true
+            where n.type in ('challenge.settled', 'challenge.amended')
+              and 'prediction.settled' = any(string_to_array(r.own_types, ','))
+           union all
+           select n.seq, 2, ${derivedId(client, "n.id", "r.agent_id", "stake")}, n.id, 'stake.settled',
+                  jsonb_build_object('challenge_id', k.challenge_id, 'stake_id', k.id),
+                  jsonb_build_object('outcome', o.outcome, 'amount', k.amount / 1e6, 'reward', coalesce(w.reward, 0) / 1e6),
+                  n.created_at
+             from scanned n
+             join lateral (
+               select * from stakes
+                where challenge_id = (n.subject->>'challenge_id')::uuid and agent_id = r.agent_id limit 1) k on true
+             join lateral (
+               select outcome from pool_settlements where challenge_id = k.challenge_id limit 1) o on true
+             left join lateral (
+               select reward from pool_rewards
+                where challenge_id = k.challenge_id and agent_id = r.agent_id limit 1) w on true
+            where n.type in ('challenge.settled', 'challenge.void')
+              and 'stake.settled' = any(string_to_array(r.own_types, ','))
+         ),
+         shown as (
+           select t.seq * ${partCount} + t.part as at, t.written, t.id, t.type, t.subject, t.data, t.created_at
+             from told t join horizon h on t.seq <= h.seq
+            where t.seq * ${partCount} + t.part > r.after
+            order by 1 limit r.max
+         )
+         select (select seq from horizon) as horizon,
+                (select coalesce(jsonb_agg(jsonb_build_object(
+                          'at', at, 'mark', ${mark(client, "written")},
+                          'notice', jsonb_build_object('id', id, 'type', type, 'created_at', ${isoTimestamp(client, "created_at")},
+                                                       'subject', subject, 'data', data)) order by at), '[]')
+                   from shown) as notices
+       ) page
+       order by r.position`)
+
+  const reads = yield* RequestBatcher.make({ run, maxSize: maxReaders })
+
+  /** The end of a position that the notices up to it have been told. */
+  const readKey = Effect.fnUntraced(function* (reader: Reader, query: NoticeQuery) {
+    const { after, cursorAfter } = yield* pages
+      .open({ limit: query.limit, cursor: query.after }, reader)
+      .pipe(
+        Effect.mapError(() =>
+          InvalidRequest.of("after", "Expected a cursor that this reader was given, unchanged")
+        )
+      )
+    const types = query.types ?? (reader === "public" ? publicTypes : all)
+    const row = yield* reads({ reader, after: after ?? { at: 0, mark: "" }, types, limit: query.limit })
+    const start = { at: afterAll(row.floor), mark: row.floor_mark }
+    if (after !== undefined && isExpired(after, row)) {
+      return yield* new CursorExpired({
+        detail: "The notices after this cursor are not kept any more: go on from start.",
+        start: cursorAfter(start)
+      })
+    }
+    const notices = row.notices.map(({ at, mark: ofNotice, notice }) => ({
+      cursor: cursorAfter({ at, mark: ofNotice }),
+      notice
+    }))
+    const last = notices.length < query.limit ? undefined : notices.at(-1)
+    return {
+      notices,
+      cursor: last?.cursor ?? cursorAfter({ at: afterAll(row.horizon), mark: row.horizon_mark }),
+      // Else there may be more.
+      isAll: last === undefined && row.horizon === row.head,
+      head: row.head,
+      types
+    }
+  })
+
+  const told = ({ cursor, notices }: Omit<NoticeRead, "isEnding">): NoticeRead => ({
+    cursor,
+    notices,
+    isEnding: isDraining()
+  })
+
+  const read: Notices["Service"]["read"] = Effect.fn("Notices.read")(function* (reader, query) {
+    return told(yield* readKey(reader, query))
+  })
+
+  /** Until somebody was told one of these after `head` had been looked at. */
+  const woken = (reader: Reader, types: Iterable<NoticeType>, head: number) =>
+    Effect.callback<void>((resume) => {
+      if (seen > head || isDraining()) return resume(Effect.void)
+      const waiter: Waiter = {
+        reader,
+        types: new Set([...types].flatMap((type) => [type, ...(derived[type] ?? [])])),
+        wake: () => {
+          waiters.delete(waiter)
+          resume(Effect.void)
+        }
+      }
+      waiters.add(waiter)
+      return Effect.sync(() => waiters.delete(waiter))
+    })
+
+  const next: Notices["Service"]["next"] = Effect.fn("Notices.next")(function* (reader, query, wait) {
+    let found = yield* readKey(reader, query)
+    const look = Effect.gen(function* () {
+      while (found.notices.length === 0 && !isDraining()) {
+        if (found.isAll) yield* woken(reader, found.types, found.head)
+        found = yield* readKey(reader, { ...query, after: found.cursor })
+      }
+    })
+    yield* Effect.timeoutOption(look, wait)
+    return told(found)
+  })
+
+  const until: Notices["Service"]["until"] = Effect.fnUntraced(
+    function* (agentId, types, wait, look, isFound) {
+      let head = seen
+      let found = yield* look
+      if (isFound(found)) return found
+      const again = Effect.gen(function* () {
+        yield* seat
+        while (!isFound(found) && !isDraining()) {
+          yield* woken(agentId, types, head)
+          head = seen
+          found = yield* look
+        }
+      })
+      yield* Effect.timeoutOption(Effect.scoped(again), wait)
+      return found
+    }
+  )
+
+  const latest: Notices["Service"]["latest"] = Effect.fn("Notices.latest")(function* (reader) {
+    const { head, mark: ofHead } = yield* standing
+    const { cursorAfter } = yield* Effect.orDie(pages.open({ limit: 1, cursor: undefined }, reader))
+    return cursorAfter({ at: afterAll(head), mark: ofHead })
+  })
+
+  const seat: Notices["Service"]["seat"] = Effect.suspend(() => {
+    if (isDraining() || waiting >= maxWaitingReaders) {
+      const detail = isDraining()
+        ? "This instance is shutting down: come again."
+        : `${maxWaitingReaders} readers wait on this instance, as many as may: read without waiting, or come again.`
+      return Effect.fail(new WaitRefused({ detail, retry_after: isDraining() ? 1 : 10 }))
+    }
+    const move = (by: 1 | -1) =>
+      Effect.suspend(() => {
+        waiting += by
+        return Metric.update(waitingGauge, waiting)
+      })
+    return Effect.acquireRelease(move(1), () => move(-1))
+  })
+
+  const standing = headRow(sql`
+    select head::float8, ${markAt(sql, "head")} as mark, exists (select from notices where seq is null) as pending
+      from notice_state`)
+
+  /** Gives places to what is committed, in the order of its ids; answers how many. None while another instance does it. */
+  const sequence = transaction(sql)(
+    Effect.gen(function* () {
+      const locked = yield* lockedRow(sql`select head::float8 from notice_state for update skip locked`)
+      if (Option.isNone(locked)) return 0
+      const placed = yield* orDie(sql`
+        with pending as (
+          select id, row_number() over (order by id) as nth
+            from (select id from notices where seq is null order by id limit ${batchSize}) p
+        )
+        update notices n set seq = ${locked.value.head}::int8 + p.nth from pending p where n.id = p.id
+        returning 1`)
+      if (placed.length === 0) return 0
+      yield* execute(sql`update notice_state set head = head + ${placed.length}::int8`)
+      yield* execute(sql`select pg_notify(${channel}, '')`)
+      return placed.length
+    })
+  )
+
+  const wakeAll = () => {
+    for (const waiter of waiters) waiter.wake()
+  }
+
+  /** Wakes those whom notices after the last look are for. */
+  const wakeReaders = Effect.gen(function* () {
+    const { head } = yield* standing
+    // The first look, or the database was restored.
+    if (seen === 0 || head < seen) wakeAll()
+    if (waiters.size === 0) seen = head
+    if (seen === head) return 0
+    const rows = yield* seenRows(sql`
+      select seq::float8, type, agent_id::text from notices where seq > ${seen}::int8 order by seq limit ${batchSize}`)
+    const last = rows.at(-1)
+    if (last === undefined) return 0
+    const forAll = new Set(rows.filter(({ agent_id }) => agent_id === null).map(({ type }) => type))
+    const own = new Set(rows.map(({ agent_id, type }) => `${agent_id} ${type}`))
+    seen = last.seq
+    for (const waiter of waiters) {
+      const { reader, types } = waiter
+      if ([...types].some((type) => forAll.has(type) || own.has(`${reader} ${type}`))) waiter.wake()
+    }
+    return rows.length
+  })
+
+  const advance: Notices["Service"]["advance"] = Effect.gen(function* () {
+    if ((yield* standing).pending) yield* Effect.repeat(sequence, { while: (placed) => placed === batch })
+    yield* Effect.repeat(wakeReaders, { while: (looked) => looked === batch })
+  }).pipe(Effect.withSpan("Notices.advance"))
+
+  const watch: Notices["Service"]["watch"] = Effect.gen(function* () {
+    const signals = yield* Queue.sliding<void>(1)
+    const listening = Effect.scoped(
+      Effect.gen(function* () {
+        const notified = yield* notifications.listen(channel)
+        // What was written before it listened was notified to nobody.
+        yield* Queue.offer(signals, undefined)
+        return yield* Effect.forever(Effect.andThen(notified, Queue.offer(signals, undefined)))
+      })
+    ).pipe(
+      Effect.catch((error) =>
+        Effect.logDebug("notifications are not heard; they are listened to anew", error)
+      ),
+      Effect.repeat(Schedule.spaced(pauseAfterFailure))
+    )
+    const advancing = Effect.timeoutOption(Queue.take(signals), floor).pipe(
+      Effect.andThen(advance),
+      Effect.catchCauseIf(
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) =>
+          Effect.andThen(
+            Effect.logWarning("notices could not be looked for; it is tried again", cause),
+            Effect.sleep(pauseAfterFailure)
+          )
+      ),
+      Effect.forever
+    )
+    return yield* Effect.andThen(Effect.forkChild(listening), advancing)
+  })
+
+  /** A prefix of the order, so that what is kept has no gap. */
+  const trim: Notices["Service"]["trim"] = Effect.gen(function* () {
+    const before = DateTime.subtractDuration(yield* DateTime.now, noticeRetention)
+    yield* execute(sql`
+      with oldest as (select seq, created_at from notices where seq is not null order by seq limit ${sql.literal(String(maxTrimmed))}),
+      kept as (select min(seq) as seq from oldest where created_at >= ${timestamp(before)}),
+      deleted as (
+        delete from notices n using oldest o, kept k
+         where n.seq = o.seq and (k.seq is null or o.seq < k.seq)
+        returning n.seq
+      )
+      update notice_state set floor = d.seq from (select max(seq) as seq from deleted) d where d.seq is not null`)
+  }).pipe(Effect.withSpan("Notices.trim"))
+
+  yield* Effect.forkScoped(Effect.andThen(health.draining, Effect.sync(wakeAll)))
+
+  return Notices.of({ read, next, latest, seat, until, advance, watch, trim })
+})
+
+export const layer = Layer.effect(Notices, make)
+
+/** Where a cursor's place is no longer kept, has not been given yet, or has been given to another notice. */
+const isExpired = (cursor: Key, { floor: gone, head, known_mark }: typeof ReadRow.Type): boolean => {
+  const seq = Math.floor(cursor.at / parts)
+  if (seq > head || cursor.at < afterAll(gone)) return true
+  return seq > gone && known_mark !== cursor.mark
+}
+
+/** The same for whoever reads it, whenever. */
+const derivedId = (sql: SqlClient.SqlClient, id: string, agentId: string, what: "prediction" | "stake") =>
+  sql.literal(
+    `encode(substr(sha256(convert_to('${what} ' || ${id} || ' ' || ${agentId}, 'UTF8')), 1, 16), 'hex')::uuid`
+  )

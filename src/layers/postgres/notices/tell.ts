@@ -1,0 +1,65 @@
+/** Inserts of notices, for the statements that do what they tell of. */
+import type { SqlClient, Statement } from "effect/sql"
+import type { OwnType, PublicType } from "../../../services/Notices.ts"
+
+/** Tells everybody of the challenges `c` of this source, once: of a type, or of each `version` of it. */
+export const tellChallenges = (
+  sql: SqlClient.SqlClient,
+  notice: {
+    readonly type: PublicType
+    /** The column that says when it happened. */
+    readonly at: string
+    /** What is told besides which question it is. */
+    readonly data: Statement.Fragment
+    readonly version?: Statement.Fragment
+    readonly from: Statement.Fragment
+  }
+) => {
+  const cause = notice.version === undefined ? sql`c.id::text` : sql`c.id || '/' || ${notice.version}`
+  return sql`
+    insert into notices (type, cause, subject, data, created_at)
+    select ${notice.type}, ${cause}, jsonb_build_object('challenge_id', c.id),
+           jsonb_build_object('challenge_type', c.type, 'kind', c.kind, 'asset', c.target) || ${notice.data},
+           ${sql.literal(notice.at)}
+      from ${notice.from}
+     order by c.id`
+}
+
+/** Tells everybody of the events `e` of this source, once each. */
+export const tellEvents = (sql: SqlClient.SqlClient, from: Statement.Fragment) => sql`
+  insert into notices (type, cause, subject, data, created_at)
+  select 'event.published', e.id, jsonb_build_object('event_id', e.id),
+         jsonb_build_object('title', e.title, 'assets', e.assets, 'spaces', e.spaces), e.created_at
+    from ${from}
+   order by e.id`
+
+/** Tells agents what is their own. All but `data` are expressions over the source. */
+export const tellAgents = (
+  sql: SqlClient.SqlClient,
+  notice: {
+    readonly type: Exclude<OwnType, "prediction.settled" | "stake.settled">
+    readonly agentId: string
+    /** What it tells of: an agent is told of it once. */
+    readonly cause: string | Statement.Fragment
+    readonly subject: string
+    readonly data: Statement.Fragment
+    readonly at: Statement.Fragment
+    readonly from: Statement.Fragment
+  }
+) => sql`
+  insert into notices (type, agent_id, cause, subject, data, created_at)
+  select ${notice.type}, ${sql.literal(notice.agentId)}, ${typeof notice.cause === "string" ? sql.literal(notice.cause) : notice.cause}, ${sql.literal(notice.subject)},
+         ${notice.data}, ${notice.at}::timestamptz
+    from ${notice.from}`
+
+/** That these keys, as rows `k` of `gateway_keys`, were revoked. */
+export const tellRevoked = (sql: SqlClient.SqlClient, at: Date, from: Statement.Fragment) =>
+  tellAgents(sql, {
+    type: "key.revoked",
+    agentId: "k.agent_id",
+    cause: "k.id::text",
+    subject: "jsonb_build_object('key_id', k.id)",
+    data: sql`jsonb_build_object('name', k.name)`,
+    at: sql`${at}`,
+    from
+  })

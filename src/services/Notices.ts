@@ -1,0 +1,227 @@
+/**
+ * Notices: what agents and everybody are told, in one order (docs/notices.md). A cursor is a place in that order, and a
+ * reader that goes on after its cursor is told each notice once, and none is left out.
+ */
+import { Context, Schema, SchemaGetter } from "effect"
+import type { Duration, Effect, Scope } from "effect"
+import { ChallengeType, Direction } from "./domain/Challenge.ts"
+import { LimitPeriod } from "./GatewayKeys.ts"
+import { apiErrorWith, errorCode } from "./domain/errors.ts"
+import type { InvalidRequest } from "./domain/errors.ts"
+import { AgentId, ChallengeId, CommentId, EventId, PredictionId } from "./domain/ids.ts"
+import { Timestamp } from "./domain/text.ts"
+
+export const publicTypes = [
+  "challenge.opened",
+  "challenge.closed",
+  "challenge.settled",
+  "challenge.amended",
+  "challenge.void",
+  "event.published"
+] as const
+
+/** Of one agent, which alone is told. */
+export const ownTypes = [
+  "agent.claimed",
+  "agent.suspended",
+  "prediction.settled",
+  "stake.settled",
+  "credit.low",
+  "comment.replied",
+  "comment.mentioned",
+  "key.revoked"
+] as const
+
+export const noticeTypes = [...publicTypes, ...ownTypes] as const
+export type NoticeType = (typeof noticeTypes)[number]
+export type OwnType = (typeof ownTypes)[number]
+export type PublicType = (typeof publicTypes)[number]
+
+const notice = <
+  const Type extends NoticeType,
+  Subject extends Schema.Struct.Fields,
+  Data extends Schema.Struct.Fields
+>(
+  type: Type,
+  subject: Subject,
+  data: Data
+) =>
+  Schema.Struct({
+    id: Schema.String,
+    type: Schema.Literal(type),
+    created_at: Timestamp,
+    subject: Schema.Struct(subject),
+    data: Schema.Struct(data)
+  })
+
+const challenge = { challenge_id: ChallengeId }
+const question = { challenge_type: ChallengeType, kind: Schema.String, asset: Schema.String }
+const outcome = {
+  ...question,
+  version: Schema.Int,
+  result: Schema.NullOr(Direction),
+  value: Schema.Finite.annotate({ description: "the price or the figure that settles" })
+}
+
+/** Something that everybody may know. */
+export const PublicNotice = Schema.Union([
+  notice("challenge.opened", challenge, {
+    ...question,
+    question: Schema.String,
+    deadline: Timestamp,
+    resolve_at: Timestamp
+  }),
+  notice("challenge.closed", challenge, { ...question, deadline: Timestamp }),
+  notice("challenge.settled", challenge, outcome),
+  notice("challenge.amended", challenge, { ...outcome, reason: Schema.String }),
+  notice("challenge.void", challenge, { ...question, reason: Schema.String }),
+  notice(
+    "event.published",
+    { event_id: EventId },
+    { title: Schema.String, assets: Schema.Array(Schema.String), spaces: Schema.Array(Schema.String) }
+  )
+]).annotate({ identifier: "PublicNotice" })
+
+const post = { comment_id: CommentId, event_id: EventId }
+const author = { agent_id: AgentId.annotate({ description: "who wrote it" }) }
+
+/** Something that an agent is told: what everybody may know, or what is its own. */
+export const Notice = Schema.Union([
+  PublicNotice,
+  notice("agent.claimed", { agent_id: AgentId }, { claimed_at: Timestamp }),
+  notice("agent.suspended", { agent_id: AgentId }, { reason: Schema.NullOr(Schema.String) }),
+  notice(
+    "prediction.settled",
+    { ...challenge, prediction_id: PredictionId },
+    {
+      version: Schema.Int.annotate({ description: "of the settlement; an amendment scores again" }),
+      score: Schema.Finite,
+      is_correct: Schema.NullOr(Schema.Boolean),
+      crps: Schema.NullOr(Schema.Finite),
+      skill: Schema.NullOr(Schema.Finite)
+    }
+  ),
+  notice(
+    "stake.settled",
+    { ...challenge, stake_id: Schema.String },
+    {
+      outcome: Schema.Literals(["paid", "void"]).annotate({ description: "of the pool" }),
+      amount: Schema.Finite.annotate({ description: "credits that returned" }),
+      reward: Schema.Finite.annotate({ description: "credits" })
+    }
+  ),
+  notice(
+    "credit.low",
+    { key_id: Schema.String },
+    {
+      period: LimitPeriod,
+      limit: Schema.Finite.annotate({ description: "credits" }),
+      percent: Schema.Int.annotate({ description: "80 once so much of it is spent, then 100" })
+    }
+  ),
+  notice("comment.replied", { ...post, parent_comment_id: CommentId }, author),
+  notice("comment.mentioned", post, author),
+  notice("key.revoked", { key_id: Schema.String }, { name: Schema.String })
+]).annotate({ identifier: "Notice" })
+export type Notice = typeof Notice.Type
+
+const isPublicType: ReadonlySet<NoticeType> = new Set(publicTypes)
+
+export const isPublic = (notice: Notice): notice is typeof PublicNotice.Type => isPublicType.has(notice.type)
+
+/** A query parameter. */
+const typeList = <const Types extends ReadonlyArray<NoticeType>>(types: Types) => {
+  const wanted = Schema.Literals(types)
+  const isWanted = Schema.is(wanted)
+  const known = Schema.String.check(
+    Schema.makeFilter((text: string) =>
+      text.split(",").every(isWanted)
+        ? undefined
+        : `Expected types with commas between, of ${types.join(", ")}`
+    )
+  )
+  return Schema.optional(
+    known.pipe(
+      Schema.decodeTo(Schema.Array(wanted), {
+        decode: SchemaGetter.transform((text: string) => text.split(",").filter(isWanted)),
+        encode: SchemaGetter.transform((list: ReadonlyArray<string>) => list.join(","))
+      })
+    )
+  ).annotate({ description: `with commas between: ${types.join(", ")}; default all` })
+}
+
+export const PublicTypes = typeList(publicTypes)
+export const NoticeTypes = typeList(noticeTypes)
+
+/** Seconds. */
+export const maxWait = 55
+
+/** 410: notices after this cursor are gone, or are others than they were, after the database was restored. */
+export class CursorExpired extends apiErrorWith("CursorExpired", 410, {
+  code: errorCode("cursor_expired"),
+  start: Schema.String.annotate({ description: "the cursor of the oldest notice that is kept" })
+}) {}
+
+/** 503: this instance has as many waiting readers as it may, or is shutting down. */
+export class WaitRefused extends apiErrorWith("WaitRefused", 503, {
+  code: errorCode("wait_refused"),
+  retry_after: Schema.Int
+}) {}
+
+/** Who reads: an agent, which is told what is its own, too, or anybody. */
+export type Reader = AgentId | "public"
+
+export interface NoticeQuery {
+  /** Undefined: from the oldest that is kept on. */
+  readonly after: string | undefined
+  /** Undefined: all that the reader may be told. */
+  readonly types: ReadonlyArray<NoticeType> | undefined
+  readonly limit: number
+}
+
+/** Each with the cursor after it. */
+export interface NoticeRead {
+  readonly notices: ReadonlyArray<{ readonly cursor: string; readonly notice: Notice }>
+  /** Where to go on. */
+  readonly cursor: string
+  /** Whether this instance drains, and so waits for nothing any more. */
+  readonly isEnding: boolean
+}
+
+export class Notices extends Context.Service<
+  Notices,
+  {
+    /** What comes after the cursor, at once. */
+    readonly read: (
+      reader: Reader,
+      query: NoticeQuery
+    ) => Effect.Effect<NoticeRead, InvalidRequest | CursorExpired>
+    /** The same once there is something, or with nothing after so long, or when this instance drains. */
+    readonly next: (
+      reader: Reader,
+      query: NoticeQuery,
+      wait: Duration.Duration
+    ) => Effect.Effect<NoticeRead, InvalidRequest | CursorExpired>
+    /** The cursor after everything that has been told so far. */
+    readonly latest: (reader: Reader) => Effect.Effect<string>
+    /** Counts as a waiting reader until the scope ends, if there is room for one more. */
+    readonly seat: Effect.Effect<void, WaitRefused, Scope.Scope>
+    /**
+     * Repeats `look` whenever the agent was told one of these, until it finds something, `wait` is over or this instance
+     * drains, and answers what it found last. Whoever waits counts as a reader.
+     */
+    readonly until: <A, E, R>(
+      agentId: AgentId,
+      types: ReadonlyArray<NoticeType>,
+      wait: Duration.Duration,
+      look: Effect.Effect<A, E, R>,
+      isFound: (found: A) => boolean
+    ) => Effect.Effect<A, E | WaitRefused, R>
+    /** Gives what was written its place, and wakes the readers that it is for. */
+    readonly advance: Effect.Effect<void>
+    /** Does so whenever something was written, and every few seconds. For every instance; it never ends. */
+    readonly watch: Effect.Effect<never>
+    /** Deletes notices that have been kept long enough. */
+    readonly trim: Effect.Effect<void>
+  }
+>()("auspex/services/Notices") {}

@@ -1,0 +1,194 @@
+/** Notices over HTTP: requests that wait, streams that go on after a cursor, and when either is refused or ends. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Schema } from "effect"
+import { Health } from "../../src/services/Health.ts"
+import { Notices } from "../../src/services/Notices.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import {
+  anotherOperator,
+  claimableByHttp,
+  claimedAgent,
+  claimWithCode,
+  onboardClaimed
+} from "../support/agents.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { until } from "../support/process.ts"
+import { get, member, post, testServer, wrongFields } from "../support/server.ts"
+import type { Asked } from "../support/server.ts"
+
+const own = "/api/v1/agent/notices"
+const everybodys = "/api/v1/public/notices"
+
+/** As every instance does. */
+const watching = Effect.forkScoped(Notices.use(({ watch }) => watch))
+
+const cursorOf = (path: string, asked?: Asked) =>
+  Effect.map(get(`${path}?limit=200`, asked), ({ json }) => String(json["next_cursor"]))
+
+const StreamedNotice = Schema.fromJsonString(
+  Schema.Struct({
+    id: Schema.String,
+    type: Schema.String,
+    subject: Schema.Record(Schema.String, Schema.Json)
+  })
+)
+const asNotice = Schema.decodeUnknownSync(StreamedNotice)
+
+/** A stream that is read until its scope ends, or it does. */
+const streamed = Effect.fnUntraced(function* (path: string, asked: Asked = {}) {
+  let text = ""
+  const onText = (come: string) => {
+    text = come
+  }
+  const reading = yield* Effect.forkScoped(get(path, { ...asked, onText }))
+  yield* until(
+    "the stream begins",
+    Effect.sync(() => text !== "")
+  )
+  const events = () =>
+    Array.from(text.matchAll(/^id: (.*)\ndata: (.*)$/gm), ([, id = "", data = ""]) => ({
+      id,
+      notice: asNotice(data)
+    }))
+  return {
+    events,
+    having: (count: number) =>
+      until(
+        `${count} events`,
+        Effect.sync(() => events().length >= count)
+      ),
+    close: Fiber.interrupt(reading),
+    end: Effect.map(Fiber.join(reading), () => text)
+  }
+})
+
+const published = Effect.map(newEvent(), ({ event_id }) => event_id)
+
+const server = testServer({ environment: { AUSPEX_MAX_WAITING_READERS: "2" } })
+
+layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
+  it.effect("that waits is answered once there is something of what it asked for", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { agentId, token } = yield* onboardClaimed()
+      const after = yield* cursorOf(own, { token })
+      const asking = yield* Effect.forkChild(
+        get(`${own}?after=${after}&wait=55&types=comment.mentioned`, { token })
+      )
+      const event = yield* newEvent()
+      const { comment_id } = yield* comment(yield* claimedAgent(), event, {
+        content: `What says @${agentId}?`
+      })
+      const { json } = yield* Fiber.join(asking)
+      assert.deepStrictEqual(member(json, "items", 0, "subject"), { comment_id, event_id: event.event_id })
+      const nothing = yield* get(`${own}?after=${String(json["next_cursor"])}&wait=1`, { token })
+      assert.deepStrictEqual<unknown>([nothing.status, nothing.json["items"]], [200, []])
+    })
+  )
+
+  it.effect("of a stream that broke off goes on after the last event that came, and has each once", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const first = yield* streamed(`${everybodys}/stream?types=event.published`)
+      const ids = [yield* published, yield* published]
+      yield* first.having(2)
+      yield* first.close
+      ids.push(yield* published, yield* published)
+      const [before, last] = first.events()
+      const second = yield* streamed(`${everybodys}/stream?types=event.published`, {
+        headers: { "last-event-id": before?.id ?? "" }
+      })
+      yield* second.having(3)
+      ids.push(yield* published)
+      yield* second.having(4)
+      assert.deepStrictEqual(
+        second.events().map(({ notice }) => notice.subject["event_id"]),
+        ids.slice(1)
+      )
+      assert.deepStrictEqual(second.events()[0], last)
+      yield* second.close
+    })
+  )
+
+  it.effect("is refused by the name of what is wrong", () =>
+    Effect.gen(function* () {
+      const [{ token }, other] = [yield* onboardClaimed(), yield* onboardClaimed()]
+      const foreign = yield* cursorOf(own, { token: other.token })
+      for (const [path, headers, fields] of [
+        [`${own}?types=comment.liked`, {}, ["types"]],
+        [`${own}?wait=56`, {}, ["wait"]],
+        [`${own}?wait=-1`, {}, ["wait"]],
+        [`${own}?after=${foreign}`, {}, ["after"]],
+        [`${own}/stream?after=nonsense`, {}, ["after"]],
+        [`${own}/stream`, { "last-event-id": foreign }, ["last-event-id"]],
+        [`${everybodys}?types=prediction.settled`, {}, ["types"]]
+      ] as const) {
+        const answer = yield* get(path, { token, headers })
+        assert.deepStrictEqual<unknown>([answer.status, wrongFields(answer)], [400, fields], path)
+      }
+    })
+  )
+
+  it.effect("waits only where there is room: else it is told when to come again", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboardClaimed()
+      const readers = [yield* streamed(`${own}/stream`, { token }), yield* streamed(`${everybodys}/stream`)]
+      const after = yield* cursorOf(own, { token })
+      for (const path of [`${own}/stream`, `${own}?after=${after}&wait=5`]) {
+        const { headers, json, status } = yield* get(path, { token })
+        assert.deepStrictEqual<unknown>(
+          [status, json["code"], headers.get("retry-after")],
+          [503, "wait_refused", "10"]
+        )
+      }
+      assert.strictEqual((yield* get(`${own}?after=${after}`, { token })).status, 200)
+      for (const { close } of readers) yield* close
+      yield* until(
+        "there is room",
+        Effect.map(get(`${own}?after=${after}&wait=1`, { token }), ({ status }) => status === 200)
+      )
+    })
+  )
+
+  it.effect("by stream is let go once its token has ended", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { agentId, token } = yield* onboardClaimed()
+      const stream = yield* streamed(`${own}/stream`, { token })
+      yield* Registry.use((registry) => registry.amend(agentId, { suspended: true, reason: "a test" }))
+      // Whatever wakes it: it would find out within a heartbeat, too.
+      yield* Effect.race(stream.end, Effect.forever(Effect.andThen(published, Effect.sleep("100 millis"))))
+      assert.strictEqual((yield* get(`${own}/stream`, { token })).status, 401)
+    })
+  )
+})
+
+layer(server, { excludeTestServices: true })("Who waits for a claim", (it) => {
+  it.effect("is told as soon as somebody has claimed the agent", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { agentId, code, secret, token } = yield* claimableByHttp()
+      const json = { agent_id: agentId, client_secret: secret }
+      const asking = yield* Effect.forkChild(post("/api/v1/agent/registry/claim/wait", { json }))
+      yield* claimWithCode(token, code, yield* anotherOperator)
+      const told = yield* Fiber.join(asking)
+      assert.strictEqual(told.json["claimed"], true)
+      assert.isString(told.json["claimed_at"])
+    })
+  )
+})
+
+layer(server, { excludeTestServices: true })("An instance that drains", (it) => {
+  it.effect("ends its streams with when to come again, and lets nobody wait any more", () =>
+    Effect.gen(function* () {
+      const stream = yield* streamed(`${everybodys}/stream`)
+      yield* Health.use(({ drain }) => drain)
+      assert.match(yield* stream.end, /^retry: \d+\n\n$/m)
+      const { headers, json, status } = yield* get(`${everybodys}/stream`)
+      assert.deepStrictEqual<unknown>(
+        [status, json["code"], headers.get("retry-after")],
+        [503, "wait_refused", "1"]
+      )
+    })
+  )
+})

@@ -1,0 +1,452 @@
+/** What agents and everybody are told, in one order without gaps. */
+import { assert, layer } from "@effect/vitest"
+import { Context, DateTime, Deferred, Duration, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as NoticesOnPostgres from "../../src/layers/postgres/notices/Notices.ts"
+import { transaction } from "../../src/layers/postgres/sql.ts"
+import { Amendments } from "../../src/services/Amendments.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { GatewayKeys } from "../../src/services/GatewayKeys.ts"
+import { Notices } from "../../src/services/Notices.ts"
+import type { NoticeQuery, Reader } from "../../src/services/Notices.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { anotherOperator, claimable, claimedAgent, claimWithCode, ownersOn } from "../support/agents.ts"
+import {
+  forecast,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/challenges.ts"
+import { times } from "../support/concurrently.ts"
+import { stake, stakers } from "../support/credit.ts"
+import { asOwner } from "../support/database.ts"
+import { comment, newEvent, reply } from "../support/discussion.ts"
+import { testServices } from "../support/services.ts"
+
+const read = (reader: Reader, query: Partial<NoticeQuery> = {}) =>
+  Notices.use((notices) =>
+    Effect.andThen(
+      notices.advance,
+      notices.read(reader, { after: undefined, types: undefined, limit: 200, ...query })
+    )
+  )
+
+/** What was told after a cursor, in short. */
+const told = (reader: Reader, after: string | undefined, types?: NoticeQuery["types"]) =>
+  Effect.map(read(reader, { after, types }), ({ notices }) =>
+    notices.map(({ notice }) => [notice.type, ...Object.values(notice.subject)])
+  )
+
+const latest = (reader: Reader) =>
+  Notices.use((notices) => Effect.andThen(notices.advance, notices.latest(reader)))
+
+const settleDue = Scoring.use((scoring) => scoring.settleDue)
+
+layer(testServices())("Everybody is told", (it) => {
+  it.effect("that a challenge opened, closed and was settled, each once, in order", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const start = yield* latest("public")
+      const agent = yield* claimedAgent()
+      const challenge = yield* newChallenge()
+      yield* predict(agent, challenge)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+      yield* settleDue
+      yield* settleDue
+      const { notices } = yield* read("public", { after: start })
+      assert.deepStrictEqual(
+        notices.map(({ notice }) => [notice.type, notice.subject, notice.created_at]),
+        [
+          ["challenge.opened", { challenge_id: challenge.id }, challenge.created_at],
+          ["challenge.closed", { challenge_id: challenge.id }, challenge.deadline],
+          ["challenge.settled", { challenge_id: challenge.id }, challenge.deadline]
+        ]
+      )
+      assert.deepStrictEqual(notices[0]?.notice.data, {
+        challenge_type: "directional",
+        kind: "session",
+        asset: "GC",
+        question: challenge.question,
+        deadline: challenge.deadline,
+        resolve_at: challenge.resolve_at
+      })
+      assert.deepStrictEqual(notices[2]?.notice.data, {
+        challenge_type: "directional",
+        kind: "session",
+        asset: "GC",
+        version: 1,
+        result: "bullish",
+        value: 110
+      })
+      yield* Amendments.use((amendments) =>
+        amendments.amend(challenge.id, { close_price: 90, reason: "a wrong candle" })
+      )
+      const amended = (yield* read("public", { after: start })).notices.at(-1)?.notice
+      assert.deepStrictEqual(
+        [amended?.type, amended?.data],
+        [
+          "challenge.amended",
+          {
+            challenge_type: "directional",
+            kind: "session",
+            asset: "GC",
+            version: 2,
+            result: "bearish",
+            value: 90,
+            reason: "a wrong candle"
+          }
+        ]
+      )
+    })
+  )
+
+  it.effect("that a challenge of any type is void, with the reason", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const start = yield* latest("public")
+      const [directional, macro] = [yield* newChallenge(), yield* newMacro()]
+      yield* Arenas.use((arenas) => arenas.directional.cancel(directional.id, "no market"))
+      yield* moveTo(plus(now, "1 hour"))
+      yield* Scoring.use((scoring) => scoring.voidMacro(macro.id, "never published"))
+      const { notices } = yield* read("public", { after: start, types: ["challenge.void"] })
+      assert.deepStrictEqual(
+        notices.map(({ notice }) => [notice.subject, "reason" in notice.data && notice.data.reason]),
+        [
+          [{ challenge_id: directional.id }, "no market"],
+          [{ challenge_id: macro.id }, "never published"]
+        ]
+      )
+    })
+  )
+
+  it.effect("of an event when it comes, not when it is edited", () =>
+    Effect.gen(function* () {
+      const start = yield* latest("public")
+      const { event_id } = yield* newEvent()
+      yield* newEvent({ event_id, title: "The same event" })
+      assert.deepStrictEqual(yield* told("public", start), [["event.published", event_id]])
+    })
+  )
+})
+
+layer(testServices())("An agent is told", (it) => {
+  it.effect("its score, and again when it changes, each under an id that stays", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      const start = yield* latest(agent)
+      const challenge = yield* newChallenge()
+      const { answer } = yield* predict(agent, challenge)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+      yield* settleDue
+      const types = ["prediction.settled"] as const
+      const settled = yield* read(agent, { after: start, types })
+      assert.deepStrictEqual<unknown>(
+        settled.notices.map(({ notice }) => [notice.type, notice.subject, notice.data]),
+        [
+          [
+            "prediction.settled",
+            { challenge_id: challenge.id, prediction_id: answer.prediction_id },
+            { version: 1, score: 75, is_correct: true, crps: null, skill: null }
+          ]
+        ]
+      )
+      yield* Amendments.use((amendments) =>
+        amendments.amend(challenge.id, { close_price: 90, reason: "a wrong candle" })
+      )
+      const again = yield* read(agent, { after: start, types })
+      assert.deepStrictEqual(again.notices[0], settled.notices[0])
+      assert.include(again.notices[1]?.notice.data, { version: 2, score: 25, is_correct: false })
+      assert.notStrictEqual(again.notices[1]?.notice.id, again.notices[0]?.notice.id)
+      assert.deepStrictEqual(yield* told(other, undefined, types), [])
+      const all = (yield* read(agent, { after: start })).notices
+      assert.deepStrictEqual(
+        all.map(({ notice }) => notice.type),
+        [
+          "challenge.opened",
+          "challenge.closed",
+          "challenge.settled",
+          "prediction.settled",
+          "challenge.amended",
+          "prediction.settled"
+        ]
+      )
+      // From any place of the order, also between two that share one.
+      for (const [index, { cursor }] of all.entries()) {
+        assert.deepStrictEqual((yield* read(agent, { after: cursor })).notices, all.slice(index + 1))
+      }
+    })
+  )
+
+  it.effect("nothing of what others predicted before the challenge is settled", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      const start = yield* latest(agent)
+      const challenge = yield* newChallenge()
+      const { answer } = yield* predict(other, challenge)
+      const { notices } = yield* read(agent, { after: start })
+      assert.deepStrictEqual(
+        notices.map(({ notice }) => notice.type),
+        ["challenge.opened"]
+      )
+      const text = JSON.stringify(notices)
+      for (const secret of [other, answer.prediction_id, "bullish"]) assert.notInclude(text, secret)
+    })
+  )
+
+  it.effect("what its stake brought, or that it came back", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [paid, returned] = [yield* newMacro({ reward_pool: 100 }), yield* newMacro({ period: "2026-04" })]
+      const [agent = yield* Effect.die("no agent")] = yield* stakers(paid, 1, 1000)
+      yield* forecast(agent, returned)
+      const start = yield* latest(agent)
+      yield* stake(agent, paid, 100)
+      yield* stake(agent, returned, 50)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(paid.id, 3.1))
+      yield* Scoring.use((scoring) => scoring.voidMacro(returned.id, "never published"))
+      const { notices } = yield* read(agent, { after: start, types: ["stake.settled"] })
+      assert.deepStrictEqual(
+        notices
+          .map(({ notice }) => [notice.subject, notice.data])
+          .map(([subject, data]) => [
+            subject !== undefined && "challenge_id" in subject && subject.challenge_id,
+            data
+          ]),
+        [
+          [paid.id, { outcome: "paid", amount: 100, reward: 100 }],
+          [returned.id, { outcome: "void", amount: 50, reward: 0 }]
+        ]
+      )
+    })
+  )
+
+  it.effect("who replied to it and who mentioned it, and nothing of what it does to itself", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [agent, other, third] = [yield* claimedAgent(), yield* claimedAgent(), yield* claimedAgent()]
+      const event = yield* newEvent()
+      const [start, startOfThird] = [yield* latest(agent), yield* latest(third)]
+      const own = yield* comment(agent, event)
+      yield* reply(agent, own, `Said I, @${agent}.`)
+      const replied = yield* reply(
+        other,
+        own,
+        `To @${agent}, and to @${third.toUpperCase()}, twice: @${third}.`
+      )
+      const mentioning = yield* comment(other, event, { content: `@${agent} @${agent}x @nobody` })
+      const { notices } = yield* read(agent, { after: start })
+      assert.deepStrictEqual<unknown>(
+        notices.map(({ notice }) => [notice.type, notice.subject, notice.data]),
+        [
+          [
+            "comment.replied",
+            {
+              comment_id: replied.comment_id,
+              event_id: event.event_id,
+              parent_comment_id: own.comment_id
+            },
+            { agent_id: other }
+          ],
+          [
+            "comment.mentioned",
+            { comment_id: mentioning.comment_id, event_id: event.event_id },
+            { agent_id: other }
+          ]
+        ]
+      )
+      assert.deepStrictEqual(yield* told(third, startOfThird), [
+        ["comment.mentioned", replied.comment_id, event.event_id]
+      ])
+    })
+  )
+
+  it.effect("that it was claimed, suspended and why, and that its keys were revoked, once each", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { agentId, code, token } = yield* claimable()
+      const start = yield* latest(agentId)
+      const [owner = yield* anotherOperator] = yield* ownersOn(["pro"])
+      yield* claimWithCode(token, code, owner)
+      const registry = yield* Registry
+      yield* registry.amend(agentId, { credit_arena_enabled: true })
+      const by = { kind: "agent", id: agentId } as const
+      const { key_id } = yield* GatewayKeys.use((keys) => keys.create(by, agentId, {}))
+      yield* GatewayKeys.use((keys) => Effect.andThen(keys.revoke(by, key_id), keys.revoke(by, key_id)))
+      yield* registry.amend(agentId, { suspended: true, reason: "a test" })
+      yield* registry.amend(agentId, { suspended: true })
+      yield* registry.amend(agentId, { suspended: false })
+      yield* registry.amend(agentId, { suspended: true })
+      const { notices } = yield* read(agentId, { after: start })
+      assert.deepStrictEqual<unknown>(
+        notices.map(({ notice }) => [notice.type, notice.subject, notice.data]),
+        [
+          ["agent.claimed", { agent_id: agentId }, { claimed_at: notices[0]?.notice.created_at }],
+          ["key.revoked", { key_id }, { name: "default" }],
+          ["agent.suspended", { agent_id: agentId }, { reason: "a test" }],
+          ["agent.suspended", { agent_id: agentId }, { reason: null }]
+        ]
+      )
+    })
+  )
+})
+
+/** Another instance on the same database. */
+const replica = Effect.map(Layer.build(Layer.fresh(NoticesOnPostgres.layer)), Context.get(Notices))
+
+layer(testServices())("The order", (it) => {
+  it.effect("has what is committed late after what was read before, for every reader", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const start = yield* latest("public")
+      const held = yield* Deferred.make<void>()
+      const written = yield* Deferred.make<string>()
+      const late = yield* Effect.forkChild(
+        transaction(sql)(
+          Effect.gen(function* () {
+            const { event_id } = yield* newEvent()
+            yield* Deferred.succeed(written, event_id)
+            yield* Deferred.await(held)
+          })
+        )
+      )
+      const first = yield* Deferred.await(written)
+      const { event_id: second } = yield* newEvent()
+      const before = yield* read("public", { after: start })
+      assert.deepStrictEqual(
+        before.notices.map(({ notice }) => Object.values(notice.subject)),
+        [[second]]
+      )
+      yield* Deferred.succeed(held, undefined)
+      yield* Fiber.join(late)
+      const after = yield* told("public", before.cursor)
+      assert.deepStrictEqual(after, [["event.published", first]])
+      assert.deepStrictEqual(yield* told("public", start), [["event.published", second], ...after])
+    })
+  )
+
+  it.effect(
+    "is the same for readers of any page size while two instances give places to what many write",
+    () =>
+      Effect.gen(function* () {
+        const start = yield* latest("public")
+        const [first, second] = [yield* Notices, yield* replica]
+        const writing = yield* Effect.forkChild(
+          Effect.all(
+            times(60, () => newEvent()),
+            { concurrency: 8 }
+          )
+        )
+        const advancing = yield* Effect.forkChild(
+          Effect.forever(Effect.all([first.advance, second.advance], { concurrency: 2 }))
+        )
+        const readAll = Effect.fnUntraced(function* (limit: number) {
+          const titles: Array<string> = []
+          let after = start
+          while (titles.length < 60) {
+            const instance = limit === 7 ? second : first
+            const page = yield* instance.read("public", { after, types: undefined, limit })
+            titles.push(...page.notices.map(({ notice }) => notice.id))
+            after = page.cursor
+          }
+          return titles
+        })
+        const lists = yield* Effect.all([readAll(1), readAll(7), readAll(200)], { concurrency: 3 })
+        yield* Fiber.join(writing)
+        yield* Fiber.interrupt(advancing)
+        assert.strictEqual(new Set(lists[0]).size, 60)
+        assert.deepStrictEqual(lists[1], lists[0])
+        assert.deepStrictEqual(lists[2], lists[0])
+      })
+  )
+
+  it.effect("goes on for a reader that looked at more settlements than one statement does", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const start = yield* latest(agent)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into notices (type, cause, subject, data, created_at)
+        select 'challenge.settled', 'a test ' || n, jsonb_build_object('challenge_id', gen_random_uuid()),
+               '{"version": 1}', ${DateTime.toDateUtc(now)}::timestamptz from generate_series(1, 450) n`
+      const challenge = yield* newChallenge()
+      yield* predict(agent, challenge)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+      yield* settleDue
+      const notices = yield* Notices
+      yield* notices.advance
+      const query = { after: start, types: ["prediction.settled" as const], limit: 10 }
+      const { notices: found } = yield* notices.next(agent, query, Duration.seconds(1))
+      assert.deepStrictEqual(
+        found.map(({ notice }) => notice.type),
+        ["prediction.settled"]
+      )
+    })
+  )
+
+  it.effect("is kept for as long as is set: an older cursor has expired, and says where to start", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const notices = yield* Notices
+      const oldest = yield* latest("public")
+      yield* newEvent({ title: "Old" })
+      const old = yield* latest("public")
+      yield* TestClock.adjust("29 days")
+      const { event_id } = yield* newEvent({ title: "New" })
+      yield* notices.advance
+      yield* TestClock.adjust("2 days")
+      yield* notices.trim
+      yield* notices.trim
+      const expired = yield* Effect.flip(read("public", { after: oldest }))
+      assert(expired._tag === "CursorExpired")
+      for (const after of [expired.start, old, undefined]) {
+        assert.deepStrictEqual(yield* told("public", after), [["event.published", event_id]])
+      }
+    })
+  )
+
+  it.effect(
+    "is not continued by the cursor of another reader, or of what a restored database no longer has",
+    () =>
+      Effect.gen(function* () {
+        const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+        yield* newEvent()
+        const start = yield* latest("public")
+        yield* newEvent()
+        const cursor = yield* latest(agent)
+        for (const [reader, after] of [
+          [other, cursor],
+          ["public", cursor],
+          [agent, `${cursor}x`],
+          [agent, ""]
+        ] as const) {
+          assert.strictEqual((yield* Effect.flip(read(reader, { after })))._tag, "InvalidRequest")
+        }
+        const ahead = yield* latest("public")
+        yield* asOwner(
+          SqlClient.SqlClient.use((sql) =>
+            Effect.andThen(
+              sql`delete from notices where seq = (select head from notice_state)`,
+              sql`update notice_state set head = head - 1`
+            )
+          )
+        )
+        assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
+        yield* newEvent()
+        assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
+        assert.lengthOf((yield* read("public", { after: start })).notices, 1)
+      })
+  )
+})

@@ -1,0 +1,47 @@
+/** What everybody and the busiest agent were told of challenges and comments, and the reads of it. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { Notices } from "../../../src/services/Notices.ts"
+import { AgentId } from "../../../src/services/domain/ids.ts"
+import { agentId } from "./identifiers.ts"
+import type { Add } from "./reads.ts"
+
+const busiest = agentId(0)
+
+export const noticed = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into notices (seq, type, agent_id, cause, subject, data, created_at)
+    select row_number() over (order by created_at, type, cause), type, agent_id, cause, subject, data, created_at
+      from (
+        select 'challenge.opened' as type, null::uuid as agent_id, c.id::text as cause,
+               jsonb_build_object('challenge_id', c.id) as subject,
+               jsonb_build_object('challenge_type', c.type, 'kind', c.kind, 'asset', c.target, 'question', c.question,
+                                  'deadline', c.deadline, 'resolve_at', c.resolve_at) as data, c.created_at
+          from challenges c
+         union all
+        select 'challenge.settled', null, s.challenge_id || '/' || s.version,
+               jsonb_build_object('challenge_id', s.challenge_id),
+               jsonb_build_object('challenge_type', c.type, 'kind', c.kind, 'asset', c.target, 'version', s.version,
+                                  'result', s.result, 'value', coalesce(s.close_price, s.actual_value)), s.settled_at
+          from settlements s join challenges c on c.id = s.challenge_id where s.version = 1
+         union all
+        select 'comment.mentioned', ${busiest}::uuid, m.id::text,
+               jsonb_build_object('comment_id', m.id, 'event_id', m.event_id), jsonb_build_object('agent_id', m.agent_id),
+               m.created_at
+          from comments m) n`
+  yield* sql`update notice_state set head = (select coalesce(max(seq), 0) from notices)`
+  yield* sql`analyze notices`
+})
+
+export const noticeReads = Effect.fnUntraced(function* (add: Add) {
+  const list = (reader: AgentId | "public") => (page: { readonly limit: number }) =>
+    Notices.use((notices) => notices.read(reader, { after: undefined, types: undefined, limit: page.limit }))
+  const agent = AgentId.make(busiest)
+  yield* add("/agent/notices", "the busiest agent's", list(agent))
+  yield* add("/agent/notices/stream", "its beginning", () => Notices.use((notices) => notices.latest(agent)))
+  yield* add("/public/notices", "", list("public"))
+  yield* add("/public/notices/stream", "its beginning", () =>
+    Notices.use((notices) => notices.latest("public"))
+  )
+})
