@@ -141,7 +141,7 @@ const make = Effect.gen(function* () {
    * Several readers by one statement; each is served from indexes alone. Pairs are compared, and ordered by, so that notices of a
    * type are found by the index that begins with it: that of places would pass by all others.
    */
-  const run = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) =>
+  const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) =>
     findAll(ReadRow)(client`
       select s.head::float8, s.floor::float8, ${markAt(client, "s.floor")} as floor_mark,
              (select ${mark(client, "id")} from notices where seq = ${seqOf}) as known_mark,
@@ -233,6 +233,17 @@ const make = Effect.gen(function* () {
                    from shown) as notices
        ) page
        order by r.position`)
+
+  /** Readers that wait for the same, as streams of what everybody is told do, are read for once. */
+  const run = Effect.fnUntraced(function* (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) {
+    const different = [...new Map(asked.map((each) => [JSON.stringify(each), each]))]
+    const rows = yield* readOf(
+      different.map(([, each]) => each),
+      client
+    )
+    const found = new Map(different.map(([key], place) => [key, rows[place]]))
+    return asked.flatMap((each) => found.get(JSON.stringify(each)) ?? [])
+  })
 
   const reads = yield* RequestBatcher.make({ run, maxSize: maxReaders })
 
