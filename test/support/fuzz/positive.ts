@@ -24,6 +24,7 @@ const unknownInKey = "an unknown field may have been meant as a limit, which no 
 const refusedThough: Readonly<Record<string, string>> = {
   "admin.changeAgent: required fields only":
     "a change that changes nothing is refused, which no keyword of ours says",
+  "admin.changeAgent: suspended = false": "only a suspension has a reason",
   "admin.createPriceEvent: required fields only": "a level or a scale is wanted, which depends on the kind",
   "arena.predict: required fields only": "one of two forms is wanted, which depends on the challenge",
   "priceEvents.answer: required fields only": "one of two forms is wanted, which depends on the question",
