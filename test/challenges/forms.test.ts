@@ -3,7 +3,11 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { crpsScore } from "../../src/scoring/crps.ts"
-import { quantileDistribution, sampleDistribution } from "../../src/scoring/distributions.ts"
+import {
+  normalDistribution,
+  quantileDistribution,
+  sampleDistribution
+} from "../../src/scoring/distributions.ts"
 import { parseBody, parseEntry } from "../../src/scoring/verifier/entries.ts"
 import { statementOf } from "../../src/scoring/verifier/statement.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
@@ -185,10 +189,20 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
       const page = yield* get(`/challenges/${macro.id}`)
       assert.include(page.text, "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
       assert.include(page.text, "10 samples: 3.045")
-      // The mean of the three distributions, here of at most 3 where 3 is an edge of a bar.
-      const shares = [...textOf(page).matchAll(/(?:below|above|to) [\d.]+ ([\d.]+) % \d+/g)]
-      const sum = shares.reduce((total, [, share]) => total + Number(share), 0)
-      assert.closeTo(sum, 100, 0.05 * shares.length, textOf(page))
+      const drawn = [...textOf(page).matchAll(/([\d.]+) to ([\d.]+) ([\d.]+) % (\d+)/g)].map((row) =>
+        row.slice(1).map(Number)
+      )
+      assert.isAtLeast(drawn.length, 5)
+      const said = [
+        quantileDistribution(quantiles),
+        sampleDistribution(samples),
+        normalDistribution(3.1, 0.1)
+      ]
+      for (const [from = NaN, to = NaN, percent = NaN, count] of drawn) {
+        const within = said.map(({ cdfBelow }) => cdfBelow(to) - cdfBelow(from))
+        assert.closeTo(percent, (100 * within.reduce((sum, each) => sum + each, 0)) / 3, 0.0501, `${from}`)
+        assert.strictEqual(count, [3.1, 3.045, 3.1].filter((centre) => centre >= from && centre < to).length)
+      }
 
       const factsOf = (body: string) =>
         statementOf({
