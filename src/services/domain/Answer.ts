@@ -405,18 +405,21 @@ export const numberOf = (answer: AnswerValues): StatedAnswer | undefined => {
   return { sealed: values, form: null, values }
 }
 
-/** What a stored forecast of a number says; undefined of an answer that is none. */
-export const distributionOf = (forecast: {
-  readonly predicted_value: number | null
-  readonly predicted_std: number | null
-  readonly quantiles: ReadonlyArray<Quantile> | null
-  readonly samples: ReadonlyArray<number> | null
-}): Distribution | undefined => {
-  const { predicted_std, predicted_value, quantiles, samples } = forecast
-  if (quantiles !== null) return quantileDistribution(quantiles)
-  if (samples !== null) return sampleDistribution(samples)
-  if (predicted_std === null || predicted_value === null) return undefined
-  return normalDistribution(predicted_value, predicted_std)
+/** What a recorded forecast of a number says, by the form that was sent: its value and standard deviation are there in any case. */
+export const distributionOf = (
+  {
+    quantiles,
+    samples
+  }: {
+    readonly quantiles?: ReadonlyArray<Quantile> | null
+    readonly samples?: ReadonlyArray<number> | null
+    readonly probabilities?: unknown
+  },
+  mean: number,
+  sd: number
+): Distribution => {
+  if (quantiles) return quantileDistribution(quantiles)
+  return samples ? sampleDistribution(samples) : normalDistribution(mean, sd)
 }
 
 const summaryOf = ({ centre, spread }: Distribution) => ({ predicted_value: centre, predicted_std: spread })

@@ -108,7 +108,11 @@ export const forecastChart = (
   said: Answers,
   options: { readonly unit: string | null; readonly actual: number | null }
 ): Html => {
-  const forecasts = said.values.flatMap((each) => distributionOf(each) ?? [])
+  const forecasts = said.values.flatMap((each) =>
+    each.predicted_value === null || each.predicted_std === null
+      ? []
+      : [distributionOf(each, each.predicted_value, each.predicted_std)]
+  )
   if (forecasts.length === 0) return null
   const centres = forecasts.map(({ centre }) => centre)
   const { actual, unit } = options

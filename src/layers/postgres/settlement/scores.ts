@@ -3,16 +3,12 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { execute, findAll, rowsOf, decimal } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
+import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 import { calibrationRow } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import { crpsScore } from "../../../scoring/crps.ts"
 import { rps, rpsScore } from "../../../scoring/ordered.ts"
-import {
-  normalDistribution,
-  quantileDistribution,
-  sampleDistribution
-} from "../../../scoring/distributions.ts"
 import type { Distribution } from "../../../scoring/distributions.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
 
@@ -57,11 +53,8 @@ interface Forecast {
   readonly stated: typeof statedForecast.Type
 }
 
-const distributionOf = ({ predicted_std, predicted_value, stated }: Forecast): Distribution => {
-  if (stated !== null && "quantiles" in stated) return quantileDistribution(stated.quantiles)
-  if (stated !== null && "samples" in stated) return sampleDistribution(stated.samples)
-  return normalDistribution(Number(predicted_value), Number(predicted_std))
-}
+const distribution = ({ predicted_std, predicted_value, stated }: Forecast): Distribution =>
+  distributionOf(stated ?? {}, Number(predicted_value), Number(predicted_std))
 
 const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scale }: Outcome) => {
   const { stated } = forecast
@@ -70,7 +63,7 @@ const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scal
     const value = rps(categories?.map((name) => stated.probabilities[name] ?? 0) ?? [], outcome)
     return { value, ...rpsScore(value, scale) }
   }
-  const value = distributionOf(forecast).crps(outcome)
+  const value = distribution(forecast).crps(outcome)
   return { value, ...crpsScore(value, scale) }
 }
 
@@ -86,7 +79,7 @@ export const calibrationOf = (
   decimalStep: string | null
 ): CalibrationRow =>
   calibrationRow(
-    distributionOf(forecast),
+    distribution(forecast),
     Number(outcome.actual_value),
     Number(outcome.reference_scale),
     decimalStep === null ? null : Number(decimalStep)
