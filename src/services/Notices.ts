@@ -125,9 +125,11 @@ export const Notice = Schema.Union([
 ]).annotate({ identifier: "Notice" })
 export type Notice = typeof Notice.Type
 
-const isPublicType: ReadonlySet<NoticeType> = new Set(publicTypes)
+const publicSet: ReadonlySet<NoticeType> = new Set(publicTypes)
 
-export const isPublic = (notice: Notice): notice is typeof PublicNotice.Type => isPublicType.has(notice.type)
+export const isPublicType = (type: NoticeType): boolean => publicSet.has(type)
+
+export const isPublic = (notice: Notice): notice is typeof PublicNotice.Type => isPublicType(notice.type)
 
 /** A query parameter. */
 const typeList = <const Types extends ReadonlyArray<NoticeType>>(types: Types) => {

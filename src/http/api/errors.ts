@@ -45,6 +45,16 @@ const quotaHeaders = {
   )
 }
 
+/** An error that says in its body and in `Retry-After` in how many seconds to come again. */
+const withRetryAfter = <const Code extends string>(error: {
+  readonly code: Code
+  readonly detail: string
+  readonly retry_after: number
+}) => ({
+  body: { detail: error.detail, code: error.code, retry_after: error.retry_after },
+  headers: { "retry-after": error.retry_after }
+})
+
 /** 429 with `Retry-After`. */
 export const TooManyRequestsResponse = TooManyRequests.pipe(
   HttpApiSchema.encodeToWithHeaders(
@@ -56,10 +66,7 @@ export const TooManyRequestsResponse = TooManyRequests.pipe(
     },
     {
       decode: ({ body }) => new TooManyRequests(body),
-      encode: (error) => ({
-        body: { detail: error.detail, code: error.code, retry_after: error.retry_after },
-        headers: { "retry-after": error.retry_after }
-      })
+      encode: withRetryAfter
     }
   )
 )
@@ -75,10 +82,7 @@ export const NotSequencedResponse = NotSequenced.pipe(
     },
     {
       decode: ({ body }) => new NotSequenced(body),
-      encode: ({ code, detail, retry_after }) => ({
-        body: { detail, code, retry_after },
-        headers: { "retry-after": retry_after }
-      })
+      encode: withRetryAfter
     }
   )
 )
@@ -94,10 +98,7 @@ export const WaitRefusedResponse = WaitRefused.pipe(
     },
     {
       decode: ({ body }) => new WaitRefused(body),
-      encode: ({ code, detail, retry_after }) => ({
-        body: { detail, code, retry_after },
-        headers: { "retry-after": retry_after }
-      })
+      encode: withRetryAfter
     }
   )
 )

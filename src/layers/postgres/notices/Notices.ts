@@ -12,7 +12,8 @@ import {
   Notice,
   Notices,
   WaitRefused,
-  ownTypes,
+  isPublicType,
+  noticeTypes,
   publicTypes
 } from "../../../services/Notices.ts"
 import type { NoticeQuery, NoticeRead, NoticeType, Reader } from "../../../services/Notices.ts"
@@ -62,9 +63,6 @@ const derived: Partial<Record<NoticeType, ReadonlyArray<NoticeType>>> = {
   "stake.settled": ["challenge.settled", "challenge.void"]
 }
 
-const isPublic: ReadonlySet<NoticeType> = new Set(publicTypes)
-const all: ReadonlyArray<NoticeType> = [...publicTypes, ...ownTypes]
-
 /** A place, and the end of the id of the notice there: a database that was restored has given the place to another one. */
 const Key = Schema.Struct({ at: Schema.Int, mark: Schema.String })
 type Key = typeof Key.Type
@@ -77,7 +75,7 @@ const HeadRow = Schema.Struct({ head: Schema.Finite, mark: Schema.String, pendin
 
 const SeenRow = Schema.Struct({
   seq: Schema.Finite,
-  type: Schema.Literals([...publicTypes, ...ownTypes]),
+  type: Schema.Literals(noticeTypes),
   agent_id: Schema.NullOr(AgentId)
 })
 
@@ -149,8 +147,8 @@ const make = Effect.gen(function* () {
         from ${rowsOf(client, "r", asked, {
           agent_id: ["uuid", ({ reader }) => (reader === "public" ? null : reader)],
           after: ["int8", ({ after }) => BigInt(after.at)],
-          public_types: ["text", ({ types }) => types.filter((type) => isPublic.has(type)).join(",")],
-          own_types: ["text", ({ types }) => types.filter((type) => !isPublic.has(type)).join(",")],
+          public_types: ["text", ({ types }) => types.filter(isPublicType).join(",")],
+          own_types: ["text", ({ types }) => types.filter((type) => !isPublicType(type)).join(",")],
           bases: [
             "text",
             ({ types }) => [...new Set(types.flatMap((type) => derived[type] ?? []))].join(",")
@@ -256,7 +254,7 @@ const make = Effect.gen(function* () {
           InvalidRequest.of("after", "Expected a cursor that this reader was given, unchanged")
         )
       )
-    const types = query.types ?? (reader === "public" ? publicTypes : all)
+    const types = query.types ?? (reader === "public" ? publicTypes : noticeTypes)
     const row = yield* reads({ reader, after: after ?? { at: 0, mark: "" }, types, limit: query.limit })
     const start = { at: afterAll(row.floor), mark: row.floor_mark }
     if (after !== undefined && isExpired(after, row)) {
