@@ -11,7 +11,6 @@ import type { InvalidRequest } from "./domain/errors.ts"
 import type { AgentId } from "./domain/ids.ts"
 import type { Page } from "./domain/paging.ts"
 import { OwnPrediction } from "./domain/Prediction.ts"
-import type { OpenQuestion, QuestionFilter } from "./OpenQuestions.ts"
 import type { LimitReached } from "./RateLimiter.ts"
 
 /** How long a question is open. They follow each other without a gap, on the even minutes of the clock. */
@@ -46,15 +45,6 @@ export class Practice extends Context.Service<
   {
     /** Makes the questions of now and those that follow them, where they are missing. */
     readonly makeDue: Effect.Effect<void>
-    /** What is open, by deadline and id. It is a handful, so there are no pages. */
-    readonly open: (
-      filter: QuestionFilter,
-      agentId: AgentId | undefined
-    ) => Effect.Effect<ReadonlyArray<OpenQuestion>>
-    readonly get: (
-      questionId: string,
-      agentId: AgentId | undefined
-    ) => Effect.Effect<Option.Option<OpenQuestion>>
     /** Records answers, one after the other; none of what answers no practice question. */
     readonly predict: (
       submissions: ReadonlyArray<Submission>

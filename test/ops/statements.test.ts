@@ -263,7 +263,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /public/prices/:asset": page(2, "", () => ({ parameters: { asset: "NG" } })),
   "GET /public/releases": page(2),
   "GET /eval/btc/context": plain(2),
-  "GET /eval/open": page(3),
+  "GET /eval/open": page(2),
   "GET /eval/open/:challenge_id": made(
     2,
     Effect.map(openChallenge(), ({ id }) => ({ parameters: { challenge_id: id } }))

@@ -1,6 +1,7 @@
-import { DateTime, Effect, Layer, Option, Order, Schema, Struct } from "effect"
+import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { practiceCriteria, practiceCriteriaChinese } from "../../../scoring/criteria.ts"
 import { binsOf } from "../../../scoring/macro.ts"
 import { answerSchema, formNames } from "../../../services/domain/Answer.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
@@ -11,19 +12,22 @@ import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { Mine, OpenQuestion, OpenQuestions } from "../../../services/OpenQuestions.ts"
 import type { QuestionFilter } from "../../../services/OpenQuestions.ts"
-import { Practice } from "../../../services/Practice.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { practiceHours, practiceQuestion, practiceSlot } from "../practice/Practice.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
 
-const { answer, context, mine: _, practice: _practice, ...columns } = OpenQuestion.fields
-const { price } = context.fields
+const { answer, context, mine: _, practice: _practice, question, ...columns } = OpenQuestion.fields
+const { candles, price } = context.fields
 const { bins: __, forms: ___, schema: ____, ...measure } = answer.fields
 
 const Row = Schema.Struct({
   ...columns,
   ...measure,
+  question: Schema.NullOr(question),
+  target_name: Schema.String,
+  candles,
   outcomes: Schema.NullOr(Schema.Array(Schema.String)),
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   price,
@@ -55,53 +59,105 @@ const whichOf = ({ asset, category, closingBefore, kind, practice, type }: Quest
     .map((each) => each ?? "any")
     .join()
 
-const byDeadline = Order.combine(
-  Order.mapInput(Order.String, ({ deadline }: OpenQuestion) => deadline),
-  Order.mapInput(Order.String, ({ challenge_id }: OpenQuestion) => challenge_id)
-)
+/** The texts of a practice question, which are not kept with it. */
+const practiceTexts = ({ asset, dead_zone_pct, open_price, target_name }: typeof Row.Type) => {
+  const terms = {
+    targetName: target_name,
+    target: asset,
+    openPrice: String(open_price),
+    deadZonePct: String(dead_zone_pct),
+    hours: practiceHours
+  }
+  return {
+    question: practiceQuestion(asset),
+    resolution_criteria: practiceCriteria(terms),
+    resolution_criteria_zh: practiceCriteriaChinese(terms)
+  }
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { baseUrl } = yield* Settings
-  const practice = yield* Practice
   const pages = (yield* Cursors).list(
     "open questions",
     Schema.Struct({ deadline: InstantText, id: Schema.String.check(Schema.isGUID()) })
   )
   const questions = findAll(Row)
 
-  /** The questions `c`, with what an agent has answered; without an agent nothing is its own. */
+  /** At most `limit` open questions `c` that meet the conditions, of challenges, practice or both. */
+  const open = (
+    wanted: { readonly challenges: boolean; readonly practice: boolean },
+    conditions: ReadonlyArray<Statement.Fragment>,
+    limit: number,
+    now: DateTime.Utc
+  ) => {
+    const some = (isWanted: boolean, all: Statement.Fragment) => sql`
+      (select * from (${all}) c where ${sql.and([sql`${isWanted}::boolean`, ...conditions])} order by deadline, id limit ${limit})`
+    return sql`
+      ${some(
+        wanted.challenges,
+        sql`select id, type, kind, target, event_id, question, resolution_criteria, resolution_criteria_zh, created_at, deadline,
+                   resolve_at, open_price, dead_zone_pct, level, window_from, period, unit, reference_scale, bin_edges,
+                   categories, reference, null::jsonb as candles
+              from challenges c
+             where ${hasStatus(sql, "open", now)}`
+      )}
+       union all
+      ${some(
+        wanted.practice,
+        sql`select id, 'directional' as type, 'practice' as kind, asset as target, null::text, null::text, null::text, null::text,
+                   opened_at, deadline, deadline as resolve_at, open_price, dead_zone_pct, null::numeric,
+                   null::timestamptz, null::text, null::text, null::numeric, null::numeric[], null::text[],
+                   null::numeric[], candles
+              from practice_questions
+             where opened_at = ${timestamp(practiceSlot(now))}`
+      )}
+       order by deadline, id
+       limit ${limit}`
+  }
+
+  /** With what an agent has answered; without an agent nothing is its own. */
   const select = (chosen: Statement.Fragment, agentId: AgentId | undefined, now: DateTime.Utc) => {
     const agent = sql`${agentId ?? null}::uuid`
+    const isPractice = sql.literal("c.kind = 'practice'")
     return questions(sql`
-      select c.id::text as challenge_id, c.type, c.kind, c.target as asset, t.category, c.event_id, c.question,
-             c.resolution_criteria, c.resolution_criteria_zh, ${isoTimestamp(sql, "c.created_at")} as created_at,
+      select c.id::text as challenge_id, c.type, c.kind, c.target as asset, t.name as target_name, t.category, c.event_id,
+             c.question, c.resolution_criteria, c.resolution_criteria_zh, ${isoTimestamp(sql, "c.created_at")} as created_at,
              ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
              c.open_price::float8 as open_price, c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level,
              ${isoTimestamp(sql, "c.window_from")} as window_from, c.period, c.unit,
              c.reference_scale::float8 as reference_scale, c.bin_edges::float8[] as bin_edges, ${outcomesOf(sql)} as outcomes,
-             ${categoriesOf(sql)} as categories,
-             n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, v.price,
-             ${valuesOf(sql)}, p.id::text as prediction_id, p.revision as revision_count,
+             ${categoriesOf(sql)} as categories, c.candles,
+             n.bullish + n.bearish + n.neutral + n.forecasts + case when ${isPractice}
+               then (select count(*)::int from practice_predictions where question_id = c.id) else 0 end as prediction_count,
+             v.price, ${valuesOf(sql)}, p.id::text as prediction_id, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as predicted_at, s.subscribed, a.predictions_left
         from (${chosen}) c
-       cross join lateral (select category, kind from targets where key = c.target limit 1) t
+       cross join lateral (select name, category, kind from targets where key = c.target limit 1) t
         ${countsOfChallenge(sql)}
         left join lateral (
           select jsonb_build_object('price', o.close, 'source', o.source,
                                     'observed_at', ${isoTimestamp(sql, "o.observed_at")}) as price
-            from (${firstObserved(sql, sql`p.asset = c.target and p.observed_at <= ${timestamp(now)}`, "desc")}) o) v on true
+            from (${firstObserved(sql, sql`p.asset = c.target and p.observed_at <= ${timestamp(now)}`, "desc")}) o
+           where not (${isPractice})
+           union all
+          select jsonb_build_object('price', c.open_price, 'source', 'practice',
+                                    'observed_at', ${isoTimestamp(sql, "c.created_at")})
+           where ${isPractice}) v on true
         left join lateral (
-          select * from predictions where challenge_id = c.id and agent_id = ${agent}
-           order by revision desc limit 1) p on true
+          (select id, revision, received_at, direction, confidence, predicted_value, predicted_std, form, body
+             from predictions where challenge_id = c.id and agent_id = ${agent} order by revision desc limit 1)
+           union all
+          select id, revision, received_at, direction, confidence, null, null, form, body
+            from practice_predictions where question_id = c.id and agent_id = ${agent}) p on true
         left join lateral (
           select exists (select from prediction_scopes where agent_id = ${agent} and target = c.target) as subscribed
-           where t.kind = 'asset') s on true
+           where t.kind = 'asset' and not (${isPractice})) s on true
         left join lateral (
           select case when prediction_limit is not null then greatest(0, prediction_limit - predictions_used) end
                    as predictions_left
             from agents
-           where id = ${agent} limit 1) a on true
+           where id = ${agent} and not (${isPractice}) limit 1) a on true
        order by c.deadline, c.id`)
   }
 
@@ -109,17 +165,24 @@ const make = Effect.gen(function* () {
     (agentId: AgentId | undefined) =>
     (row: typeof Row.Type): OpenQuestion => {
       const { bin_edges, challenge_id, event_id, kind, outcomes, reference_scale, type, unit } = row
-      const question = { type, kind, outcomes }
+      const form = { type, kind, outcomes }
+      const practice = kind === "practice"
+      const isOnSeries = type === "macro"
       return {
         challenge_id,
         type,
         kind,
-        practice: false,
+        practice,
         asset: row.asset,
         category: row.category,
         event_id,
-        question: row.question,
-        ...Struct.pick(row, ["resolution_criteria", "resolution_criteria_zh"]),
+        ...(practice
+          ? practiceTexts(row)
+          : {
+              question: row.question ?? "",
+              resolution_criteria: row.resolution_criteria ?? null,
+              resolution_criteria_zh: row.resolution_criteria_zh ?? null
+            }),
         created_at: row.created_at,
         deadline: row.deadline,
         resolve_at: row.resolve_at,
@@ -130,8 +193,8 @@ const make = Effect.gen(function* () {
         period: row.period,
         prediction_count: row.prediction_count,
         answer: {
-          forms: formNames(question),
-          schema: answerSchema(question),
+          forms: formNames(form),
+          schema: answerSchema(form),
           unit,
           reference_scale,
           bins: bin_edges === null ? null : binsOf(bin_edges, outcomes),
@@ -139,11 +202,11 @@ const make = Effect.gen(function* () {
         },
         context: {
           price: row.price,
-          candles: null,
+          candles: row.candles,
           links: {
-            page: `${baseUrl}/challenges/${challenge_id}`,
-            prices: type === "macro" ? null : `${baseUrl}/api/v1/public/prices/${row.asset}`,
-            releases: type === "macro" ? `${baseUrl}/api/v1/public/releases?asset=${row.asset}` : null,
+            page: practice ? null : `${baseUrl}/challenges/${challenge_id}`,
+            prices: practice || isOnSeries ? null : `${baseUrl}/api/v1/public/prices/${row.asset}`,
+            releases: isOnSeries ? `${baseUrl}/api/v1/public/releases?asset=${row.asset}` : null,
             event:
               event_id === null ? null : `${baseUrl}/api/v1/public/comments/${encodeURIComponent(event_id)}`
           }
@@ -170,26 +233,20 @@ const make = Effect.gen(function* () {
         after === undefined
           ? []
           : [sql`(c.deadline, c.id) > (${after.deadline}::timestamptz, ${after.id}::uuid)`]
-      const challenges =
-        filter.practice === true
-          ? []
-          : yield* select(
-              sql`
-          select * from challenges c
-           where ${sql.and([hasStatus(sql, "open", now), ...conditionsOf(filter), ...beyond])}
-           order by c.deadline, c.id
-           limit ${limit}`,
-              agentId,
-              now
-            )
-      const practised = (yield* practice.open(filter, agentId)).filter(
-        ({ challenge_id, deadline }) =>
-          after === undefined ||
-          deadline > after.deadline ||
-          (deadline === after.deadline && challenge_id > after.id)
+      const rows = yield* select(
+        open(
+          { challenges: filter.practice !== true, practice: filter.practice !== false },
+          [...conditionsOf(filter), ...beyond],
+          limit,
+          now
+        ),
+        agentId,
+        now
       )
-      const found = [...challenges.map(toQuestion(agentId)), ...practised].sort(byDeadline).slice(0, limit)
-      return cut(found, (last) => ({ deadline: last.deadline, id: last.challenge_id }))
+      return cut(rows.map(toQuestion(agentId)), (last) => ({
+        deadline: last.deadline,
+        id: last.challenge_id
+      }))
     }
   )
 
@@ -197,14 +254,12 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const [found] = isUuid(id)
       ? yield* select(
-          sql`select * from challenges c where c.id = ${id}::uuid and ${hasStatus(sql, "open", now)}`,
+          open({ challenges: true, practice: true }, [sql`c.id = ${id}::uuid`], 1, now),
           agentId,
           now
         )
       : []
     if (found !== undefined) return toQuestion(agentId)(found)
-    const practised = yield* practice.get(id, agentId)
-    if (Option.isSome(practised)) return practised.value
     return yield* new NotFound({
       detail: `No challenge ${id.slice(0, 64)} is open: GET /api/v1/eval/challenges/{challenge_id} shows one in any state.`
     })

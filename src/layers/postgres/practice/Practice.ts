@@ -4,27 +4,16 @@
  */
 import { createHash, randomBytes, randomInt } from "node:crypto"
 import { readFile } from "node:fs/promises"
-import { Array as Arr, BigDecimal, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Array as Arr, BigDecimal, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { practiceCriteria, practiceCriteriaChinese } from "../../../scoring/criteria.ts"
 import { directionalResult, directionalScore, isCorrect } from "../../../scoring/directional.ts"
 import type { Predicted, Submission } from "../../../services/Arenas.ts"
-import {
-  answerSchema,
-  choiceOf,
-  formNames,
-  misfit,
-  reasonOf,
-  valueNames
-} from "../../../services/domain/Answer.ts"
+import { choiceOf, misfit, reasonOf, valueNames } from "../../../services/domain/Answer.ts"
 import { ChallengeClosed, Direction, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { ChallengeId, isUuid, PredictionId } from "../../../services/domain/ids.ts"
-import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { nothingSaid, PredictionValues } from "../../../services/domain/Prediction.ts"
-import { Mine, OpenQuestion } from "../../../services/OpenQuestions.ts"
-import type { QuestionFilter } from "../../../services/OpenQuestions.ts"
+import { nothingSaid } from "../../../services/domain/Prediction.ts"
 import { Practice, practiceLength, practiceMemory, PracticeRecord } from "../../../services/Practice.ts"
 import type { Candle } from "../../../services/Prices.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
@@ -49,7 +38,7 @@ import {
 const assets = ["BTC", "ETH", "GC"]
 
 /** Hours that are shown before the open, and that the question looks ahead. */
-const hours = 24
+export const practiceHours = 24
 const anHour = Duration.toMillis(Duration.hours(1))
 
 /** Recorded prices are multiplied by 0.5 to 2, so that they tell neither the asset's level nor the hour at sight. */
@@ -68,7 +57,7 @@ const scored = 200
 const trimmed = 20
 
 /** When the questions of a moment opened. */
-const slotOf = (moment: DateTime.Utc): DateTime.Utc => {
+export const practiceSlot = (moment: DateTime.Utc): DateTime.Utc => {
   const length = Duration.toMillis(practiceLength)
   return DateTime.makeUnsafe(Math.floor(DateTime.toEpochMillis(moment) / length) * length)
 }
@@ -89,20 +78,20 @@ const Missing = Schema.Struct({
 
 /** A place in the recording, and the question that it makes. */
 const draw = ({ asset, dead_zone_pct, opened_at }: typeof Missing.Type, recording: ReadonlyArray<Candle>) => {
-  const first = randomInt(hours, recording.length - hours)
+  const first = randomInt(practiceHours, recording.length - practiceHours)
   const scale = randomInt(scales.minimum, scales.maximum + 1) / scales.unit
   const shown = (price: number) => Number((price * scale).toPrecision(precision))
   const exact = (price: number) => BigDecimal.fromStringUnsafe(decimal(shown(price)))
   const closeAt = (index: number) => exact(Arr.getUnsafe(recording, index).close)
   const lastHour = Math.floor(DateTime.toEpochMillis(opened_at) / anHour) * anHour
-  const candles = recording.slice(first - hours, first).map(({ close, high, low, open }, index) => ({
-    time: DateTime.formatIso(DateTime.makeUnsafe(lastHour - (hours - index) * anHour)),
+  const candles = recording.slice(first - practiceHours, first).map(({ close, high, low, open }, index) => ({
+    time: DateTime.formatIso(DateTime.makeUnsafe(lastHour - (practiceHours - index) * anHour)),
     open: shown(open),
     high: shown(high),
     low: shown(low),
     close: shown(close)
   }))
-  const [openPrice, closePrice] = [closeAt(first - 1), closeAt(first - 1 + hours)]
+  const [openPrice, closePrice] = [closeAt(first - 1), closeAt(first - 1 + practiceHours)]
   return {
     asset,
     openedAt: opened_at,
@@ -115,26 +104,8 @@ const draw = ({ asset, dead_zone_pct, opened_at }: typeof Missing.Type, recordin
   }
 }
 
-const Row = Schema.Struct({
-  ...Struct.pick(OpenQuestion.fields, [
-    "challenge_id",
-    "asset",
-    "category",
-    "created_at",
-    "deadline",
-    "prediction_count"
-  ]),
-  target_name: Schema.String,
-  open_price: Schema.BigDecimalFromString,
-  dead_zone_pct: Schema.BigDecimalFromString,
-  candles: OpenQuestion.fields.context.fields.candles,
-  ...Struct.pick(PredictionValues.fields, ["direction", "confidence", "probabilities"]),
-  ...Struct.pick(Mine.fields, ["prediction_id", "revision_count"]),
-  predicted_at: Mine.fields.created_at
-})
-
-const questionOn = (asset: string): string =>
-  `Practice: will ${asset} be higher ${hours} hours on? (Made-up prices, under another date.)`
+export const practiceQuestion = (asset: string): string =>
+  `Practice: will ${asset} be higher ${practiceHours} hours on? (Made-up prices, under another date.)`
 
 /** A question as it is answered, and the revision that stands. */
 const Answered = Schema.Struct({
@@ -157,7 +128,6 @@ const make = Effect.gen(function* () {
   const accept = yield* makeAcceptance
   const pages = (yield* Cursors).listById("practice")
   const missing = findAll(Missing)
-  const questions = findAll(Row)
   const known = findAll(Schema.Struct({ id: Schema.String }))
   const answered = findOption(Answered)
   const written = findAll(Schema.Struct({ commit: Schema.String }))
@@ -168,7 +138,7 @@ const make = Effect.gen(function* () {
   )
 
   const makeDue = Effect.gen(function* () {
-    const slot = slotOf(yield* DateTime.now)
+    const slot = practiceSlot(yield* DateTime.now)
     const slots = [slot, DateTime.addDuration(slot, practiceLength)]
     const due = yield* missing(sql`
       select t.key as asset, s.opened_at, t.dead_zone_pct::text as dead_zone_pct
@@ -198,112 +168,6 @@ const make = Effect.gen(function* () {
         })}
       on conflict (opened_at, asset) do nothing`)
   }).pipe(Effect.withSpan("Practice.makeDue"))
-
-  const mineOf = (row: typeof Row.Type): typeof Mine.Type => {
-    const { confidence, direction, predicted_at, prediction_id, probabilities, revision_count } = row
-    const isAnswered = prediction_id !== null
-    return {
-      answer: isAnswered ? { ...nothingSaid, direction, confidence, probabilities } : null,
-      prediction_id,
-      revision_count,
-      created_at: predicted_at,
-      may_revise: isAnswered,
-      subscribed: null,
-      predictions_left: null
-    }
-  }
-
-  const toQuestion =
-    (agentId: AgentId | undefined) =>
-    (row: typeof Row.Type): OpenQuestion => {
-      const { asset, candles, category, challenge_id, created_at, deadline, prediction_count } = row
-      const terms = {
-        targetName: row.target_name,
-        target: asset,
-        openPrice: BigDecimal.format(row.open_price),
-        deadZonePct: BigDecimal.format(row.dead_zone_pct),
-        hours
-      }
-      const open_price = BigDecimal.toNumberUnsafe(row.open_price)
-      return {
-        challenge_id,
-        type: asked.type,
-        kind: asked.kind,
-        practice: true,
-        asset,
-        category,
-        event_id: null,
-        question: questionOn(asset),
-        resolution_criteria: practiceCriteria(terms),
-        resolution_criteria_zh: practiceCriteriaChinese(terms),
-        created_at,
-        deadline,
-        resolve_at: deadline,
-        open_price,
-        dead_zone_pct: BigDecimal.toNumberUnsafe(row.dead_zone_pct),
-        level: null,
-        window_from: null,
-        period: null,
-        prediction_count,
-        answer: {
-          forms: formNames(asked),
-          schema: answerSchema(asked),
-          unit: null,
-          reference_scale: null,
-          bins: null,
-          categories: null
-        },
-        context: {
-          price: { price: open_price, observed_at: created_at, source: "practice" },
-          candles,
-          links: { page: null, prices: null, releases: null, event: null }
-        },
-        ...(agentId !== undefined && { mine: mineOf(row) })
-      }
-    }
-
-  const select = Effect.fnUntraced(function* (
-    conditions: ReadonlyArray<ReturnType<typeof sql.and>>,
-    agentId: AgentId | undefined
-  ) {
-    const slot = slotOf(yield* DateTime.now)
-    const rows = yield* questions(sql`
-      select q.id::text as challenge_id, q.asset, t.name as target_name, t.category,
-             ${isoTimestamp(sql, "q.opened_at")} as created_at, ${isoTimestamp(sql, "q.deadline")} as deadline,
-             q.open_price::text as open_price, q.dead_zone_pct::text as dead_zone_pct, q.candles, n.prediction_count,
-             p.direction, p.confidence::float8 as confidence, ${statedOf(sql)} -> 'probabilities' as probabilities,
-             p.id::text as prediction_id, p.revision as revision_count,
-             ${isoTimestamp(sql, "p.received_at")} as predicted_at
-        from practice_questions q
-        join targets t on t.key = q.asset
-       cross join lateral (
-         select count(*)::int as prediction_count from practice_predictions where question_id = q.id) n
-        left join practice_predictions p on p.question_id = q.id and p.agent_id = ${agentId ?? null}::uuid
-       where ${sql.and([sql`q.opened_at = ${timestamp(slot)}`, ...conditions])}
-       order by q.deadline, q.id`)
-    return rows.map(toQuestion(agentId))
-  })
-
-  const isAskedFor = ({ kind, practice, type }: QuestionFilter): boolean =>
-    practice !== false &&
-    (type === undefined || type === asked.type) &&
-    (kind === undefined || kind === asked.kind)
-
-  const open: Practice["Service"]["open"] = Effect.fn("Practice.open")(function* (filter, agentId) {
-    if (!isAskedFor(filter)) return []
-    return yield* select(
-      [
-        ...(filter.asset === undefined ? [] : [sql`q.asset = ${filter.asset}`]),
-        ...(filter.category === undefined ? [] : [sql`t.category = ${filter.category}`]),
-        ...(filter.closingBefore === undefined ? [] : [sql`q.deadline < ${timestamp(filter.closingBefore)}`])
-      ],
-      agentId
-    )
-  })
-
-  const get: Practice["Service"]["get"] = Effect.fn("Practice.get")(function* (id, agentId) {
-    return isUuid(id) ? Arr.head(yield* select([sql`q.id = ${id}::uuid`], agentId)) : Option.none()
-  })
 
   /** One attempt; none where another answer of the agent came first. */
   const attempt = Effect.fnUntraced(function* ({
@@ -453,7 +317,7 @@ const make = Effect.gen(function* () {
              limit ${scored}) p`),
       items: items.map(({ body, commit, salt, ...own }) => ({
         ...own,
-        question: questionOn(own.asset),
+        question: practiceQuestion(own.asset),
         receipt: { commit, salt, body, leaf_index: null }
       })),
       next_cursor
@@ -474,7 +338,7 @@ const make = Effect.gen(function* () {
     Effect.withSpan("Practice.trim")
   )
 
-  return Practice.of({ makeDue, open, get, predict, own, trim })
+  return Practice.of({ makeDue, predict, own, trim })
 })
 
 export const layer = Layer.effect(Practice, make)
