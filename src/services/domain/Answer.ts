@@ -103,7 +103,7 @@ export const besides = {
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 31 - 1 }))
   ).annotate({
     description:
-      "the revision_count of the prediction that this one replaces: where another one stands, or none, it is 409 revision_conflict"
+      "the revision_count of the prediction that this replaces; if another stands, or none: 409 revision_conflict"
   })
 }
 
@@ -310,7 +310,7 @@ const bodySchema = (question: Question): JsonSchema => {
       ...values,
       ...(question.outcomes !== null && { is_revision: anyAnswer.is_revision }),
       ...(question.type === "macro" && { amount: Schema.optionalKey(amount) }),
-      ...besides
+      ...Struct.omit(besides, ["rationale"])
     })
   )
   const required = forms.map((form) => ({ required: form }))
@@ -323,7 +323,7 @@ const bodySchema = (question: Question): JsonSchema => {
 
 const bodySchemas = new Map<string, JsonSchema>()
 
-/** The JSON Schema (2020-12) of an answer to a challenge. */
+/** The JSON Schema (2020-12) of an answer to a challenge, which goes without the second name of its reasoning. */
 export const answerSchema = (question: Question): JsonSchema => {
   const key = JSON.stringify([question.type, question.kind, question.outcomes])
   const known = bodySchemas.get(key) ?? bodySchema(question)
