@@ -14,6 +14,8 @@ export interface Sizes {
   readonly warmSeconds: number
   /** Predictions on the one challenge that is settled. */
   readonly settled: number
+  /** Resolved challenges that a page of open ones is read beside. */
+  readonly past: number
   /** Predictions in the databases that reads are measured on. */
   readonly grown: ReadonlyArray<number>
 }
@@ -24,6 +26,7 @@ const usual: Sizes = {
   seconds: 1.5,
   warmSeconds: 5,
   settled: 1_000_000,
+  past: 1_000_000,
   grown: [10_000, 100_000, 1_000_000]
 }
 
@@ -32,6 +35,7 @@ const quick: Sizes = {
   rounds: 1,
   warmSeconds: 2,
   settled: 100_000,
+  past: 100_000,
   grown: [10_000, 100_000]
 }
 

@@ -5,20 +5,39 @@ import { agents, inParts } from "../test/support/growth/agents.ts"
 import { agentPrefix, challengePrefix, uuidText } from "../test/support/growth/identifiers.ts"
 import { agentCount, hotChallenges, spreadChallenges } from "./world.ts"
 
-/** Challenges from number `first` to `last`, open for another day, or long due. */
-export const challenges = Effect.fnUntraced(function* (first: number, last: number, state: "open" | "due") {
+const states = {
+  open: { deadline: "now() + interval '1 day'", resolvedAt: "null" },
+  due: { deadline: "now() - interval '2 hours'", resolvedAt: "null" },
+  resolved: { deadline: "now() - interval '2 hours'", resolvedAt: "now()" }
+}
+
+/** Challenges from number `first` to `last`, open for another day, long due, or resolved. */
+export const challenges = Effect.fnUntraced(function* (
+  first: number,
+  last: number,
+  state: keyof typeof states
+) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(challengePrefix, "n"))
-  const deadline = sql.literal(state === "open" ? "now() + interval '1 day'" : "now() - interval '2 hours'")
+  const deadline = sql.literal(states[state].deadline)
+  const resolvedAt = sql.literal(states[state].resolvedAt)
   yield* sql`
     insert into challenges
       (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at, open_price,
-       dead_zone_pct, resolution_criteria, resolution_criteria_zh)
+       dead_zone_pct, resolution_criteria, resolution_criteria_zh, closed_at, resolved_at)
     select ${id}::uuid, 'directional', 'session', 'GC', 'Which way will gold move? (' || n || ')',
            now() - interval '1 day', ${deadline}, ${deadline} + interval '1 minute', ${deadline} + interval '1 day',
-           ${deadline} + interval '7 days', 2000, 0.3, 'criteria', 'criteria'
+           ${deadline} + interval '7 days', 2000, 0.3, 'criteria', 'criteria', ${resolvedAt}, ${resolvedAt}
       from generate_series(${first}::int, ${last}::int) as n`
   yield* sql`analyze challenges`
+})
+
+/** Resolved challenges, counted nowhere: the trigger would update one row so often in one transaction that it gets ever slower. */
+export const pastChallenges = Effect.fnUntraced(function* (first: number, count: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`alter table challenges disable trigger challenges_counted`
+  yield* challenges(first, first + count - 1, "resolved")
+  yield* sql`alter table challenges enable trigger challenges_counted`
 })
 
 /** Everything that predictions need. */

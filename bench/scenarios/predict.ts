@@ -14,7 +14,7 @@ import { atLeast, atMost, casesTable } from "../report.ts"
 import type { Aim, Result } from "../report.ts"
 import * as Seed from "../seed.ts"
 import { pgbenchScript, recordPrediction } from "../statements.ts"
-import { agentCount, agentStride, spreadChallenges } from "../world.ts"
+import { agentCount, agentStride, hotChallenges, spreadChallenges } from "../world.ts"
 import type { FastifyOptions } from "../yardsticks/fastify.ts"
 
 /** `spread` is 1 024 open challenges, `hot` is everybody on one. */
@@ -26,6 +26,8 @@ const connections = 64
 /** Of one agent in a request, each batch on challenges of its own. */
 const batchSize = 20
 const batches = { first: 0, count: Math.floor(spreadChallenges / batchSize) }
+
+const firstPast = spreadChallenges + hotChallenges + 1
 
 /** Fresh pairs for every round of every contender. */
 const freshPairs = () => {
@@ -83,7 +85,7 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
   }
   const pgbench = Pgbench.find()
   const fresh = freshPairs()
-  const { rampSeconds, rounds, seconds, warmSeconds } = sizes
+  const { past, rampSeconds, rounds, seconds, warmSeconds } = sizes
   // The sample that was recorded.
   let confirmed = 1
 
@@ -154,12 +156,14 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
     open: read(pages.open),
     leaderboard: read(pages.leaderboard)
   })
+  yield* Seed.pastChallenges(firstPast, past).pipe(Effect.provide(Database.seeding(url)))
+  const beside = yield* inTurn("pages, later", connections, rounds, { open: read(pages.open) })
   const { leaderboard, open } = reads.rounds
   const { batched: inBatches, single } = batching.rounds
   const perRequest = ratio(inBatches, single, "perSecond")
   const result: Result = {
     scenario: "predict",
-    tables: [casesTable([...cases, batching, reads])],
+    tables: [casesTable([...cases, batching, reads, beside])],
     aims: [
       ...cases.flatMap(aimsOf),
       atLeast(
@@ -167,13 +171,14 @@ export const predict = Effect.fnUntraced(function* ({ load: generator, postgres,
         `predictions/s in batches of ${batchSize} to single ones`,
         perRequest === null ? null : perRequest * batchSize
       ),
-      atMost(1.3, "a page of open questions, to the leaderboard's", ratio(leaderboard, open, "perSecond"))
+      atMost(1.3, "a page of open questions, to the leaderboard's", ratio(leaderboard, open, "perSecond")),
+      atMost(1.1, `its p99 beside ${past} past ones, to that without`, ratio(beside.rounds.open, open, "p99"))
     ],
     remarks: [
       `${confirmed} confirmed predictions, all stored and counted once`,
       ...(pgbench === undefined ? ["pgbench is left out: none was found"] : [])
     ],
-    measured: [...cases, batching, reads]
+    measured: [...cases, batching, reads, beside]
   }
   return result
 }, Effect.scoped)
