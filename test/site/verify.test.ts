@@ -1,14 +1,18 @@
 /** Checking a proof in a real browser: what the page says is what the verifier finds. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { BrowserContextOptions, Page } from "playwright-core"
+import { onboardClaimed } from "../support/agents.ts"
 import { isFull } from "../support/breadth.ts"
 import { overflow } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
+import { freshWeek, newChallenge, newMacro, plus } from "../support/challenges.ts"
+import { times } from "../support/concurrently.ts"
 import { noteKey } from "../support/provenLog.ts"
-import { get, testServer, TestServer } from "../support/server.ts"
+import { get, member, post, testServer, TestServer } from "../support/server.ts"
 import { completeLog } from "../support/logbook.ts"
+import { testAdminToken } from "../support/settings.ts"
 import { settledFixture } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
@@ -121,6 +125,67 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
         await page.getByLabel("Your receipt").fill(JSON.stringify(wrong))
         await page.getByRole("button", { name: "Check" }).click()
         await page.getByText("The receipt is of another prediction").first().waitFor()
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("an answer of any form is said in words, from its receipt alone before it is revealed", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { token } = yield* onboardClaimed()
+      const [challenge, value, other] = [yield* newChallenge(), yield* newMacro(), yield* newMacro()]
+      const made = yield* post("/api/v1/admin/macro/challenges", {
+        token: testAdminToken,
+        json: {
+          asset: "FOMC",
+          reward_pool: 0,
+          period: "2026-03",
+          deadline: DateTime.formatIso(plus(monday, "1 hour")),
+          categories: [
+            { name: "cut 25", probability: 0.25 },
+            { name: "hold", probability: 0.65 },
+            { name: "raise 25", probability: 0.1 }
+          ]
+        }
+      })
+      const answers = [
+        [challenge.id, { probabilities: { bullish: 0.7, neutral: 0.2, bearish: 0.1 } }, "neutral 20 %"],
+        [
+          value.id,
+          { quantiles: times(3, (index) => ({ p: (index + 1) / 4, value: index })) },
+          "50 % at most 1"
+        ],
+        [other.id, { samples: times(10, (index) => index) }, "10: 0, 1, 2"],
+        [
+          String(member(made.json, "id")),
+          { probabilities: { "cut 25": 0.1, hold: 0.9, "raise 25": 0 } },
+          "cut 25 10 %, hold 90 %"
+        ]
+      ] as const
+      const receipts: Array<{ readonly text: string; readonly commit: string; readonly words: string }> = []
+      for (const [id, json, words] of answers) {
+        const {
+          json: receipt,
+          status,
+          text
+        } = yield* post(`/api/v1/eval/challenges/${id}/predict`, { token, json })
+        assert.strictEqual(status, 201, text)
+        receipts.push({ text, commit: String(member(receipt, "receipt", "commit")), words })
+      }
+      yield* completeLog
+      const { does } = yield* reader()
+      yield* does(async (page) => {
+        for (const { commit, text, words } of receipts) {
+          await page.goto(`/verify?proof=/api/v1/log/proof/${commit}`)
+          await outcomeOf(page)
+          await page.getByText("A receipt, and witnesses").click()
+          await page.getByLabel("Your receipt").fill(text)
+          await page.getByRole("button", { name: "Check" }).click()
+          await page.getByText("It is what the receipt says").first().waitFor()
+          const outcome = await outcomeOf(page)
+          assert.include(outcome, "The proof holds.")
+          assert.include(outcome, words)
+        }
       })
     }).pipe(Effect.scoped)
   )
