@@ -668,7 +668,7 @@ export const load = Effect.gen(function* () {
     ...values,
     baseUrl,
     logOrigin: Option.getOrElse(values.logOrigin, () => defaultOrigin(baseUrl, site)),
-    ownMachineKeySets: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
+    ownMachineUrls: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
     planCredit: {
       free: values.planCreditFree,
       pro: values.planCreditPro,

@@ -169,7 +169,7 @@ const feedJob = ({ eventFeeds, rules }: Composition) =>
               const { layer } = yield* Effect.promise(
                 () => import("./layers/postgres/community/FeedIngestion.ts")
               )
-              return layer(yield* readFeedList(path, { ownMachine: rules.ownMachineKeySets }))
+              return layer(yield* readFeedList(path, { ownMachine: rules.ownMachineUrls }))
             })
           )
         )

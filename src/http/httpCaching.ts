@@ -5,6 +5,7 @@
 import { hash } from "node:crypto"
 import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
 import { HttpBody, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiSchema } from "effect/http-api"
 import { isUuid } from "../services/domain/ids.ts"
 import { Settings } from "../services/Settings.ts"
 import { chosenCoding, compressed } from "./compression.ts"
@@ -19,6 +20,10 @@ export const cacheControl = (publicCache: Duration.Duration): string => {
   const seconds = Math.floor(Duration.toSeconds(publicCache))
   return seconds > 0 ? `public, max-age=${seconds}` : "no-cache"
 }
+
+/** An answer with secrets, which no cache may keep. */
+export const unstored = <A>(body: A) =>
+  HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
 
 const etagOf = (body: Uint8Array): string => `"${hash("sha256", body, "base64url").slice(0, 22)}"`
 

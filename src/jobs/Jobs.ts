@@ -23,6 +23,7 @@ import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
+import { Webhooks } from "../services/Webhooks.ts"
 import { Witnesses } from "../services/Witnesses.ts"
 import { singletonCron, poll } from "./scheduler.ts"
 
@@ -31,6 +32,7 @@ const anHour = Duration.hours(1)
 const tickMemory = Duration.days(7)
 /** Mails are sent within a second of the request that caused them. */
 const mailInterval = Duration.millis(500)
+const webhookInterval = Duration.millis(500)
 /** Entries get an index and a signed checkpoint within about a second. */
 const logInterval = Duration.seconds(1)
 /** A growing log has a checkpoint every second, and the newest should soon have its cosignatures. */
@@ -59,6 +61,7 @@ const start = Effect.gen(function* () {
   const notices = yield* Notices
   const operators = yield* Operators
   const sequencer = yield* LogSequencer
+  const webhooks = yield* Webhooks
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   // A full batch is followed by the next at once.
@@ -75,6 +78,9 @@ const start = Effect.gen(function* () {
     yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }
   yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
+  yield* Effect.forkScoped(
+    poll("webhooks", webhookInterval, Effect.andThen(webhooks.dispatch, webhooks.send))
+  )
   yield* Effect.forkScoped(poll("log", logInterval, sequence))
   yield* Effect.forkScoped(poll("checkpoints", logInterval, sequencer.publish))
   yield* Effect.forkScoped(
@@ -104,13 +110,14 @@ const start = Effect.gen(function* () {
         notices.trim,
         practice.trim,
         operators.trim,
-        sequencer.trim
+        sequencer.trim,
+        webhooks.trim
       ])
     )
   )
 })
 
-/** Settlement, schedules, practice, published counts, mail, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
+/** Settlement, schedules, practice, published counts, mail, webhooks, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

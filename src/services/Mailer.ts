@@ -46,7 +46,13 @@ export class MailTransport extends Context.Service<
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
 >()("auspex/services/MailTransport") {}
 
-export type MailKind = "sign_in" | "claim" | "grace_reminder" | "issuance_paused" | "credit_alert"
+export type MailKind =
+  | "sign_in"
+  | "claim"
+  | "grace_reminder"
+  | "issuance_paused"
+  | "credit_alert"
+  | "webhook_disabled"
 
 /** A mail in plain text, to one address. */
 export interface Mail {

@@ -84,7 +84,7 @@ export class Settings extends Context.Service<
     readonly adminTokenPrevious: Option.Option<Redacted.Redacted>
     readonly tokenTtl: Duration.Duration
     /** Whether a jwks_url may be on this very machine: when the service is for nobody else, as in development. */
-    readonly ownMachineKeySets: boolean
+    readonly ownMachineUrls: boolean
     readonly claimLinkTtl: Duration.Duration
     readonly pairingCodeTries: number
     readonly claimGrant: number

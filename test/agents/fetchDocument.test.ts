@@ -10,7 +10,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Result } from "effect"
 import { addressesOf, dnsLookup, fetchAnswer } from "../../src/layers/keys/fetchDocument.ts"
 import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
-import { jwksUrlFault, isPublicAddress } from "../../src/layers/keys/publicUrl.ts"
+import { publicUrlFault, isPublicAddress } from "../../src/layers/keys/publicUrl.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 
 /** A certificate for a name that does not exist, and its key, which everybody knows: for loopback tests only. */
@@ -128,7 +128,7 @@ describe("A jwks_url", () => {
       const { heard, port } = yield* plain((_, response) => response.end("{}"))
       const all = jwksTricks(port)
       assert.isAtLeast(all.length, 60)
-      const passed = all.filter((url) => jwksUrlFault(url, { ownMachine: false }) === undefined)
+      const passed = all.filter((url) => publicUrlFault(url, { ownMachine: false }) === undefined)
       assert.deepStrictEqual(passed, [])
       // Those that are URLs would not be connected to either.
       const urls = all.filter((url) => /^https?:/i.test(url) && URL.canParse(url)).map((url) => new URL(url))
@@ -149,7 +149,7 @@ describe("A jwks_url", () => {
       "https://93.184.215.14/jwks",
       "https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/jwks"
     ]) {
-      assert.isUndefined(jwksUrlFault(url, { ownMachine: false }), url)
+      assert.isUndefined(publicUrlFault(url, { ownMachine: false }), url)
     }
   })
 
@@ -160,14 +160,14 @@ describe("A jwks_url", () => {
       "http://[::1]:4000/jwks",
       "https://localhost:4000/jwks"
     ]) {
-      assert.isUndefined(jwksUrlFault(url, own), url)
-      assert.isDefined(jwksUrlFault(url, { ownMachine: false }), url)
+      assert.isUndefined(publicUrlFault(url, own), url)
+      assert.isDefined(publicUrlFault(url, { ownMachine: false }), url)
     }
     const plainOnes = /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/]/
     const others = jwksTricks(4000).filter((url) => !plainOnes.test(url))
     assert.isAtLeast(others.length, 60)
     assert.deepStrictEqual(
-      others.filter((url) => jwksUrlFault(url, own) === undefined),
+      others.filter((url) => publicUrlFault(url, own) === undefined),
       []
     )
   })

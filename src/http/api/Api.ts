@@ -7,7 +7,7 @@ import { DiscussionApi, PublicDiscussionApi, SocialApi } from "./community.ts"
 import { GatewayApi, GatewayUsageApi } from "./gateway.ts"
 import { HealthApi } from "./health.ts"
 import { LogApi } from "./log.ts"
-import { NoticesApi, PublicNoticesApi } from "./notices.ts"
+import { NoticesApi, PublicNoticesApi, WebhooksApi } from "./notices.ts"
 import { PublicApi } from "./public.ts"
 
 export class Api extends HttpApi.make("auspex")
@@ -16,6 +16,7 @@ export class Api extends HttpApi.make("auspex")
     DiscoveryApi,
     AgentApi,
     NoticesApi,
+    WebhooksApi,
     QuestionsApi,
     AnswersApi,
     ArenaApi,

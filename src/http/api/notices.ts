@@ -9,7 +9,18 @@ import {
   PublicTypes,
   maxWait
 } from "../../services/Notices.ts"
-import { InvalidRequest } from "../../services/domain/errors.ts"
+import {
+  CreatedWebhook,
+  NewWebhook,
+  RotatedWebhookSecret,
+  Webhook,
+  WebhookChange,
+  WebhookDeliveries,
+  WebhookDelivery,
+  WebhookDisabled,
+  WebhookLimitReached
+} from "../../services/Webhooks.ts"
+import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { pageQuery } from "../../services/domain/paging.ts"
 import {
   AddressLimit,
@@ -100,3 +111,57 @@ export class PublicNoticesApi extends HttpApiGroup.make("publicNotices")
   .prefix("/api/v1")
   .annotate(OpenApi.Title, "Public notices")
   .annotate(OpenApi.Description, "What everybody may be told.") {}
+
+const ofWebhook = { webhook_id: Schema.String }
+const noStore = { "cache-control": Schema.Literal("no-store") }
+
+export class WebhooksApi extends HttpApiGroup.make("webhooks")
+  .add(
+    HttpApiEndpoint.post("create", "/agent/webhooks", {
+      payload: NewWebhook,
+      success: HttpApiSchema.WithHeaders(CreatedWebhook.pipe(HttpApiSchema.status(201)), noStore),
+      error: [InvalidRequest, WebhookLimitReached]
+    }).annotate(OpenApi.Summary, "Have notices posted to an address; answers the secret that signs them"),
+    HttpApiEndpoint.get("list", "/agent/webhooks", {
+      success: Schema.Struct({ items: Schema.Array(Webhook) })
+    }).annotate(OpenApi.Summary, "This agent's webhooks, oldest first"),
+    HttpApiEndpoint.patch("update", "/agent/webhooks/:webhook_id", {
+      params: ofWebhook,
+      payload: WebhookChange,
+      success: Webhook,
+      error: [InvalidRequest, NotFound]
+    }).annotate(OpenApi.Summary, "Change a webhook, or switch it off or on"),
+    HttpApiEndpoint.delete("remove", "/agent/webhooks/:webhook_id", {
+      params: ofWebhook,
+      success: HttpApiSchema.NoContent,
+      error: NotFound
+    }).annotate(OpenApi.Summary, "Delete a webhook, with its deliveries"),
+    HttpApiEndpoint.post("rotate", "/agent/webhooks/:webhook_id/rotate", {
+      params: ofWebhook,
+      success: HttpApiSchema.WithHeaders(RotatedWebhookSecret, noStore),
+      error: NotFound
+    }).annotate(OpenApi.Summary, "A new secret; the old one signs beside it for a day"),
+    HttpApiEndpoint.post("test", "/agent/webhooks/:webhook_id/test", {
+      params: ofWebhook,
+      success: WebhookDelivery.pipe(HttpApiSchema.status(202)),
+      error: [NotFound, WebhookDisabled]
+    }).annotate(OpenApi.Summary, "Have something of the type webhook.test delivered"),
+    HttpApiEndpoint.get("deliveries", "/agent/webhooks/:webhook_id/deliveries", {
+      params: ofWebhook,
+      query: pageQuery,
+      success: WebhookDeliveries,
+      error: [InvalidRequest, NotFound]
+    }).annotate(OpenApi.Summary, "What was delivered to a webhook in seven days, newest first"),
+    HttpApiEndpoint.post("redeliver", "/agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver", {
+      params: { ...ofWebhook, notice_id: Schema.String },
+      success: WebhookDelivery.pipe(HttpApiSchema.status(202)),
+      error: [NotFound, WebhookDisabled]
+    }).annotate(OpenApi.Summary, "Have it delivered once more")
+  )
+  .annotateEndpoints(RequiredScope, "profile:read:self")
+  .middleware(RequestBody)
+  .middleware(AgentLimit)
+  .middleware(AgentAuthentication)
+  .prefix("/api/v1")
+  .annotate(OpenApi.Title, "Webhooks")
+  .annotate(OpenApi.Description, "Notices posted to an agent's own address (Standard Webhooks).") {}

@@ -1,6 +1,6 @@
 /** Registration, tokens, and what an agent reads and sets of itself. */
 import { Duration, Effect, Layer } from "effect"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import { Arenas } from "../../services/Arenas.ts"
 import { Claims } from "../../services/Claims.ts"
 import { Credits } from "../../services/Credits.ts"
@@ -15,13 +15,10 @@ import { Tokens, tokenPath } from "../../services/Tokens.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import { Api } from "../api/Api.ts"
+import { unstored } from "../httpCaching.ts"
 import { presented, presentedForToken } from "../oauth.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 import { documents } from "../routes.ts"
-
-/** Keeps responses with secrets out of caches. */
-const unstored = <A>(body: A) =>
-  HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
 
 const registrationHandlers = HttpApiBuilder.group(
   Api,

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { HttpApiBuilder, HttpApiSchema } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import { Gateway } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { GatewayKeyChange } from "../../services/GatewayKeys.ts"
@@ -7,6 +7,7 @@ import { GatewayUsage } from "../../services/GatewayUsage.ts"
 import { NotFound } from "../../services/domain/errors.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
+import { unstored } from "../httpCaching.ts"
 import { CurrentAgent, CurrentKey } from "../middleware/definitions.ts"
 
 const keys = HttpApiBuilder.group(
@@ -23,9 +24,7 @@ const keys = HttpApiBuilder.group(
           Effect.flatMap(({ agentId, epoch }) =>
             gatewayKeys.create({ kind: "agent", id: agentId, epoch }, agentId, payload)
           ),
-          Effect.map((body) =>
-            HttpApiSchema.withHeaders({ body, headers: { "cache-control": "no-store" as const } })
-          )
+          Effect.map(unstored)
         ),
       listKeys: ({ query }) => Effect.flatMap(asking, (agent) => gatewayKeys.list(agent, pageOf(query))),
       changeKey: ({ params, payload }) =>

@@ -6,9 +6,11 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Notices, isPublic } from "../../services/Notices.ts"
 import type { Notice, NoticeType, Reader } from "../../services/Notices.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
-import { defaultLimit } from "../../services/domain/paging.ts"
+import { defaultLimit, pageOf } from "../../services/domain/paging.ts"
 import { Tokens } from "../../services/Tokens.ts"
+import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
+import { unstored } from "../httpCaching.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
@@ -191,4 +193,30 @@ const publicHandlers = HttpApiBuilder.group(
   })
 )
 
-export const layer = Layer.mergeAll(agentHandlers, publicHandlers)
+const webhookHandlers = HttpApiBuilder.group(
+  Api,
+  "webhooks",
+  Effect.fnUntraced(function* (handlers) {
+    const webhooks = yield* Webhooks
+    const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
+    return handlers.handleAll({
+      create: ({ payload }) =>
+        Effect.flatMap(asking, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),
+      list: () => Effect.flatMap(asking, webhooks.list).pipe(Effect.map((items) => ({ items }))),
+      update: ({ params, payload }) =>
+        Effect.flatMap(asking, (agent) => webhooks.update(agent, params.webhook_id, payload)),
+      remove: ({ params }) => Effect.flatMap(asking, (agent) => webhooks.remove(agent, params.webhook_id)),
+      rotate: ({ params }) =>
+        Effect.flatMap(asking, (agent) => webhooks.rotate(agent, params.webhook_id)).pipe(
+          Effect.map(unstored)
+        ),
+      test: ({ params }) => Effect.flatMap(asking, (agent) => webhooks.test(agent, params.webhook_id)),
+      deliveries: ({ params, query }) =>
+        Effect.flatMap(asking, (agent) => webhooks.deliveries(agent, params.webhook_id, pageOf(query))),
+      redeliver: ({ params }) =>
+        Effect.flatMap(asking, (agent) => webhooks.redeliver(agent, params.webhook_id, params.notice_id))
+    })
+  })
+)
+
+export const layer = Layer.mergeAll(agentHandlers, publicHandlers, webhookHandlers)

@@ -13,6 +13,9 @@ export const pagePaths = {
   spending: "/account/agents/:agent_id/spending",
   apiKeys: "/account/api-keys",
   revokeKey: "/account/api-keys/:key_id/revoke",
+  notices: "/account/notices",
+  webhook: "/account/notices/webhooks/:webhook_id",
+  webhookAction: "/account/notices/webhooks/:webhook_id/:action",
   credit: "/account/credit",
   topUp: "/account/agents/:agent_id/topup",
   home: "/",
@@ -44,6 +47,9 @@ export const pageMethods: Readonly<
   [pagePaths.spending]: ["POST"],
   [pagePaths.apiKeys]: ["GET", "POST"],
   [pagePaths.revokeKey]: ["POST"],
+  [pagePaths.notices]: ["GET", "POST"],
+  [pagePaths.webhook]: ["GET"],
+  [pagePaths.webhookAction]: ["POST"],
   [pagePaths.credit]: ["GET", "POST"],
   [pagePaths.topUp]: ["GET", "POST"],
   [pagePaths.home]: ["GET"],
@@ -74,6 +80,8 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
 export const apiKeysPage = (
   of: { readonly key?: string; readonly model?: string; readonly cursor?: string | undefined } = {}
 ) => withQuery("/account/api-keys", of)
+export const noticesPage = "/account/notices"
+export const webhookPage = (webhookId: string) => `${noticesPage}/webhooks/${webhookId}`
 /** `moved` is the idempotency key of the transfer to confirm. */
 export const topUpPage = (agentId: string, moved?: string) =>
   `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`

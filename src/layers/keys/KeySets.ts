@@ -10,7 +10,7 @@ import { countedAddress, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { addressesOf, dnsLookup, fetchAt } from "./fetchDocument.ts"
 import type { Addresses, FetchFailed } from "./fetchDocument.ts"
-import { isOwnMachine, jwksUrlFault } from "./publicUrl.ts"
+import { isOwnMachine, publicUrlFault } from "./publicUrl.ts"
 import { readKeySet } from "./publicKeys.ts"
 
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
@@ -80,7 +80,7 @@ const none: CachedKeys = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infi
 export const make = Effect.fnUntraced(function* (
   given?: Source
 ): Effect.fn.Return<KeySets["Service"], never, Settings | Scope.Scope> {
-  const { ownMachineKeySets: ownMachine } = yield* Settings
+  const { ownMachineUrls: ownMachine } = yield* Settings
   const source = given ?? realSource(ownMachine)
   const scope = yield* Effect.scope
   const turns = yield* Semaphore.make(maxAtOnce)
@@ -98,7 +98,7 @@ export const make = Effect.fnUntraced(function* (
   }
 
   const load = Effect.fnUntraced(function* (url: string) {
-    const fault = jwksUrlFault(url, { ownMachine })
+    const fault = publicUrlFault(url, { ownMachine })
     if (fault !== undefined) return yield* Effect.fail(fault)
     const place = new URL(url)
     const document = yield* source.addressesOf(place).pipe(

@@ -55,6 +55,8 @@ export interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** The statuses that are answers; 200 by default. */
   readonly statuses?: ReadonlyArray<number>
+  /** Sent by POST; of what is answered to it the status alone is read, whatever it is. */
+  readonly post?: string
   /** Certificate authorities in place of the usual ones. */
   readonly ca?: string
 }
@@ -117,12 +119,13 @@ export interface FetchedAnswer {
 export const fetchAt = (
   url: URL,
   addresses: Addresses,
-  { ca, headers = {}, maxBytes, maxMillis, statuses = [200] }: FetchOptions
+  { ca, headers = {}, maxBytes, maxMillis, post, statuses = [200] }: FetchOptions
 ): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.callback((resume) => {
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
     const options = {
       agent: false,
+      method: post === undefined ? "GET" : "POST",
       headers: { ...ownHeaders, ...headers },
       lookup: pinned(addresses),
       signal: AbortSignal.timeout(maxMillis),
@@ -135,6 +138,10 @@ export const fetchAt = (
       }
       const { "content-encoding": encoding = "identity", "content-length": length = "0" } = response.headers
       const status = response.statusCode ?? 0
+      if (post !== undefined) {
+        response.destroy()
+        return resume(Effect.succeed({ status, headers: response.headers, bytes: new Uint8Array() }))
+      }
       if (!statuses.includes(status)) return reject(`it answered ${status}`)
       if (encoding !== "identity") return reject(`it is encoded as ${encoding}`)
       if (Number(length) > maxBytes) return reject(`it is larger than ${maxBytes} bytes`)
@@ -168,7 +175,7 @@ export const fetchAt = (
           : error.message
       )
     )
-    request.end()
+    request.end(post)
     return Effect.sync(() => request.destroy())
   })
 

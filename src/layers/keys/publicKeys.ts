@@ -10,7 +10,7 @@ import { list } from "../../services/domain/text.ts"
 import { parseStrictJson } from "../../services/domain/strictJson.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { Registration } from "../../services/Registry.ts"
-import { jwksUrlFault } from "./publicUrl.ts"
+import { publicUrlFault } from "./publicUrl.ts"
 
 const maxPem = 4096
 const minModulus = 2048
@@ -213,7 +213,7 @@ export const registeredKey = (
       : wrong({ path: "public_key", message: key.failure })
   }
   const url = jwks_url ?? ""
-  const message = jwksUrlFault(url, allow)
+  const message = publicUrlFault(url, allow)
   return message === undefined
     ? Result.succeed({ public_key: null, jwks_url: url })
     : wrong({ path: "jwks_url", message })

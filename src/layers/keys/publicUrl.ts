@@ -17,11 +17,11 @@ export const literalAddress = (hostname: string): string | undefined => {
   return isIP(bare) === 0 ? undefined : bare
 }
 
-/** Whether this is a key set on the developer's own machine, allowed only where the service listens on loopback. */
+/** Whether this is on the developer's own machine, allowed only where the service listens on loopback. */
 export const isOwnMachine = (url: URL): boolean => loopbackHosts.has(url.hostname)
 
-/** The fault of a `jwks_url`, if any. `ownMachine`: whether key sets on this machine are allowed. */
-export const jwksUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
+/** The fault of the URL of a key set or webhook, if any. `ownMachine`: whether URLs on this machine are allowed. */
+export const publicUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
   if (text.length > maxUrl) return `Expected a URL of at most ${maxUrl} characters`
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined) return "Expected an absolute https URL"

@@ -119,3 +119,17 @@ export const pausedText = (mail: AboutAgent): Text => ({
     howToClaim(mail).trimEnd()
   )
 })
+
+/** About an owner's own webhook, or one of an agent of the owner. */
+export const webhookDisabledText = (mail: {
+  readonly baseUrl: string
+  readonly host: string
+  readonly reason: string
+}): Text => ({
+  subject: `Your webhook at ${mail.host} was disabled`,
+  text: paragraphs(
+    `Auspex posts notices to a webhook of yours or your agent's at ${mail.host}. It is disabled: ${mail.reason}. Nothing is sent to it any more.`,
+    `Once it works again, enable it there, or have your agent do so. What was not delivered can be sent once more for seven days:
+${mail.baseUrl}/account/webhooks`
+  )
+})

@@ -30,6 +30,7 @@ import * as MacroProposals from "./prices/MacroProposals.ts"
 import * as Mailer from "./Mailer.ts"
 import * as OpenQuestions from "./challenges/OpenQuestions.ts"
 import * as Notices from "./notices/Notices.ts"
+import * as Webhooks from "./notices/Webhooks.ts"
 import * as Operators from "./agents/Operators.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Practice from "./practice/Practice.ts"
@@ -88,6 +89,7 @@ export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) 
     Schedules.layer,
     Scoring.layer,
     Social.layer,
+    Webhooks.layer,
     Witnesses.layer
   ).pipe(Layer.provideMerge(arenas(judge)))
 

@@ -6,6 +6,7 @@ import * as Pages from "../Pages.ts"
 import { assets } from "../assets/assets.ts"
 import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
+import * as notices from "./notices.ts"
 import * as archive from "./archive.ts"
 import * as challenge from "./challenge.ts"
 import * as challenges from "./challenges.ts"
@@ -34,6 +35,7 @@ export const layer = Layer.mergeAll(
   signIn.layer,
   account.layer,
   apiKeys.layer,
+  notices.layer,
   credit.layer,
   archive.layer,
   home.layer,

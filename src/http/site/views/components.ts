@@ -3,7 +3,7 @@ import { DateTime } from "effect"
 import { creditsOf } from "../../../services/Credits.ts"
 import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
-import { agentPage, apiKeysPage, verifyPage } from "../paths.ts"
+import { agentPage, apiKeysPage, noticesPage, verifyPage } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -179,6 +179,10 @@ export const field = (options: {
   </div>`
 }
 
+/** A form of nothing but its button. */
+export const pressing = (frame: Frame, action: string, label: Html) =>
+  form(frame, action, html`<button class="secondary">${label}</button>`)
+
 export const predictionProof = (commit: string) => `/api/v1/log/proof/${commit}`
 export const settlementProof = (challengeId: string) => `/api/v1/log/settlement/${challengeId}`
 export const entryProof = (leafIndex: number) => `/api/v1/log/proof/entry/${leafIndex}`
@@ -205,7 +209,8 @@ export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
 const pages = [
   ["Your agents", accountPage],
   ["Credit", creditPage()],
-  ["API keys", apiKeysPage()]
+  ["API keys", apiKeysPage()],
+  ["Notices", noticesPage]
 ] as const
 
 export const accountTabs = (frame: Frame, here: (typeof pages)[number][0]) =>

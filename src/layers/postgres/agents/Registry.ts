@@ -131,7 +131,7 @@ const make = Effect.gen(function* () {
   })
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
-    const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineKeySets }))
+    const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineUrls }))
     const now = yield* DateTime.now
     const agentId = AgentId.make(yield* random.uuidV7())
     // Fully random, since it is half of what resend-secret asks for.

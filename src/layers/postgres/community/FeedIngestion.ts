@@ -41,7 +41,7 @@ type Fetch = (
 export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource>, fetch: Fetch = fetchFeed) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const { feedInterval, ownMachineKeySets: ownMachine } = yield* Settings
+  const { feedInterval, ownMachineUrls: ownMachine } = yield* Settings
   const due = findAll(Due)
   const counted = findOne(Schema.Struct({ stored: Schema.Int }))
   const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))

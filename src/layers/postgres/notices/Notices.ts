@@ -22,6 +22,7 @@ import { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Notifications } from "../Notifications.ts"
+import { settledPredictions, settledStakes } from "./derived.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
   execute,
@@ -139,8 +140,14 @@ const make = Effect.gen(function* () {
    * Several readers by one statement; each is served from indexes alone. Pairs are compared, and ordered by, so that notices of a
    * type are found by the index that begins with it: that of places would pass by all others.
    */
-  const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) =>
-    findAll(ReadRow)(client`
+  const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) => {
+    const ofSettlement = (type: NoticeType, part: number) => ({
+      source: client`scanned n`,
+      agentId: "r.agent_id",
+      columns: client`n.seq, ${client.literal(String(part))}, n.id as written, n.created_at`,
+      condition: client`${client.literal(`'${type}'`)} = any(string_to_array(r.own_types, ','))`
+    })
+    return findAll(ReadRow)(client`
       select s.head::float8, s.floor::float8, ${markAt(client, "s.floor")} as floor_mark,
              (select ${mark(client, "id")} from notices where seq = ${seqOf}) as known_mark,
              page.horizon::float8, ${markAt(client, "page.horizon")} as horizon_mark, page.notices
@@ -170,52 +177,23 @@ const make = Effect.gen(function* () {
            select case when count(*) < ${scanned} then s.head else max(seq) end as seq from scanned
          ),
          told as (
-           select n.seq, 0 as part, n.id, n.id as written, n.type, n.subject, n.data, n.created_at
+           select n.seq, 0 as part, n.id as written, n.created_at, n.id, n.type, n.subject, n.data
              from unnest(string_to_array(r.public_types, ',')) t (type)
             cross join lateral (
               select seq, id, type, subject, data, created_at from notices
                where agent_id is null and (type, seq) > (t.type, ${seqOf}) and (type, seq) <= (t.type, s.head)
                order by type, seq limit r.max) n
            union all
-           select n.seq, 0, n.id, n.id, n.type, n.subject, n.data, n.created_at
+           select n.seq, 0, n.id, n.created_at, n.id, n.type, n.subject, n.data
              from (
                select seq, id, type, subject, data, created_at from notices
                 where agent_id = r.agent_id and seq > ${seqOf} and seq <= s.head
                   and type = any(string_to_array(r.own_types, ','))
                 order by seq limit r.max) n
            union all
-           select n.seq, 1, ${derivedId(client, "n.id", "r.agent_id", "prediction")}, n.id, 'prediction.settled',
-                  jsonb_build_object('challenge_id', c.challenge_id, 'prediction_id', q.id),
-                  jsonb_build_object('version', c.version, 'score', p.score, 'is_correct', p.is_correct, 'crps', p.crps,
-                                     'skill', p.skill),
-                  n.created_at
-             from scanned n
-            cross join lateral (
-              select (n.subject->>'challenge_id')::uuid as challenge_id, (n.data->>'version')::int as version) c
-             join lateral (
-               select * from prediction_scores
-                where challenge_id = c.challenge_id and version = c.version and agent_id = r.agent_id limit 1) p on true
-             join lateral (
-               select id from predictions
-                where challenge_id = c.challenge_id and agent_id = r.agent_id and revision = p.revision limit 1) q on true
-            where n.type in ('challenge.settled', 'challenge.amended')
-              and 'prediction.settled' = any(string_to_array(r.own_types, ','))
+           ${settledPredictions(client, ofSettlement("prediction.settled", 1))}
            union all
-           select n.seq, 2, ${derivedId(client, "n.id", "r.agent_id", "stake")}, n.id, 'stake.settled',
-                  jsonb_build_object('challenge_id', k.challenge_id, 'stake_id', k.id),
-                  jsonb_build_object('outcome', o.outcome, 'amount', k.amount / 1e6, 'reward', coalesce(w.reward, 0) / 1e6),
-                  n.created_at
-             from scanned n
-             join lateral (
-               select * from stakes
-                where challenge_id = (n.subject->>'challenge_id')::uuid and agent_id = r.agent_id limit 1) k on true
-             join lateral (
-               select outcome from pool_settlements where challenge_id = k.challenge_id limit 1) o on true
-             left join lateral (
-               select reward from pool_rewards
-                where challenge_id = k.challenge_id and agent_id = r.agent_id limit 1) w on true
-            where n.type in ('challenge.settled', 'challenge.void')
-              and 'stake.settled' = any(string_to_array(r.own_types, ','))
+           ${settledStakes(client, ofSettlement("stake.settled", 2))}
          ),
          shown as (
            select t.seq * ${partCount} + t.part as at, t.written, t.id, t.type, t.subject, t.data, t.created_at
@@ -231,6 +209,7 @@ const make = Effect.gen(function* () {
                    from shown) as notices
        ) page
        order by r.position`)
+  }
 
   /** Readers that wait for the same, as streams of what everybody is told do, are read for once. */
   const run = Effect.fnUntraced(function* (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) {
@@ -465,9 +444,3 @@ const isExpired = (cursor: Key, { floor: gone, head, known_mark }: typeof ReadRo
   if (seq > head || cursor.at < afterAll(gone)) return true
   return seq > gone && known_mark !== cursor.mark
 }
-
-/** The same for whoever reads it, whenever. */
-const derivedId = (sql: SqlClient.SqlClient, id: string, agentId: string, what: "prediction" | "stake") =>
-  sql.literal(
-    `encode(substr(sha256(convert_to('${what} ' || ${id} || ' ' || ${agentId}, 'UTF8')), 1, 16), 'hex')::uuid`
-  )

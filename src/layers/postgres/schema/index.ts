@@ -25,6 +25,7 @@ import { providerCosts } from "./migrations/0011_provider_costs.ts"
 import { practice } from "./migrations/0013_practice.ts"
 import { forms } from "./migrations/0014_forms.ts"
 import { notices } from "./migrations/0015_notices.ts"
+import { webhooks } from "./migrations/0016_webhooks.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -100,7 +101,8 @@ export const migrations = {
   "0013_practice": expand(practice),
   // An older program would score quantiles and samples by their standard deviation.
   "0014_forms": { run: forms, minProgram: 14 },
-  "0015_notices": expand(notices)
+  "0015_notices": expand(notices),
+  "0016_webhooks": expand(webhooks)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -102,7 +102,10 @@ export const privileges: Readonly<Record<string, string>> = {
   stakes: add,
   targets: `${read}, update`,
   transfers: add,
-  used_assertions: `${add}, delete`
+  used_assertions: `${add}, delete`,
+  webhook_deliveries: all,
+  webhook_state: `${read}, update`,
+  webhooks: all
 }
 
 /** A role by this name has these privileges in the schema, and no others on these tables. */

@@ -1,0 +1,269 @@
+import { randomBytes } from "node:crypto"
+import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import type { Holder } from "../../../services/Credits.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { isUuid } from "../../../services/domain/ids.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { Settings } from "../../../services/Settings.ts"
+import {
+  Webhook,
+  WebhookDelivery,
+  WebhookDisabled,
+  WebhookId,
+  WebhookLimitReached,
+  Webhooks,
+  maxWebhooks
+} from "../../../services/Webhooks.ts"
+import { encryption } from "../../crypto/encryption.ts"
+import type { FetchOptions } from "../../keys/fetchDocument.ts"
+import { publicUrlFault } from "../../keys/publicUrl.ts"
+import {
+  arrayParam,
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  isoTimestamp,
+  timestamp,
+  transaction
+} from "../sql.ts"
+import * as deliveries from "./deliveries.ts"
+
+/** After a rotation both secrets sign for so long. */
+const overlap = Duration.days(1)
+/** How long deliveries that are over are kept. */
+const retention = Duration.days(7)
+const maxTrimmed = 10_000
+
+const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Finite })
+
+/** `fetching` is for tests. */
+const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
+  const sql = yield* SqlClient.SqlClient
+  const random = yield* SecureRandom.SecureRandom
+  const { ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
+  const sealed = encryption(tokenSecret, "webhook")
+  const { dispatch, send } = yield* deliveries.make(sealed, fetching)
+  const pages = (yield* Cursors).list("webhook deliveries", Schema.Finite)
+  const rows = findAll(Webhook)
+  const row = findOption(Webhook)
+  const count = findOne(Schema.Struct({ count: Schema.Int }))
+  const deliveryRows = findAll(DeliveryRow)
+  const deliveryRow = findOption(WebhookDelivery)
+  const known = findOption(Schema.Struct({ disabled: Schema.Boolean }))
+
+  const columns = sql`
+    id::text as webhook_id, url, types, disabled_at is null as enabled, ${isoTimestamp(sql, "disabled_at")} as disabled_at,
+    disabled_reason, ${isoTimestamp(sql, "failing_since")} as failing_since, ${isoTimestamp(sql, "created_at")} as created_at`
+
+  const deliveryColumns = sql`
+    notice_id::text, type, attempts, ${isoTimestamp(sql, "created_at")} as created_at,
+    case when due_at is not null then 'waiting' when delivered_at is not null then 'delivered' else 'failed' end as state,
+    ${isoTimestamp(sql, "attempted_at")} as attempted_at, ${isoTimestamp(sql, "due_at")} as next_attempt_at, status, error, took_ms`
+
+  const ofHolder = ({ id, kind }: Holder) =>
+    sql`${sql.literal(kind === "agent" ? "agent_id" : "owner_id")} = ${id}::uuid`
+
+  const unknown = (id: string) => new NotFound({ detail: `There is no webhook ${id.slice(0, 64)}.` })
+
+  const checkUrl = (url: string) => {
+    const fault = publicUrlFault(url, { ownMachine })
+    return fault === undefined ? Effect.void : Effect.fail(InvalidRequest.of("url", fault))
+  }
+
+  const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
+
+  const typesParam = (types: ReadonlyArray<string>) => arrayParam("text", [...new Set(types)])
+
+  const create: Webhooks["Service"]["create"] = Effect.fn("Webhooks.create")(function* (by, hook) {
+    yield* checkUrl(hook.url)
+    const id = WebhookId.make(yield* random.uuidV7())
+    const secret = newSecret()
+    const now = yield* DateTime.now
+    const [holders, column] =
+      by.kind === "agent" ? (["agents", "agent_id"] as const) : (["operators", "owner_id"] as const)
+    const made = Effect.gen(function* () {
+      // Webhooks of one holder are made one after the other, so that the limit holds.
+      yield* execute(sql`select 1 from ${sql(holders)} where id = ${by.id}::uuid for no key update`)
+      const has = yield* count(sql`select count(*)::int as count from webhooks where ${ofHolder(by)}`)
+      const most = maxWebhooks[by.kind]
+      if (has.count >= most) {
+        return yield* new WebhookLimitReached({
+          detail: `There may be ${most} webhooks at most, and there are as many: delete one first.`
+        })
+      }
+      const inserted = yield* row(sql`
+        insert into webhooks (id, ${sql(column)}, url, types, secret, since, created_at)
+        select ${id}::uuid, ${by.id}::uuid, ${hook.url}, ${typesParam(hook.types)}, ${sealed.encrypt(secret)}, head, ${timestamp(now)}
+          from notice_state
+        returning ${columns}`)
+      return yield* Effect.fromOption(inserted)
+    })
+    const { ...created } = yield* transaction(sql)(made).pipe(
+      Effect.catchTag("NoSuchElementError", Effect.die)
+    )
+    return { ...created, secret }
+  })
+
+  const list: Webhooks["Service"]["list"] = Effect.fn("Webhooks.list")(function* (of) {
+    return yield* rows(sql`select ${columns} from webhooks where ${ofHolder(of)} order by id`)
+  })
+
+  /** One that is enabled begins anew: it is not told what happened meanwhile. */
+  const switched = (enabled: boolean, now: Date) =>
+    enabled
+      ? sql`, disabled_at = null, disabled_reason = null,
+              failures = case when disabled_at is null then failures else 0 end,
+              failing_since = case when disabled_at is null then failing_since end,
+              since = case when disabled_at is null then since else (select head from notice_state) end`
+      : sql`, disabled_at = coalesce(disabled_at, ${now}), disabled_reason = coalesce(disabled_reason, 'it was switched off'),
+              due_at = null`
+
+  const update: Webhooks["Service"]["update"] = Effect.fn("Webhooks.update")(function* (by, id, change) {
+    if (!isUuid(id)) return yield* unknown(id)
+    if (change.url !== undefined) yield* checkUrl(change.url)
+    const now = timestamp(yield* DateTime.now)
+    const { enabled } = change
+    const ability = enabled === undefined ? sql`` : switched(enabled, now)
+    const changed = Effect.gen(function* () {
+      const found = yield* row(sql`
+        update webhooks
+           set url = coalesce(${change.url ?? null}::text, url),
+               types = coalesce(${change.types === undefined ? null : typesParam(change.types)}::text[], types)${ability}
+         where id = ${id}::uuid and ${ofHolder(by)}
+        returning ${columns}`)
+      if (Option.isNone(found)) return yield* unknown(id)
+      if (enabled === false) {
+        yield* execute(sql`
+          update webhook_deliveries set due_at = null where webhook_id = ${id}::uuid and due_at is not null`)
+      }
+      return found.value
+    })
+    return yield* transaction(sql)(changed)
+  })
+
+  const remove: Webhooks["Service"]["remove"] = Effect.fn("Webhooks.remove")(function* (by, id) {
+    if (!isUuid(id)) return yield* unknown(id)
+    const found = yield* row(sql`
+      delete from webhooks where id = ${id}::uuid and ${ofHolder(by)} returning ${columns}`)
+    if (Option.isNone(found)) return yield* unknown(id)
+  })
+
+  const rotate: Webhooks["Service"]["rotate"] = Effect.fn("Webhooks.rotate")(function* (by, id) {
+    if (!isUuid(id)) return yield* unknown(id)
+    const secret = newSecret()
+    const until = DateTime.addDuration(yield* DateTime.now, overlap)
+    const found = yield* row(sql`
+      update webhooks
+         set previous_secret = secret, previous_until = ${timestamp(until)}, secret = ${sealed.encrypt(secret)}
+       where id = ${id}::uuid and ${ofHolder(by)}
+      returning ${columns}`)
+    if (Option.isNone(found)) return yield* unknown(id)
+    return { webhook_id: found.value.webhook_id, secret, old_secret_until: DateTime.formatIso(until) }
+  })
+
+  /** Makes something due within a transaction: it locks the webhook, which must not be disabled. */
+  const making = <E>(by: Holder, id: string, made: (now: Date) => Effect.Effect<WebhookDelivery, E>) =>
+    Effect.gen(function* () {
+      if (!isUuid(id)) return yield* unknown(id)
+      const now = timestamp(yield* DateTime.now)
+      const found = yield* known(sql`
+        update webhooks set due_at = case when disabled_at is null then least(due_at, ${now}::timestamptz) end
+         where id = ${id}::uuid and ${ofHolder(by)}
+        returning disabled_at is not null as disabled`)
+      if (Option.isNone(found)) return yield* unknown(id)
+      if (found.value.disabled) {
+        return yield* new WebhookDisabled({
+          detail: "This webhook is disabled, and is sent nothing: enable it first."
+        })
+      }
+      return yield* made(now)
+    }).pipe(transaction(sql))
+
+  const test: Webhooks["Service"]["test"] = Effect.fn("Webhooks.test")(function* (by, id) {
+    const noticeId = yield* random.uuidV7()
+    return yield* making(by, id, (now) =>
+      Effect.gen(function* () {
+        const waiting = yield* deliveryRow(sql`
+          select ${deliveryColumns} from webhook_deliveries
+           where webhook_id = ${id}::uuid and due_at is not null and type = 'webhook.test' limit 1`)
+        if (Option.isSome(waiting)) return waiting.value
+        const payload = JSON.stringify({
+          type: "webhook.test",
+          timestamp: now.toISOString(),
+          agent_id: null,
+          data: { id: noticeId, type: "webhook.test", created_at: now.toISOString(), subject: {}, data: {} }
+        })
+        const inserted = yield* deliveryRow(sql`
+          insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at, due_at)
+          values (${id}::uuid, ${noticeId}::uuid, 'webhook.test', ${payload}, ${now}, ${now})
+          returning ${deliveryColumns}`)
+        return yield* Effect.orDie(Effect.fromOption(inserted))
+      })
+    )
+  })
+
+  const redeliver: Webhooks["Service"]["redeliver"] = Effect.fn("Webhooks.redeliver")(
+    function* (by, id, noticeId) {
+      const none = new NotFound({
+        detail: `There is no delivery ${noticeId.slice(0, 64)} to this webhook: they are kept for seven days.`
+      })
+      if (!isUuid(noticeId)) return yield* none
+      return yield* making(by, id, (now) =>
+        Effect.gen(function* () {
+          const found = yield* deliveryRow(sql`
+            update webhook_deliveries set due_at = ${now}, delivered_at = null
+             where webhook_id = ${id}::uuid and notice_id = ${noticeId}::uuid
+            returning ${deliveryColumns}`)
+          return yield* Option.match(found, { onNone: () => Effect.fail(none), onSome: Effect.succeed })
+        })
+      )
+    }
+  )
+
+  const listDeliveries: Webhooks["Service"]["deliveries"] = Effect.fn("Webhooks.deliveries")(
+    function* (of, id, page) {
+      if (!isUuid(id)) return yield* unknown(id)
+      const { after, cut, limit } = yield* pages.open(page, id.toLowerCase())
+      const found = yield* known(sql`
+        select disabled_at is not null as disabled from webhooks where id = ${id}::uuid and ${ofHolder(of)}`)
+      if (Option.isNone(found)) return yield* unknown(id)
+      const before = after === undefined ? sql`` : sql`and place < ${after}::int8`
+      const sent = yield* deliveryRows(sql`
+        select ${deliveryColumns}, place::float8 from webhook_deliveries
+         where webhook_id = ${id}::uuid ${before}
+         order by place desc limit ${limit}`)
+      return cut(sent, ({ place }) => place)
+    }
+  )
+
+  const trim: Webhooks["Service"]["trim"] = Effect.gen(function* () {
+    const before = DateTime.subtractDuration(yield* DateTime.now, retention)
+    yield* execute(sql`
+      delete from webhook_deliveries d
+       using (select webhook_id, notice_id from webhook_deliveries
+               where due_at is null and created_at < ${timestamp(before)}
+               order by created_at limit ${sql.literal(String(maxTrimmed))}) old
+       where d.webhook_id = old.webhook_id and d.notice_id = old.notice_id and d.due_at is null`)
+  }).pipe(Effect.withSpan("Webhooks.trim"))
+
+  return Webhooks.of({
+    create,
+    list,
+    update,
+    remove,
+    rotate,
+    test,
+    deliveries: listDeliveries,
+    redeliver,
+    dispatch,
+    send,
+    trim
+  })
+})
+
+export const layerWith = (fetching?: Partial<FetchOptions>) => Layer.effect(Webhooks, make(fetching))
+
+export const layer = layerWith()

@@ -1,0 +1,438 @@
+/**
+ * Deliveries: rows that one statement makes of what was told, and that are posted until they are taken. A webhook is leased while one
+ * instance sends to it; an instance that is killed leaves its lease to end, and what it had sent is sent again.
+ */
+import { createHmac } from "node:crypto"
+import { Cause, Clock, DateTime, Duration, Effect, FiberSet, Metric, Option, Result, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { EmailAddress } from "../../../services/domain/emails.ts"
+import { Mailer } from "../../../services/Mailer.ts"
+import { Settings } from "../../../services/Settings.ts"
+import type { Webhooks } from "../../../services/Webhooks.ts"
+import type { Encryption } from "../../crypto/encryption.ts"
+import { addressesOf, dnsLookup, fetchAt, FetchFailed } from "../../keys/fetchDocument.ts"
+import type { FetchOptions } from "../../keys/fetchDocument.ts"
+import { isOwnMachine, publicUrlFault } from "../../keys/publicUrl.ts"
+import { webhookDisabledText } from "../../mail/texts.ts"
+import {
+  execute,
+  findAll,
+  findOption,
+  isoTimestamp,
+  rowsOf,
+  timestamp,
+  transaction,
+  withStatementTimeout
+} from "../sql.ts"
+import { settledPredictions, settledStakes } from "./derived.ts"
+
+/** Notices that are looked at by one statement, each for every webhook. */
+const maxNotices = 100
+const dispatchTimeout = Duration.minutes(1)
+
+/** Receivers that an instance sends to at once, and how many of them may be ones that failed or took long before. */
+const maxReceivers = 256
+const maxSlowReceivers = 64
+/** Requests to one receiver at once; one while it fails. */
+const maxRequests = 4
+const slowAfter = Duration.seconds(2)
+const attemptLimits = { maxBytes: 0, maxMillis: 10_000 }
+/** A receiver with a backlog makes room for others after so long. */
+const turn = Duration.seconds(10)
+/** Longer than a turn and the attempts that end it. */
+const lease = Duration.minutes(1)
+
+/** After each attempt of a delivery that was not taken (Standard Webhooks); then it is given up. */
+const pauses = [
+  "5 seconds",
+  "5 minutes",
+  "30 minutes",
+  "2 hours",
+  "5 hours",
+  "10 hours",
+  "14 hours",
+  "20 hours",
+  "1 day"
+] as const
+/** Of a receiver that fails: twice as long after every failure. */
+const firstRest = Duration.seconds(5)
+const maxRest = Duration.minutes(5)
+/** So long without a success, and a webhook is disabled. */
+const maxFailing = Duration.days(1)
+const mailLifetime = Duration.days(2)
+
+const maxError = 300
+
+const HookRow = Schema.Struct({
+  id: Schema.String,
+  url: Schema.String,
+  secret: Schema.Uint8Array,
+  previous_secret: Schema.NullOr(Schema.Uint8Array),
+  slow: Schema.Boolean,
+  failing: Schema.Boolean
+})
+type Hook = typeof HookRow.Type
+
+const DueRow = Schema.Struct({
+  notice_id: Schema.String,
+  type: Schema.String,
+  payload: Schema.String,
+  attempts: Schema.Int,
+  challenge_id: Schema.NullOr(Schema.String),
+  created_at: Schema.DateTimeUtcFromDate
+})
+type Due = typeof DueRow.Type
+
+const HeldRow = Schema.Struct({
+  failures: Schema.Int,
+  failing_since: Schema.NullOr(Schema.DateTimeUtcFromDate),
+  disabled: Schema.Boolean,
+  email: Schema.NullOr(EmailAddress)
+})
+
+const attemptsTotal = Metric.counter("webhook_attempts_total", {
+  description: "Posts to webhooks, by outcome: delivered, deferred (sent again later), failed (given up)",
+  incremental: true
+})
+
+const lagSeconds = Metric.histogram("webhook_delivery_lag_seconds", {
+  description: "Seconds from when a delivery was made of a notice until it was taken",
+  boundaries: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200, 86_400]
+})
+
+interface Attempt {
+  readonly delivery: Due
+  readonly status: number | null
+  readonly error: string | null
+  readonly tookMillis: number
+  readonly outcome: "delivered" | "deferred" | "failed"
+}
+
+const outcomeOf = (delivery: Due, status: number | null): Attempt["outcome"] => {
+  if (status !== null && status >= 200 && status < 300) return "delivered"
+  return delivery.attempts < pauses.length ? "deferred" : "failed"
+}
+
+/** Why a webhook is disabled after these attempts. */
+const endOf = (
+  attempts: ReadonlyArray<Attempt>,
+  failingSince: DateTime.Utc | null,
+  now: DateTime.Utc
+): string | undefined => {
+  if (attempts.some(({ status }) => status === 410)) return "it answered 410, so it wants nothing any more"
+  const isLong =
+    failingSince !== null && Duration.isGreaterThanOrEqualTo(DateTime.distance(failingSince, now), maxFailing)
+  return isLong ? "it took nothing for a day" : undefined
+}
+
+/** `v1`, HMAC-SHA256 of id, time and body (Standard Webhooks). Each secret that is valid signs. */
+const signatures = (secrets: ReadonlyArray<string>, signed: string): string =>
+  secrets
+    .map((secret) => {
+      const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64")
+      return `v1,${createHmac("sha256", key).update(signed).digest("base64")}`
+    })
+    .join(" ")
+
+/** `fetching` is for tests: other name servers, or certificates of their own. */
+export const make = Effect.fnUntraced(function* (
+  { decrypt }: Encryption,
+  fetching: Partial<FetchOptions> = {}
+) {
+  const sql = yield* SqlClient.SqlClient
+  const mailer = yield* Mailer
+  const { baseUrl, ownMachineUrls: ownMachine } = yield* Settings
+  const dispatched = findOption(Schema.Struct({ dispatched: Schema.Finite, upto: Schema.Finite }))
+  const hookRows = findAll(HookRow)
+  const dueRows = findAll(DueRow)
+  const heldRow = findOption(HeldRow)
+  const byDns = dnsLookup()
+  const receivers = yield* FiberSet.make<void>()
+  const slowReceivers = yield* FiberSet.make<void>()
+
+  const dispatchNext = transaction(sql)(
+    Effect.gen(function* () {
+      const state = yield* dispatched(sql`
+        select w.dispatched::float8, least(s.head, w.dispatched + ${maxNotices}::int8)::float8 as upto
+          from webhook_state w cross join notice_state s
+           for update of w skip locked`)
+      if (Option.isNone(state) || state.value.upto === state.value.dispatched) return 0
+      const { dispatched: from, upto } = state.value
+      const now = timestamp(yield* DateTime.now)
+      const own = (type: string) => ({
+        source: sql`told n cross join hooked r`,
+        agentId: "r.agent_id",
+        columns: sql`r.webhook_id, r.agent_id as told_to, n.created_at, n.seq`,
+        condition: sql`n.agent_id is null and ${type}::text = any(r.types) and r.since < n.seq and not r.muted`
+      })
+      yield* execute(sql`
+        with told as materialized (
+          select * from notices where seq > ${from}::int8 and seq <= ${upto}::int8
+        ),
+        hooks as materialized (
+          select w.id, w.agent_id, w.owner_id, w.types, w.since,
+                 exists (select from agents a where a.id = w.agent_id and a.suspended_at is not null) as muted
+            from webhooks w where w.disabled_at is null for key share of w
+        ),
+        hooked as materialized (
+          select id as webhook_id, agent_id, types, since, muted from hooks where agent_id is not null
+          union all
+          select h.id, a.id, h.types, h.since, false from hooks h join agents a on a.owner_id = h.owner_id
+        ),
+        found as (
+          select h.id as webhook_id, null::uuid as told_to, n.created_at, n.seq, n.id, n.type, n.subject, n.data
+            from told n join hooks h on n.agent_id is null and n.type = any(h.types) and h.since < n.seq and not h.muted
+          union all
+          select r.webhook_id, r.agent_id, n.created_at, n.seq, n.id, n.type, n.subject, n.data
+            from told n join hooked r on r.agent_id = n.agent_id and n.type = any(r.types) and r.since < n.seq
+             and (not r.muted or n.type = 'agent.suspended')
+          union all
+          ${settledPredictions(sql, own("prediction.settled"))}
+          union all
+          ${settledStakes(sql, own("stake.settled"))}
+        ),
+        made as (
+          insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at, due_at)
+          select webhook_id, id, type,
+                 jsonb_build_object('type', type, 'timestamp', ${isoTimestamp(sql, "created_at")}, 'agent_id', told_to,
+                   'data', jsonb_build_object('id', id, 'type', type, 'created_at', ${isoTimestamp(sql, "created_at")},
+                                              'subject', subject, 'data', data))::text,
+                 ${now}, ${now}
+            from found order by seq, type
+          on conflict do nothing
+          returning webhook_id
+        )
+        update webhooks w set due_at = least(w.due_at, ${now}::timestamptz)
+          from (select distinct webhook_id from made) m
+         where w.id = m.webhook_id and not (w.failures > 0 and w.due_at is not null)`)
+      yield* execute(sql`update webhook_state set dispatched = ${upto}::int8`)
+      return upto - from
+    }).pipe(withStatementTimeout(sql, dispatchTimeout))
+  )
+
+  const dispatch: Webhooks["Service"]["dispatch"] = Effect.gen(function* () {
+    let all = 0
+    let looked: number
+    do {
+      looked = yield* dispatchNext
+      all += looked
+    } while (looked === maxNotices)
+    return all
+  })
+
+  const post = Effect.fnUntraced(function* (
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string
+  ) {
+    const fault = publicUrlFault(url, { ownMachine })
+    if (fault !== undefined) return yield* new FetchFailed({ reason: fault })
+    const place = new URL(url)
+    const options = {
+      ...attemptLimits,
+      ownMachine,
+      ...(!(ownMachine && isOwnMachine(place)) && { resolve: byDns }),
+      ...fetching
+    }
+    const addresses = yield* addressesOf(place, options).pipe(
+      // What is wrong with it could map a network.
+      Effect.mapError(() => new FetchFailed({ reason: "its name leads to no public address" }))
+    )
+    return (yield* fetchAt(place, addresses, { ...options, headers, post: body })).status
+  })
+
+  const attempt = Effect.fnUntraced(
+    function* (hook: Hook, secrets: ReadonlyArray<string>, delivery: Due) {
+      const startedAt = yield* Clock.currentTimeMillis
+      const seconds = String(Math.floor(startedAt / 1000))
+      const headers = {
+        accept: "*/*",
+        "content-type": "application/json",
+        "webhook-id": delivery.notice_id,
+        "webhook-timestamp": seconds,
+        "webhook-signature": signatures(secrets, `${delivery.notice_id}.${seconds}.${delivery.payload}`)
+      }
+      const answer = yield* Effect.result(post(hook.url, headers, delivery.payload))
+      const status = Result.isSuccess(answer) ? answer.success : null
+      const made: Attempt = {
+        delivery,
+        status,
+        error: Result.isFailure(answer)
+          ? answer.failure.reason.replaceAll("\0", "").slice(0, maxError)
+          : null,
+        tookMillis: (yield* Clock.currentTimeMillis) - startedAt,
+        outcome: outcomeOf(delivery, status)
+      }
+      yield* Metric.update(Metric.withAttributes(attemptsTotal, { outcome: made.outcome }), 1)
+      if (made.outcome === "delivered") {
+        const lag = (yield* Clock.currentTimeMillis) - DateTime.toEpochMillis(delivery.created_at)
+        yield* Metric.update(lagSeconds, Math.max(0, lag / 1000))
+      } else {
+        yield* Effect.logInfo("a webhook did not take a notice").pipe(
+          Effect.annotateLogs({ outcome: made.outcome, status, reason: made.error })
+        )
+      }
+      return made
+    },
+    (attempted, hook, _, delivery) => {
+      const about = {
+        webhook_id: hook.id,
+        notice_id: delivery.notice_id,
+        type: delivery.type,
+        attempt: delivery.attempts + 1,
+        ...(delivery.challenge_id !== null && { challenge_id: delivery.challenge_id })
+      }
+      return attempted.pipe(
+        Effect.annotateLogs(about),
+        Effect.withSpan("Webhooks.attempt", { attributes: about, root: true })
+      )
+    }
+  )
+
+  /** What is waiting for it has ended. */
+  const endAll = (hook: Hook) =>
+    execute(sql`
+      update webhook_deliveries set due_at = null where webhook_id = ${hook.id}::uuid and due_at is not null`)
+
+  const disable = Effect.fnUntraced(function* (
+    hook: Hook,
+    email: EmailAddress | null,
+    reason: string,
+    now: DateTime.Utc
+  ) {
+    yield* Effect.logInfo("a webhook was disabled").pipe(Effect.annotateLogs({ webhook_id: hook.id, reason }))
+    yield* execute(sql`
+      update webhooks set disabled_at = ${timestamp(now)}, disabled_reason = ${reason} where id = ${hook.id}::uuid`)
+    if (email === null) return
+    yield* mailer.enqueue({
+      kind: "webhook_disabled",
+      to: email,
+      ...webhookDisabledText({ baseUrl, host: new URL(hook.url).host, reason }),
+      expiresAt: DateTime.addDuration(now, mailLifetime)
+    })
+  })
+
+  const dueAfter = ({ delivery, outcome }: Attempt, now: DateTime.Utc): Date | null => {
+    const pause = outcome === "deferred" ? pauses[delivery.attempts] : undefined
+    return pause === undefined ? null : timestamp(DateTime.addDuration(now, Duration.fromInputUnsafe(pause)))
+  }
+
+  /** Answers whether the receiver may be sent more at once. What came after the lease ended is dropped. */
+  const record = Effect.fnUntraced(function* (
+    hook: Hook,
+    until: DateTime.Utc,
+    attempts: ReadonlyArray<Attempt>
+  ) {
+    const now = yield* DateTime.now
+    // In a statement of its own: those after it see what was made due before the row was locked.
+    const found = yield* heldRow(sql`
+      select w.failures, w.failing_since, w.disabled_at is not null as disabled, o.email
+        from webhooks w
+        left join agents a on a.id = w.agent_id
+        left join operators o on o.id = coalesce(w.owner_id, a.owner_id)
+       where w.id = ${hook.id}::uuid and w.leased_until = ${timestamp(until)}
+         for no key update of w`)
+    if (Option.isNone(found)) return false
+    const { disabled, email, failing_since, failures: before } = found.value
+    yield* execute(sql`
+      update webhook_deliveries d
+         set attempts = d.attempts + 1, attempted_at = ${timestamp(now)}, status = a.status, error = a.error, took_ms = a.took_ms,
+             delivered_at = case when a.taken then ${timestamp(now)}::timestamptz end, due_at = a.due_at
+        from ${rowsOf(sql, "a", attempts, {
+          notice_id: ["uuid", ({ delivery }) => delivery.notice_id],
+          taken: ["bool", ({ outcome }) => outcome === "delivered"],
+          status: ["int4", ({ status }) => status],
+          error: ["text", ({ error }) => error],
+          took_ms: ["int4", ({ tookMillis }) => tookMillis],
+          due_at: ["timestamptz", (each) => dueAfter(each, now)]
+        })}
+       where d.webhook_id = ${hook.id}::uuid and d.notice_id = a.notice_id`)
+    const isFailing = attempts.every(({ outcome }) => outcome !== "delivered")
+    const failures = isFailing ? before + 1 : 0
+    const failingSince = isFailing ? (failing_since ?? now) : null
+    const isSlow = isFailing || attempts.some(({ tookMillis }) => tookMillis > Duration.toMillis(slowAfter))
+    const reason = endOf(attempts, failingSince, now)
+    if (reason !== undefined && !disabled) yield* disable(hook, email, reason, now)
+    const isOver = disabled || reason !== undefined
+    if (isOver) yield* endAll(hook)
+    const rest = Duration.min(Duration.times(firstRest, 2 ** Math.min(failures - 1, 10)), maxRest)
+    const earliest = isFailing ? DateTime.addDuration(now, rest) : now
+    yield* execute(sql`
+      update webhooks w
+         set failures = ${failures}::int, failing_since = ${failingSince === null ? null : timestamp(failingSince)}::timestamptz,
+             slow = ${isSlow}, due_at = case when d.due_at is not null then greatest(d.due_at, ${timestamp(earliest)}) end
+        from (select min(due_at) as due_at from webhook_deliveries
+               where webhook_id = ${hook.id}::uuid and due_at is not null) d
+       where w.id = ${hook.id}::uuid`)
+    return !isFailing && !isOver
+  })
+
+  const validSecrets = ({ previous_secret, secret }: Hook): ReadonlyArray<string> =>
+    [secret, ...(previous_secret === null ? [] : [previous_secret])].flatMap((each) =>
+      Option.toArray(decrypt(each))
+    )
+
+  /** Sends to one receiver until nothing is due, it fails, or its turn is over. */
+  const sendTo = Effect.fnUntraced(
+    function* (hook: Hook, until: DateTime.Utc) {
+      const begun = yield* DateTime.now
+      const secrets = validSecrets(hook)
+      let goesOn = true
+      while (goesOn) {
+        const now = yield* DateTime.now
+        if (Duration.isGreaterThanOrEqualTo(DateTime.distance(begun, now), turn)) return
+        const due = yield* dueRows(sql`
+          select notice_id::text, type, payload, attempts, payload::jsonb #>> '{data,subject,challenge_id}' as challenge_id, created_at
+            from webhook_deliveries
+           where webhook_id = ${hook.id}::uuid and due_at <= ${timestamp(now)}
+           order by due_at, place limit ${hook.failing ? 1 : maxRequests}`)
+        if (due.length === 0) return
+        const attempts = yield* Effect.forEach(due, (each) => attempt(hook, secrets, each), {
+          concurrency: maxRequests
+        })
+        goesOn = yield* transaction(sql)(record(hook, until, attempts))
+      }
+    },
+    (sent, hook, until) =>
+      sent.pipe(
+        Effect.ensuring(
+          execute(sql`
+            update webhooks set leased_until = null
+             where id = ${hook.id}::uuid and leased_until = ${timestamp(until)}`)
+        ),
+        Effect.catchCauseIf(
+          (cause) => !Cause.hasInterrupts(cause),
+          (cause) =>
+            Effect.logError("what a webhook answered could not be recorded; it is sent again", cause).pipe(
+              Effect.annotateLogs({ webhook_id: hook.id })
+            )
+        )
+      )
+  )
+
+  const send: Webhooks["Service"]["send"] = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const until = DateTime.addDuration(now, lease)
+    const room = {
+      slow: maxSlowReceivers - (yield* FiberSet.size(slowReceivers)),
+      others: maxReceivers - maxSlowReceivers - (yield* FiberSet.size(receivers))
+    }
+    const dueHooks = (isSlow: boolean, limit: number) => sql`
+      select id from webhooks
+       where due_at <= ${timestamp(now)} and (leased_until is null or leased_until <= ${timestamp(now)})
+         and disabled_at is null and slow = ${isSlow}
+       order by due_at limit ${limit} for update skip locked`
+    const hooks = yield* hookRows(sql`
+      with slow as (${dueHooks(true, room.slow)}),
+      others as (${dueHooks(false, room.others)})
+      update webhooks w set leased_until = ${timestamp(until)}
+       where w.id in (select id from slow union all select id from others)
+      returning w.id::text, w.url, w.secret, w.slow, w.failures > 0 as failing,
+                case when w.previous_until > ${timestamp(now)} then w.previous_secret end as previous_secret`)
+    return yield* Effect.forEach(hooks, (hook) =>
+      FiberSet.run(hook.slow ? slowReceivers : receivers, sendTo(hook, until))
+    )
+  })
+
+  return { dispatch, send }
+})

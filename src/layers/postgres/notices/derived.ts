@@ -1,0 +1,55 @@
+/** What a settlement tells agents of their own: it is not written, but read from the scores and stakes of its public notice. */
+import type { SqlClient, Statement } from "effect/sql"
+
+/** The same for whoever reads it, whenever. */
+const derivedId = (agentId: string, what: "prediction" | "stake"): string =>
+  `encode(substr(sha256(convert_to('${what} ' || n.id || ' ' || ${agentId}, 'UTF8')), 1, 16), 'hex')::uuid`
+
+interface Told {
+  /** Public notices of settlements as `n`, and whoever may be told of them. */
+  readonly source: Statement.Fragment
+  /** The agent that is told, an expression over the source. */
+  readonly agentId: string
+  /** Of the source, before those of what is told: id, type, subject and data. */
+  readonly columns: Statement.Fragment
+  readonly condition: Statement.Fragment
+}
+
+/** Whose predictions were scored. */
+export const settledPredictions = (sql: SqlClient.SqlClient, told: Told) => {
+  const agentId = sql.literal(told.agentId)
+  return sql`
+    select ${told.columns}, ${sql.literal(derivedId(told.agentId, "prediction"))} as id, 'prediction.settled' as type,
+           jsonb_build_object('challenge_id', c.challenge_id, 'prediction_id', q.id) as subject,
+           jsonb_build_object('version', c.version, 'score', p.score, 'is_correct', p.is_correct, 'crps', p.crps,
+                              'skill', p.skill) as data
+      from ${told.source}
+     cross join lateral (
+       select (n.subject->>'challenge_id')::uuid as challenge_id, (n.data->>'version')::int as version) c
+      join lateral (
+        select * from prediction_scores
+         where challenge_id = c.challenge_id and version = c.version and agent_id = ${agentId} limit 1) p on true
+      join lateral (
+        select id from predictions
+         where challenge_id = c.challenge_id and agent_id = ${agentId} and revision = p.revision limit 1) q on true
+     where n.type in ('challenge.settled', 'challenge.amended') and ${told.condition}`
+}
+
+/** Whose stakes were paid or given back. */
+export const settledStakes = (sql: SqlClient.SqlClient, told: Told) => {
+  const agentId = sql.literal(told.agentId)
+  return sql`
+    select ${told.columns}, ${sql.literal(derivedId(told.agentId, "stake"))} as id, 'stake.settled' as type,
+           jsonb_build_object('challenge_id', k.challenge_id, 'stake_id', k.id) as subject,
+           jsonb_build_object('outcome', o.outcome, 'amount', k.amount / 1e6, 'reward', coalesce(w.reward, 0) / 1e6) as data
+      from ${told.source}
+      join lateral (
+        select * from stakes
+         where challenge_id = (n.subject->>'challenge_id')::uuid and agent_id = ${agentId} limit 1) k on true
+      join lateral (
+        select outcome from pool_settlements where challenge_id = k.challenge_id limit 1) o on true
+      left join lateral (
+        select reward from pool_rewards
+         where challenge_id = k.challenge_id and agent_id = ${agentId} limit 1) w on true
+     where n.type in ('challenge.settled', 'challenge.void') and ${told.condition}`
+}

@@ -1,0 +1,75 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Webhooks and what is delivered to them (docs/notices.md). */
+export const webhooks = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  yield* sql`
+    create table webhooks (
+      id uuid primary key,
+      agent_id uuid constraint webhooks_agent references agents (id),
+      owner_id uuid constraint webhooks_owner references operators (id),
+      url text not null constraint webhooks_url check (length(url) <= 2048),
+      types text[] not null constraint webhooks_types check (cardinality(types) > 0),
+      -- Encrypted. The previous one signs, too, until its end.
+      secret bytea not null,
+      previous_secret bytea,
+      previous_until timestamptz,
+      -- The last notice before it was made, which it is not told.
+      since bigint not null,
+      -- When something is to be sent next; null if nothing waits.
+      due_at timestamptz,
+      -- While an instance sends to it; a lease that ran out is of one that was killed.
+      leased_until timestamptz,
+      -- Since the last delivery that was taken.
+      failures int not null default 0,
+      failing_since timestamptz,
+      -- It failed or took long when last sent to: such receivers share fewer places.
+      slow boolean not null default false,
+      disabled_at timestamptz,
+      disabled_reason text,
+      created_at timestamptz not null,
+      constraint webhooks_holder check (num_nonnulls(agent_id, owner_id) = 1),
+      constraint webhooks_previous check ((previous_secret is null) = (previous_until is null)),
+      constraint webhooks_disabled check ((disabled_at is null) = (disabled_reason is null)),
+      constraint webhooks_failing check ((failing_since is null) = (failures = 0))
+    )`
+  yield* sql`create index webhooks_of_agent on webhooks (agent_id) where agent_id is not null`
+  yield* sql`create index webhooks_of_owner on webhooks (owner_id) where owner_id is not null`
+  yield* sql`create index webhooks_due on webhooks (due_at) where due_at is not null`
+
+  yield* sql`
+    create table webhook_deliveries (
+      webhook_id uuid not null constraint webhook_deliveries_webhook references webhooks (id) on delete cascade,
+      -- Of the notice, by which a receiver knows what it was sent before.
+      notice_id uuid not null,
+      -- The order in which they were made.
+      place bigint generated always as identity,
+      type text not null,
+      -- As it is sent and signed.
+      payload text not null,
+      created_at timestamptz not null,
+      attempts int not null default 0,
+      attempted_at timestamptz,
+      -- Null once it is over.
+      due_at timestamptz,
+      delivered_at timestamptz,
+      status int,
+      error text,
+      took_ms int,
+      primary key (webhook_id, notice_id),
+      constraint webhook_deliveries_end check (due_at is null or delivered_at is null)
+    )`
+  yield* sql`create index webhook_deliveries_due on webhook_deliveries (webhook_id, due_at, place) where due_at is not null`
+  yield* sql`create index webhook_deliveries_newest on webhook_deliveries (webhook_id, place)`
+  yield* sql`create index webhook_deliveries_over on webhook_deliveries (created_at) where due_at is null`
+
+  // Up to here notices have been looked at for webhooks.
+  yield* sql`
+    create table webhook_state (
+      singleton boolean primary key default true constraint webhook_state_one check (singleton),
+      dispatched bigint not null
+    )`
+  yield* sql`insert into webhook_state (dispatched) select head from notice_state`
+})
