@@ -531,6 +531,12 @@ export const settings = {
     "30 days",
     "How long notices are kept: the cursor of a reader that stayed away longer has expired."
   ),
+  maxWebhooks: integer(
+    "AUSPEX_MAX_WEBHOOKS",
+    "10",
+    [1, 1000],
+    "Webhooks that an agent may have, and an owner beside those of its agents."
+  ),
 
   // The gateway to language models.
 

@@ -135,6 +135,8 @@ export class Settings extends Context.Service<
     /** Of an instance: streams, and requests that wait for a notice. */
     readonly maxWaitingReaders: number
     readonly noticeRetention: Duration.Duration
+    /** Of an agent, and of an owner. */
+    readonly maxWebhooks: number
     readonly gatewayKeyTtl: Duration.Duration
     readonly gatewayKeyMaxTtl: Duration.Duration
     readonly gatewayKeysPerAgent: number

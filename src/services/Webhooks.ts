@@ -84,9 +84,6 @@ export type WebhookDelivery = typeof WebhookDelivery.Type
 
 export const WebhookDeliveries = pageSchema(WebhookDelivery)
 
-/** Webhooks of one agent, and of one owner. */
-export const maxWebhooks = { agent: 5, owner: 10 } as const
-
 /** 400: there are as many webhooks as there may be. */
 export class WebhookLimitReached extends apiError("WebhookLimitReached", 400, "webhook_limit") {}
 

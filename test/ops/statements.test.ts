@@ -13,6 +13,7 @@ import { ReleaseCalendar } from "../../src/services/Schedules.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { Webhooks } from "../../src/services/Webhooks.ts"
 import { claim, issue, onboard, onboardClaimed, register, claimedAgents } from "../support/agents.ts"
 import {
   openChallenge,
@@ -187,9 +188,9 @@ const openPriceEvent = Effect.suspend(() =>
 class Crowd extends Context.Service<Crowd, Effect.Success<typeof makeCrowd>>()("auspex/test/Crowd") {}
 
 // The crowd has more of everything than an agent may have.
-const server = testServer({ environment: { AUSPEX_GATEWAY_KEYS_PER_AGENT: "1000" } }).pipe(
-  Layer.provideMerge(telemetryRecorder)
-)
+const server = testServer({
+  environment: { AUSPEX_GATEWAY_KEYS_PER_AGENT: "1000", AUSPEX_MAX_WEBHOOKS: "1000" }
+}).pipe(Layer.provideMerge(telemetryRecorder))
 const crowd = Layer.effect(Crowd, makeCrowd).pipe(Layer.provideMerge(server))
 
 type Needs = Layer.Success<typeof crowd>
@@ -246,6 +247,18 @@ const ownerOfCrowd = Effect.gen(function* () {
   const [owner] = yield* sql`select owner_id::text from agents where id = ${agent.agentId}::uuid`.values
   return { parameters: { owner_id: String(owner?.[0]) } }
 })
+
+/** A webhook of the agent with a delivery. */
+const hooked = Effect.gen(function* () {
+  const { agent, token } = yield* Crowd
+  const by = { kind: "agent", id: agent.agentId } as const
+  const webhooks = yield* Webhooks
+  const { webhook_id } = yield* webhooks.create(by, newWebhook)
+  const { notice_id } = yield* webhooks.test(by, webhook_id)
+  return { parameters: { webhook_id, notice_id }, asked: { token } }
+})
+
+const newWebhook = { url: "https://hooks.example.com/", types: ["event.published"] } as const
 
 const staking = onboard({ requested_scopes: ["prediction:submit", "credits:stake"] })
 
@@ -511,6 +524,23 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /agent/notices/stream": made(3, Effect.map(Crowd, asAgent)),
   "GET /public/notices": page(2),
   "GET /public/notices/stream": plain(2),
+  "POST /agent/webhooks": made(
+    5,
+    Effect.map(Crowd, ({ token }) => ({ asked: { token, json: newWebhook } }))
+  ),
+  "GET /agent/webhooks": made(3, Effect.map(Crowd, asAgent)),
+  "PATCH /agent/webhooks/:webhook_id": made(
+    3,
+    Effect.map(hooked, ({ asked, parameters }) => ({
+      parameters,
+      asked: { ...asked, json: { types: ["key.revoked"] } }
+    }))
+  ),
+  "DELETE /agent/webhooks/:webhook_id": made(3, hooked),
+  "POST /agent/webhooks/:webhook_id/rotate": made(3, hooked),
+  "POST /agent/webhooks/:webhook_id/test": made(4, hooked),
+  "GET /agent/webhooks/:webhook_id/deliveries": made(4, hooked),
+  "POST /agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver": made(4, hooked),
   "GET /.well-known/oauth-authorization-server": plain(1),
   "GET /agent/scopes": made(3, Effect.map(Crowd, asAgent)),
   "POST /agent/scopes": made(

@@ -314,6 +314,8 @@ const parameters: Readonly<Record<string, string>> = {
   id: "id of a price that is kept aside",
   key: "key of a target, such as GC",
   key_id: "id of a gateway key",
+  webhook_id: "id of a webhook",
+  notice_id: "id of a notice, as in webhook-id",
   leaf_index: "place of an entry in the log, from 0",
   limit: "how many items a page has at most",
   news_id: "id of a market event",

@@ -143,7 +143,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     }).annotate(OpenApi.Summary, "A new secret; the old one signs beside it for a day"),
     HttpApiEndpoint.post("test", "/agent/webhooks/:webhook_id/test", {
       params: ofWebhook,
-      success: WebhookDelivery.pipe(HttpApiSchema.status(202)),
+      success: WebhookDelivery,
       error: [NotFound, WebhookDisabled]
     }).annotate(OpenApi.Summary, "Have something of the type webhook.test delivered"),
     HttpApiEndpoint.get("deliveries", "/agent/webhooks/:webhook_id/deliveries", {
@@ -154,7 +154,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
     }).annotate(OpenApi.Summary, "What was delivered to a webhook in seven days, newest first"),
     HttpApiEndpoint.post("redeliver", "/agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver", {
       params: { ...ofWebhook, notice_id: Schema.String },
-      success: WebhookDelivery.pipe(HttpApiSchema.status(202)),
+      success: WebhookDelivery,
       error: [NotFound, WebhookDisabled]
     }).annotate(OpenApi.Summary, "Have it delivered once more")
   )

@@ -278,6 +278,22 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   yield* Effect.orDie(sql`update agents set credit_arena_enabled = true where id = ${agent.agent_id}::uuid`)
   const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
   const [key] = yield* Effect.all([newKey, newKey, newKey])
+  const hookUrl = "https://hooks.example.com/"
+  const hooks = "/api/v1/agent/webhooks"
+  const newHook = post(
+    Schema.Struct({ webhook_id: Schema.String }),
+    hooks,
+    { url: hookUrl, types: ["event.published"] },
+    bearer(access_token)
+  )
+  const told = yield* newHook
+  // Nothing is sent here; of a webhook at most one test waits.
+  yield* sql`
+    insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at)
+    select ${told.webhook_id}::uuid, uuidv7(), 'webhook.test', '{}', ${DateTime.toDateUtc(start)} from generate_series(1, 3)`
+  const [sent = []] = yield* sql`
+    select notice_id::text from webhook_deliveries where webhook_id = ${told.webhook_id}::uuid limit 1`.values
+  const sentTo = { webhook_id: told.webhook_id, notice_id: String(sent[0]) }
   const billing = yield* GatewayBilling
   for (const requestId of ["first", "second", "third"]) {
     yield* billing.settle(
@@ -450,6 +466,13 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "admin.voidPriceEvent": [
       Effect.map(priceEventOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
     ],
+    "webhooks.create": [always({ hints: { url: hookUrl } })],
+    "webhooks.update": [Effect.map(newHook, (params) => sample({ params, hints: { url: hookUrl } }))],
+    "webhooks.remove": [Effect.map(newHook, (params) => sample({ params }))],
+    "webhooks.rotate": [Effect.map(newHook, (params) => sample({ params }))],
+    "webhooks.test": [Effect.map(newHook, (params) => sample({ params }))],
+    "webhooks.deliveries": [always({ params: sentTo })],
+    "webhooks.redeliver": [always({ params: sentTo })],
     "gateway.createKey": [
       always({
         hints: { expires_at: "2031-05-05T00:00:00Z", credit_limit: 1.5 },

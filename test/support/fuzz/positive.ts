@@ -1,6 +1,6 @@
 /** What the document allows reaches a 2xx that is as the document says. */
 import { Effect, Schema } from "effect"
-import type { Answer } from "./client.ts"
+import type { Answer, NoAnswer } from "./client.ts"
 import { resolve } from "./document.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
 import { variants } from "./generate.ts"
@@ -111,7 +111,7 @@ const Page = Schema.fromJsonString(Schema.Struct({ next_cursor: Schema.NullOr(Sc
 
 /** Pages of one item, to the end: the cursors are kept for those that tamper with them. */
 const walk = Effect.fnUntraced(function* (
-  ask: (label: string, query: Readonly<Record<string, string>>) => Effect.Effect<Answer | undefined>
+  ask: (label: string, query: Readonly<Record<string, string>>) => Effect.Effect<Answer | undefined, NoAnswer>
 ) {
   const cursors: Array<string> = []
   let cursor: string | null = ""
@@ -135,9 +135,12 @@ export const rightReads = Effect.fnUntraced(function* (
   const { document } = session
   const [first] = fixture.waysOf(operation)
   const sample = yield* first
-  const right = rightRequest(document, operation, sample)
+  // Of something new each time, for what is deleted is gone.
   const ask = (label: string, query: Readonly<Record<string, string>>) =>
-    session.exchange(operation, label, outgoing(fixture, right, { query: queryOf(query) }), accepted)
+    Effect.flatMap(first, (fresh) => {
+      const right = rightRequest(document, operation, fresh)
+      return session.exchange(operation, label, outgoing(fixture, right, { query: queryOf(query) }), accepted)
+    })
   yield* ask("without parameters", {})
   const parameters = operation.parameters.filter((parameter) => parameter.in === "query")
   yield* ask("every parameter of the sample", sample.query)

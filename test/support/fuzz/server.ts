@@ -7,6 +7,7 @@ import { noIdentityProvider, nothingSold, testServices } from "../services.ts"
 const unhindered = {
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_GATEWAY_KEYS_PER_AGENT: "10000",
+  AUSPEX_MAX_WEBHOOKS: "1000",
   // Dates that are generated lie years ahead.
   AUSPEX_GATEWAY_KEY_MAX_TTL: "10000 days"
 }

@@ -2,11 +2,15 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Notices } from "../../../src/services/Notices.ts"
+import { Webhooks } from "../../../src/services/Webhooks.ts"
 import { AgentId } from "../../../src/services/domain/ids.ts"
-import { agentId } from "./identifiers.ts"
+import { agentId, uuidText } from "./identifiers.ts"
+import { fromTheEnd } from "./pages.ts"
 import type { Add } from "./reads.ts"
 
 const busiest = agentId(0)
+const hookPrefix = "0190ab00"
+const hook = `${hookPrefix}-0000-7000-8000-000000000001`
 
 export const noticed = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -31,7 +35,17 @@ export const noticed = Effect.gen(function* () {
                m.created_at
           from comments m) n`
   yield* sql`update notice_state set head = (select coalesce(max(seq), 0) from notices)`
-  yield* sql`analyze notices`
+  // A hundred webhooks were sent as much.
+  yield* sql`
+    insert into webhooks (id, agent_id, url, types, secret, since, created_at)
+    select ${sql.literal(uuidText(hookPrefix, "n"))}::uuid, ${busiest}::uuid, 'https://hooks.example.com/', '{event.published}', '', 0,
+           now() from generate_series(1, 100) as n`
+  yield* sql`
+    insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at, attempts, due_at)
+    select ${sql.literal(uuidText(hookPrefix, "1 + seq % 100"))}::uuid, uuidv7(), type, '{}', created_at, 1,
+           case when seq % 1000 = 0 then created_at end
+      from notices cross join generate_series(1, 10) order by seq`
+  yield* sql`analyze notices, webhooks, webhook_deliveries`
 })
 
 export const noticeReads = Effect.fnUntraced(function* (add: Add) {
@@ -40,6 +54,19 @@ export const noticeReads = Effect.fnUntraced(function* (add: Add) {
   const agent = AgentId.make(busiest)
   yield* add("/agent/notices", "the busiest agent's", list(agent))
   yield* add("/agent/notices/stream", "its beginning", () => Notices.use((notices) => notices.latest(agent)))
+  const by = { kind: "agent", id: agent } as const
+  yield* add("/agent/webhooks", "", () => Webhooks.use((webhooks) => webhooks.list(by)))
+  yield* add(
+    "/agent/webhooks/:webhook_id/deliveries",
+    "",
+    (page) => Webhooks.use((webhooks) => webhooks.deliveries(by, hook, page)),
+    {
+      page: "last",
+      list: "webhook deliveries",
+      which: hook,
+      key: `select to_json(place) from (select place from webhook_deliveries where webhook_id = '${hook}' order by place offset ${fromTheEnd} limit 1) as d`
+    }
+  )
   yield* add("/public/notices", "", list("public"))
   yield* add("/public/notices/stream", "its beginning", () =>
     Notices.use((notices) => notices.latest("public"))

@@ -27,6 +27,7 @@ import { Prices } from "../../../src/services/Prices.ts"
 import { Registry } from "../../../src/services/Registry.ts"
 import { ReleaseCalendar } from "../../../src/services/Schedules.ts"
 import type { Schedules } from "../../../src/services/Schedules.ts"
+import { Webhooks } from "../../../src/services/Webhooks.ts"
 import { Witnesses } from "../../../src/services/Witnesses.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
 import type { Social } from "../../../src/services/Social.ts"
@@ -59,6 +60,7 @@ export type Reading = Effect.Effect<
   | Social
   | GatewayKeys
   | GatewayUsage
+  | Webhooks
   | Witnesses
   | Notices
   | OpenQuestions

@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { noticeTypes } from "../../../services/Notices.ts"
 import type { NoticeType } from "../../../services/Notices.ts"
-import { WebhookDisabled, Webhooks, maxWebhooks } from "../../../services/Webhooks.ts"
+import { WebhookDisabled, Webhooks } from "../../../services/Webhooks.ts"
 import type { Webhook, WebhookDelivery } from "../../../services/Webhooks.ts"
 import type { Operator } from "../../../services/Operators.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
@@ -205,14 +205,10 @@ const noticesView = (frame: Frame, own: ReadonlyArray<Webhook>, rejected: Reject
       <h2 id="webhooks">Your webhooks</h2>
       ${own.length === 0 ? html`<p class="quiet">There are none yet.</p>` : own.map((hook) => oneWebhook(frame, hook))}
     </section>
-    ${
-      own.length < maxWebhooks.owner
-        ? html`<section class="panel" aria-labelledby="new-webhook">
-            <h2 id="new-webhook">A new webhook</h2>
-            ${newWebhookForm(frame, rejected)}
-          </section>`
-        : null
-    }
+    <section class="panel" aria-labelledby="new-webhook">
+      <h2 id="new-webhook">A new webhook</h2>
+      ${newWebhookForm(frame, rejected)}
+    </section>
   `
 })
 

@@ -13,8 +13,7 @@ import {
   WebhookDisabled,
   WebhookId,
   WebhookLimitReached,
-  Webhooks,
-  maxWebhooks
+  Webhooks
 } from "../../../services/Webhooks.ts"
 import { encryption } from "../../crypto/encryption.ts"
 import type { FetchOptions } from "../../keys/fetchDocument.ts"
@@ -43,7 +42,7 @@ const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Fin
 const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const { ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
+  const { maxWebhooks: most, ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
   const sealed = encryption(tokenSecret, "webhook")
   const { dispatch, send } = yield* deliveries.make(sealed, fetching)
   const pages = (yield* Cursors).list("webhook deliveries", Schema.Finite)
@@ -88,7 +87,6 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
       // Webhooks of one holder are made one after the other, so that the limit holds.
       yield* execute(sql`select 1 from ${sql(holders)} where id = ${by.id}::uuid for no key update`)
       const has = yield* count(sql`select count(*)::int as count from webhooks where ${ofHolder(by)}`)
-      const most = maxWebhooks[by.kind]
       if (has.count >= most) {
         return yield* new WebhookLimitReached({
           detail: `There may be ${most} webhooks at most, and there are as many: delete one first.`
@@ -117,6 +115,7 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
       ? sql`, disabled_at = null, disabled_reason = null,
               failures = case when disabled_at is null then failures else 0 end,
               failing_since = case when disabled_at is null then failing_since end,
+              rest_until = case when disabled_at is null then rest_until end,
               since = case when disabled_at is null then since else (select head from notice_state) end`
       : sql`, disabled_at = coalesce(disabled_at, ${now}), disabled_reason = coalesce(disabled_reason, 'it was switched off'),
               due_at = null`
@@ -187,8 +186,9 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
     return yield* making(by, id, (now) =>
       Effect.gen(function* () {
         const waiting = yield* deliveryRow(sql`
-          select ${deliveryColumns} from webhook_deliveries
-           where webhook_id = ${id}::uuid and due_at is not null and type = 'webhook.test' limit 1`)
+          update webhook_deliveries set due_at = ${now}
+           where webhook_id = ${id}::uuid and due_at is not null and type = 'webhook.test'
+          returning ${deliveryColumns}`)
         if (Option.isSome(waiting)) return waiting.value
         const payload = JSON.stringify({
           type: "webhook.test",
@@ -232,9 +232,9 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
       if (Option.isNone(found)) return yield* unknown(id)
       const before = after === undefined ? sql`` : sql`and place < ${after}::int8`
       const sent = yield* deliveryRows(sql`
-        select ${deliveryColumns}, place::float8 from webhook_deliveries
+        select ${deliveryColumns}, place::float8 from webhook_deliveries d
          where webhook_id = ${id}::uuid ${before}
-         order by place desc limit ${limit}`)
+         order by d.place desc limit ${limit}`)
       return cut(sent, ({ place }) => place)
     }
   )

@@ -3,7 +3,19 @@
  * instance sends to it; an instance that is killed leaves its lease to end, and what it had sent is sent again.
  */
 import { createHmac } from "node:crypto"
-import { Cause, Clock, DateTime, Duration, Effect, FiberSet, Metric, Option, Result, Schema } from "effect"
+import {
+  Cause,
+  Clock,
+  DateTime,
+  Duration,
+  Effect,
+  Exit,
+  FiberSet,
+  Metric,
+  Option,
+  Result,
+  Schema
+} from "effect"
 import { SqlClient } from "effect/sql"
 import { EmailAddress } from "../../../services/domain/emails.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -202,9 +214,9 @@ export const make = Effect.fnUntraced(function* (
           on conflict do nothing
           returning webhook_id
         )
-        update webhooks w set due_at = least(w.due_at, ${now}::timestamptz)
+        update webhooks w set due_at = least(w.due_at, greatest(${now}::timestamptz, w.rest_until))
           from (select distinct webhook_id from made) m
-         where w.id = m.webhook_id and not (w.failures > 0 and w.due_at is not null)`)
+         where w.id = m.webhook_id`)
       yield* execute(sql`update webhook_state set dispatched = ${upto}::int8`)
       return upto - from
     }).pipe(withStatementTimeout(sql, dispatchTimeout))
@@ -356,11 +368,12 @@ export const make = Effect.fnUntraced(function* (
     const isOver = disabled || reason !== undefined
     if (isOver) yield* endAll(hook)
     const rest = Duration.min(Duration.times(firstRest, 2 ** Math.min(failures - 1, 10)), maxRest)
-    const earliest = isFailing ? DateTime.addDuration(now, rest) : now
+    const restUntil = isFailing ? timestamp(DateTime.addDuration(now, rest)) : null
     yield* execute(sql`
       update webhooks w
          set failures = ${failures}::int, failing_since = ${failingSince === null ? null : timestamp(failingSince)}::timestamptz,
-             slow = ${isSlow}, due_at = case when d.due_at is not null then greatest(d.due_at, ${timestamp(earliest)}) end
+             rest_until = ${restUntil}::timestamptz, slow = ${isSlow},
+             due_at = case when d.due_at is not null then greatest(d.due_at, ${restUntil}::timestamptz) end
         from (select min(due_at) as due_at from webhook_deliveries
                where webhook_id = ${hook.id}::uuid and due_at is not null) d
        where w.id = ${hook.id}::uuid`)
@@ -395,10 +408,13 @@ export const make = Effect.fnUntraced(function* (
     },
     (sent, hook, until) =>
       sent.pipe(
-        Effect.ensuring(
-          execute(sql`
-            update webhooks set leased_until = null
-             where id = ${hook.id}::uuid and leased_until = ${timestamp(until)}`)
+        // One whose answers could not be recorded is left alone until its lease ends.
+        Effect.onExitIf(
+          (exit) => Exit.isSuccess(exit) || Cause.hasInterrupts(exit.cause),
+          () =>
+            execute(sql`
+              update webhooks set leased_until = null
+               where id = ${hook.id}::uuid and leased_until = ${timestamp(until)}`)
         ),
         Effect.catchCauseIf(
           (cause) => !Cause.hasInterrupts(cause),

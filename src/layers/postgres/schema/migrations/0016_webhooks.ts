@@ -25,6 +25,8 @@ export const webhooks = Effect.gen(function* () {
       -- Since the last delivery that was taken.
       failures int not null default 0,
       failing_since timestamptz,
+      -- While it fails it is left alone until then.
+      rest_until timestamptz,
       -- It failed or took long when last sent to: such receivers share fewer places.
       slow boolean not null default false,
       disabled_at timestamptz,
@@ -33,7 +35,7 @@ export const webhooks = Effect.gen(function* () {
       constraint webhooks_holder check (num_nonnulls(agent_id, owner_id) = 1),
       constraint webhooks_previous check ((previous_secret is null) = (previous_until is null)),
       constraint webhooks_disabled check ((disabled_at is null) = (disabled_reason is null)),
-      constraint webhooks_failing check ((failing_since is null) = (failures = 0))
+      constraint webhooks_failing check ((failing_since is null) = (failures = 0) and (rest_until is null) = (failures = 0))
     )`
   yield* sql`create index webhooks_of_agent on webhooks (agent_id) where agent_id is not null`
   yield* sql`create index webhooks_of_owner on webhooks (owner_id) where owner_id is not null`
@@ -72,4 +74,11 @@ export const webhooks = Effect.gen(function* () {
       dispatched bigint not null
     )`
   yield* sql`insert into webhook_state (dispatched) select head from notice_state`
+
+  yield* sql`
+    alter table mails
+      drop constraint mails_kind,
+      add constraint mails_kind
+      check (kind in ('sign_in', 'claim', 'grace_reminder', 'issuance_paused', 'credit_alert', 'webhook_disabled', 'agent_suspended',
+                      'digest')) not valid`
 })

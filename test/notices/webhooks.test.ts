@@ -1,0 +1,560 @@
+/** Notices that are posted: signed, each to whom it is for, until they are taken, and none delays another. */
+import { createServer } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
+import { assert, layer } from "@effect/vitest"
+import { Context, DateTime, Effect, Exit, Fiber, Layer, Result, Schema, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Webhook as StandardWebhook } from "standardwebhooks"
+import { Webhook as SvixWebhook } from "svix"
+import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
+import * as WebhooksOnPostgres from "../../src/layers/postgres/notices/Webhooks.ts"
+import { Mailer } from "../../src/services/Mailer.ts"
+import { Notices } from "../../src/services/Notices.ts"
+import type { NoticeType } from "../../src/services/Notices.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Webhooks } from "../../src/services/Webhooks.ts"
+import type { Holder } from "../../src/services/Credits.ts"
+import { agentOf, anotherOperator, claimedAgent } from "../support/agents.ts"
+import {
+  forecast,
+  freshWeek,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/challenges.ts"
+import { stake, staker, stakers } from "../support/credit.ts"
+import { comment, newEvent } from "../support/discussion.ts"
+import { jwksTricks } from "../support/jwksTricks.ts"
+import { Mailbox } from "../support/mailbox.ts"
+import { testServices } from "../support/services.ts"
+
+interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+const Body = Schema.fromJsonString(
+  Schema.Struct({
+    type: Schema.String,
+    agent_id: Schema.NullOr(Schema.String),
+    data: Schema.Struct({ id: Schema.String, subject: Schema.Record(Schema.String, Schema.String) })
+  })
+)
+const bodyOf = Schema.decodeUnknownSync(Body)
+
+const nothing: Received = { headers: {}, body: "" }
+
+/** Answers as told, 204 unless told otherwise; undefined: not at all. */
+const receiver = Effect.gen(function* () {
+  const received: Array<Received> = []
+  const state: { status: number | undefined; to: string | undefined } = { status: 204, to: undefined }
+  const server = createServer((request, response) => {
+    const chunks: Array<Buffer> = []
+    request.on("data", (chunk: Buffer) => void chunks.push(chunk))
+    request.on("end", () => {
+      const body = Buffer.concat(chunks).toString()
+      received.push({ headers: request.headers, body })
+      const status = state.to === undefined || bodyOf(body).type === state.to ? state.status : 204
+      if (status === undefined) return
+      response.writeHead(status, { location: "http://127.0.0.1:1/" })
+      // Nobody reads it.
+      response.end(status === 200 ? Buffer.alloc(10_000_000) : undefined)
+    })
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.closeAllConnections()
+        server.close(() => resume(Effect.void))
+      })
+  )
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    /** What is answered from now on, to this type or all. */
+    answer: (status: number | undefined, to?: string) => void Object.assign(state, { status, to })
+  }
+})
+
+const told = (received: ReadonlyArray<Received>) =>
+  received.map(({ body }) => {
+    const { agent_id, data, type } = bodyOf(body)
+    return [type, agent_id, ...Object.values(data.subject)]
+  })
+
+const make = (by: Holder, url: string, ...types: ReadonlyArray<NoticeType>) =>
+  Webhooks.use((webhooks) =>
+    Effect.andThen(
+      Notices.use(({ advance }) => advance),
+      webhooks.create(by, { url, types })
+    )
+  )
+
+/** What has been told is sent, and what came of it recorded. */
+const deliver = Effect.gen(function* () {
+  const webhooks = yield* Webhooks
+  yield* Notices.use(({ advance }) => advance)
+  yield* webhooks.dispatch
+  yield* Effect.flatMap(webhooks.send, Fiber.joinAll)
+})
+
+const ofAgent = (id: string) => ({ kind: "agent", id }) as const
+
+const deliveriesOf = (by: Holder, id: string) =>
+  Webhooks.use((webhooks) => webhooks.deliveries(by, id, { limit: 50, cursor: undefined }))
+
+const hookOf = (by: Holder, id: string) =>
+  Effect.map(
+    Webhooks.use((webhooks) => webhooks.list(by)),
+    (hooks) => hooks.find(({ webhook_id }) => webhook_id === id)
+  )
+
+/** Another instance on the same database. */
+const replica = (fetching?: Partial<FetchOptions>) =>
+  Effect.map(Layer.build(Layer.fresh(WebhooksOnPostgres.layerWith(fetching))), Context.get(Webhooks))
+
+const minutesBetween = (from: string | null | undefined, until: string | null | undefined) =>
+  typeof from === "string" && typeof until === "string"
+    ? (Date.parse(until) - Date.parse(from)) / 60_000
+    : undefined
+
+layer(testServices())("A webhook", (it) => {
+  it.effect("is told what everybody and its agent are, each once", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      const { received, url } = yield* receiver
+      const { webhook_id } = yield* make(
+        ofAgent(agent),
+        url,
+        "challenge.settled",
+        "prediction.settled",
+        "comment.mentioned"
+      )
+      const challenge = yield* newChallenge()
+      const { answer } = yield* predict(agent, challenge)
+      yield* predict(other, challenge)
+      const event = yield* newEvent()
+      const { comment_id } = yield* comment(other, event, { content: `What says @${agent}?` })
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* deliver
+      yield* deliver
+      assert.sameDeepMembers(told(received), [
+        ["comment.mentioned", agent, event.event_id, comment_id],
+        ["challenge.settled", null, challenge.id],
+        ["prediction.settled", agent, challenge.id, answer.prediction_id]
+      ])
+      const { items } = yield* deliveriesOf(ofAgent(agent), webhook_id)
+      assert.deepStrictEqual<unknown>(
+        items.map(({ attempts, state, status }) => [state, attempts, status]),
+        [1, 2, 3].map(() => ["delivered", 1, 204])
+      )
+    })
+  )
+
+  it.effect(
+    "is signed as the libraries of Standard Webhooks verify, by both secrets for a day after a rotation",
+    () =>
+      Effect.gen(function* () {
+        // They look at the real time.
+        yield* TestClock.setTime(Date.now())
+        const by = ofAgent(yield* claimedAgent())
+        const { received, url } = yield* receiver
+        const { secret, webhook_id: id } = yield* make(by, url, "key.revoked")
+        const webhooks = yield* Webhooks
+        const isVerified = (made: string) => {
+          const { body, headers } = received.at(-1) ?? nothing
+          const sent = {
+            "webhook-id": String(headers["webhook-id"]),
+            "webhook-timestamp": String(headers["webhook-timestamp"]),
+            "webhook-signature": String(headers["webhook-signature"])
+          }
+          assert.deepStrictEqual(
+            [bodyOf(body).data.id, headers["content-type"]],
+            [sent["webhook-id"], "application/json"]
+          )
+          return [new StandardWebhook(made), new SvixWebhook(made)].map((verifier) => {
+            assert.throws(() => verifier.verify(`${body} `, sent))
+            return Result.isSuccess(Result.try(() => verifier.verify(body, sent)))
+          })
+        }
+        yield* webhooks.test(by, id)
+        yield* deliver
+        assert.deepStrictEqual(isVerified(secret), [true, true])
+        const rotated = yield* webhooks.rotate(by, id)
+        yield* webhooks.test(by, id)
+        yield* deliver
+        assert.deepStrictEqual(
+          [...isVerified(secret), ...isVerified(rotated.secret)],
+          [true, true, true, true]
+        )
+        yield* moveTo(DateTime.makeUnsafe(rotated.old_secret_until))
+        yield* webhooks.test(by, id)
+        yield* deliver
+        assert.lengthOf(received, 3)
+        const { headers } = received.at(-1) ?? nothing
+        assert.lengthOf(String(headers["webhook-signature"]).split(" "), 1)
+      })
+  )
+
+  it.effect("of an owner is told what its agents are, and nothing of others'", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const challenge = yield* newMacro({ reward_pool: 100 })
+      const owner = yield* anotherOperator
+      const agent = yield* staker(1000, owner)
+      const another = yield* agentOf(owner)
+      const [other = yield* Effect.die("no agent")] = yield* stakers(challenge, 1, 1000)
+      for (const each of [agent, another]) yield* forecast(each, challenge)
+      for (const each of [agent, other]) yield* stake(each, challenge, 100)
+      const { received, url } = yield* receiver
+      yield* make({ kind: "owner", id: owner }, url, "stake.settled", "prediction.settled")
+      yield* deliver
+      assert.deepStrictEqual(received, [])
+      yield* moveTo(plus(now, "1 hour"))
+      yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1))
+      yield* deliver
+      assert.sameDeepMembers(
+        told(received).map(([type, of, about]) => [type, of, about]),
+        [
+          ["prediction.settled", agent, challenge.id],
+          ["prediction.settled", another, challenge.id],
+          ["stake.settled", agent, told(received).find(([type]) => type === "stake.settled")?.[2]]
+        ]
+      )
+    })
+  )
+
+  it.effect("of an agent that is suspended is told that, and nothing more", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent()
+      const { received, url } = yield* receiver
+      yield* make(ofAgent(agent), url, "agent.suspended", "event.published")
+      yield* Registry.use((registry) => registry.amend(agent, { suspended: true }))
+      yield* newEvent()
+      yield* deliver
+      assert.deepStrictEqual(told(received), [["agent.suspended", agent, agent]])
+    })
+  )
+
+  it.effect("is told once of what several instances look at and send at the same time", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent()
+      const { received, url } = yield* receiver
+      yield* make(ofAgent(agent), url, "event.published")
+      const events = yield* Effect.forEach(Array.from({ length: 30 }), () => newEvent())
+      const instances = [yield* Webhooks, yield* replica(), yield* replica()]
+      yield* Notices.use(({ advance }) => advance)
+      yield* Effect.forEach(
+        Array.from({ length: 9 }),
+        (_, index) => {
+          const instance = instances[index % 3]
+          return instance === undefined
+            ? Effect.void
+            : Effect.andThen(instance.dispatch, Effect.flatMap(instance.send, Fiber.joinAll))
+        },
+        { concurrency: "unbounded" }
+      )
+      yield* deliver
+      assert.sameDeepMembers(
+        told(received),
+        events.map(({ event_id }) => ["event.published", null, event_id])
+      )
+    })
+  )
+})
+
+layer(testServices())("A webhook that does not take what it is sent", (it) => {
+  it.effect("is sent it again under the same id, later and later, until it is given up", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const { answer, received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      const webhooks = yield* Webhooks
+      const { notice_id } = yield* webhooks.test(by, id)
+      const outcomes: Array<unknown> = []
+      const look = Effect.map(deliveriesOf(by, id), ({ items }) =>
+        items.find((delivery) => delivery.notice_id === notice_id)
+      )
+      for (const status of [500, 301, 404, 429, 503, 400, 500, 500, 500, 500]) {
+        answer(status, "webhook.test")
+        yield* deliver
+        const delivery = yield* look
+        const { attempted_at: last, next_attempt_at: next } = delivery ?? {}
+        outcomes.push([delivery?.state, delivery?.status, minutesBetween(last, next)])
+        if (typeof next !== "string") break
+        // What is taken in between keeps it enabled.
+        yield* newEvent()
+        yield* moveTo(DateTime.makeUnsafe(next))
+      }
+      assert.deepStrictEqual(outcomes, [
+        ["waiting", 500, 5 / 60],
+        ["waiting", 301, 5],
+        ["waiting", 404, 30],
+        ["waiting", 429, 120],
+        ["waiting", 503, 300],
+        ["waiting", 400, 600],
+        ["waiting", 500, 840],
+        ["waiting", 500, 1200],
+        ["waiting", 500, 1440],
+        ["failed", 500, undefined]
+      ])
+      const ids = received.map(({ headers }) => headers["webhook-id"]).filter((each) => each === notice_id)
+      assert.lengthOf(ids, 10)
+      answer(200)
+      assert.deepInclude(yield* webhooks.redeliver(by, id, notice_id), { state: "waiting" })
+      yield* deliver
+      assert.deepInclude(yield* webhooks.redeliver(by, id, notice_id), {
+        state: "waiting",
+        attempts: 11,
+        status: 200
+      })
+      yield* deliver
+      assert.deepInclude(yield* look, { state: "delivered", attempts: 12 })
+    })
+  )
+
+  it.effect("is disabled once it has failed for a day, and its owner is told by mail", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const sql = yield* SqlClient.SqlClient
+      const owner = yield* anotherOperator
+      yield* sql`update operators set email = 'ada@example.org', mailbox = 'ada@example.org' where id = ${owner}::uuid`
+      const by = ofAgent(yield* agentOf(owner))
+      const { answer, received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      answer(500)
+      yield* newEvent()
+      for (const passed of ["0 minutes", "1 hour", "23 hours"] as const) {
+        yield* moveTo(plus(now, passed))
+        yield* deliver
+      }
+      assert.deepInclude(yield* hookOf(by, id), { enabled: true, failing_since: DateTime.formatIso(now) })
+      yield* moveTo(plus(now, "24 hours"))
+      yield* newEvent()
+      yield* deliver
+      assert.deepInclude(yield* hookOf(by, id), {
+        enabled: false,
+        disabled_at: DateTime.formatIso(plus(now, "24 hours")),
+        disabled_reason: "it took nothing for a day"
+      })
+      yield* Mailer.use(({ drain }) => drain)
+      const { delivered } = yield* Mailbox
+      assert.deepStrictEqual(
+        delivered.map(({ subject, to }) => [to, subject]),
+        [["ada@example.org", `Your webhook at ${new URL(url).host} was disabled`]]
+      )
+      const before = received.length
+      yield* newEvent()
+      yield* moveTo(plus(now, "48 hours"))
+      yield* deliver
+      assert.lengthOf(received, before)
+      const webhooks = yield* Webhooks
+      const refused = yield* Effect.flip(webhooks.test(by, id))
+      assert.strictEqual(refused._tag, "WebhookDisabled")
+      // From then on only.
+      answer(204)
+      assert.deepInclude(yield* webhooks.update(by, id, { enabled: true }), {
+        enabled: true,
+        failing_since: null
+      })
+      const { event_id } = yield* newEvent()
+      yield* deliver
+      assert.deepStrictEqual(told(received.slice(before)), [["event.published", null, event_id]])
+    })
+  )
+
+  it.effect("and answers 410 is disabled at once", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const { answer, received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      answer(410)
+      for (const _ of [1, 2, 3]) yield* newEvent()
+      yield* deliver
+      yield* deliver
+      assert.deepInclude(yield* hookOf(by, id), { enabled: false })
+      const { items } = yield* deliveriesOf(by, id)
+      assert.deepStrictEqual(
+        [received.length, items.map(({ state }) => state)],
+        [3, ["failed", "failed", "failed"]]
+      )
+    })
+  )
+
+  it.effect("for it hangs delays no other, and is let go when its instance stops", () =>
+    Effect.gen(function* () {
+      const [hanging, quick] = [yield* receiver, yield* receiver]
+      const [by, other] = [ofAgent(yield* claimedAgent()), ofAgent(yield* claimedAgent())]
+      hanging.answer(undefined)
+      const { webhook_id: id } = yield* make(by, hanging.url, "event.published")
+      yield* make(other, quick.url, "event.published")
+      yield* newEvent()
+      const webhooks = yield* Webhooks
+      yield* Notices.use(({ advance }) => advance)
+      yield* webhooks.dispatch
+      const scope = yield* Scope.make()
+      const stopping = yield* Scope.provide(replica(), scope)
+      const begun = yield* stopping.send
+      yield* Effect.raceAll(begun.map(Fiber.await))
+      yield* newEvent()
+      yield* Notices.use(({ advance }) => advance)
+      yield* webhooks.dispatch
+      yield* Effect.flatMap(webhooks.send, Fiber.joinAll)
+      assert.lengthOf(quick.received, 2)
+      assert.lengthOf(hanging.received, 1)
+      yield* Scope.close(scope, Exit.void)
+      yield* Fiber.awaitAll(begun)
+      hanging.answer(200)
+      yield* deliver
+      assert.sameMembers(
+        (yield* deliveriesOf(by, id)).items.map(({ state }) => state),
+        ["delivered", "delivered"]
+      )
+    })
+  )
+
+  it.effect("whose instance was killed is sent it again once the lease has ended", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const now = yield* freshWeek
+      const by = ofAgent(yield* claimedAgent())
+      const { received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      yield* newEvent()
+      yield* Notices.use(({ advance }) => advance)
+      yield* Webhooks.use(({ dispatch }) => dispatch)
+      yield* sql`update webhooks set leased_until = ${DateTime.toDateUtc(plus(now, "1 minute"))} where id = ${id}::uuid`
+      yield* deliver
+      assert.deepStrictEqual(received, [])
+      yield* moveTo(plus(now, "1 minute"))
+      yield* deliver
+      assert.lengthOf(received, 1)
+    })
+  )
+
+  it.effect("because its name leads inside hears nothing, and its maker is not told why", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const { received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, "https://hooks.example.com:8443/", "event.published")
+      const webhooks = yield* replica({
+        resolve: (_name, _options, callback) =>
+          callback(null, [{ address: new URL(url).hostname, family: 4 }])
+      })
+      yield* webhooks.test(by, id)
+      yield* Effect.flatMap(webhooks.send, Fiber.joinAll)
+      const { items } = yield* deliveriesOf(by, id)
+      assert.deepStrictEqual(received, [])
+      assert.deepInclude(items[0], {
+        state: "waiting",
+        status: null,
+        error: "its name leads to no public address"
+      })
+    })
+  )
+})
+
+layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A webhook is refused", (it) => {
+  it.effect("an address that may lead inside, by its field, when it is made and when it is changed", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const webhooks = yield* Webhooks
+      const { webhook_id } = yield* make(by, "https://hooks.example.com/", "event.published")
+      for (const url of jwksTricks(8443)) {
+        const refusals = [
+          yield* Effect.flip(webhooks.create(by, { url, types: ["event.published"] })),
+          yield* Effect.flip(webhooks.update(by, webhook_id, { url }))
+        ]
+        for (const error of refusals) {
+          assert(error._tag === "InvalidRequest", url)
+          assert.deepStrictEqual(
+            error.errors.map(({ path }) => path),
+            ["url"]
+          )
+        }
+      }
+    })
+  )
+
+  it.effect("beyond as many as there may be, also at the same moment", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const made = yield* Effect.forEach(
+        Array.from({ length: 6 }),
+        () => Effect.result(make(by, "https://hooks.example.com/", "event.published")),
+        { concurrency: "unbounded" }
+      )
+      assert.lengthOf(made.filter(Result.isSuccess), 3)
+      for (const each of made.filter(Result.isFailure))
+        assert.strictEqual(each.failure._tag, "WebhookLimitReached")
+    })
+  )
+
+  it.effect("to whoever it is not of, as if there were none", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* claimedAgent())
+      const webhooks = yield* Webhooks
+      const { webhook_id: id } = yield* make(by, "https://hooks.example.com/", "event.published")
+      const { notice_id } = yield* webhooks.test(by, id)
+      const others = [ofAgent(yield* claimedAgent()), { kind: "owner", id: by.id } as const]
+      for (const other of others) {
+        for (const each of [id, "x", "0190f000-0000-7000-8000-000000000000"]) {
+          const refusals = yield* Effect.all([
+            Effect.flip(webhooks.update(other, each, { enabled: false })),
+            Effect.flip(webhooks.remove(other, each)),
+            Effect.flip(webhooks.rotate(other, each)),
+            Effect.flip(webhooks.test(other, each)),
+            Effect.flip(webhooks.redeliver(other, each, notice_id)),
+            Effect.flip(deliveriesOf(other, each))
+          ])
+          assert.deepStrictEqual(
+            refusals.map(({ _tag }) => _tag),
+            refusals.map(() => "NotFound")
+          )
+        }
+        assert.deepStrictEqual(yield* webhooks.list(other), [])
+      }
+      const none = yield* Effect.flip(webhooks.redeliver(by, id, "0190f000-0000-7000-8000-000000000000"))
+      assert.strictEqual(none._tag, "NotFound")
+      yield* webhooks.remove(by, id)
+      assert.deepStrictEqual(yield* webhooks.list(by), [])
+    })
+  )
+})
+
+layer(testServices())("Deliveries", (it) => {
+  it.effect("are listed newest first in pages, and kept for seven days once they are over", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const by = ofAgent(yield* claimedAgent())
+      const { url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      const events = yield* Effect.forEach(Array.from({ length: 5 }), () => newEvent())
+      yield* deliver
+      const webhooks = yield* Webhooks
+      const first = yield* webhooks.deliveries(by, id, { limit: 3, cursor: undefined })
+      const rest = yield* webhooks.deliveries(by, id, { limit: 3, cursor: first.next_cursor ?? undefined })
+      assert.deepStrictEqual([first.items.length, rest.items.length, rest.next_cursor], [3, 2, null])
+      assert.lengthOf(
+        new Set([...first.items, ...rest.items].map(({ notice_id }) => notice_id)),
+        events.length
+      )
+      yield* webhooks.trim
+      assert.lengthOf((yield* deliveriesOf(by, id)).items, 5)
+      yield* moveTo(plus(now, "169 hours"))
+      yield* webhooks.trim
+      assert.deepStrictEqual((yield* deliveriesOf(by, id)).items, [])
+    })
+  )
+})

@@ -1,0 +1,104 @@
+/** The webhooks of an owner, as a person meets them. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { ownerVisitor } from "../support/agents.ts"
+import { testServer } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
+import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
+
+const page = "/account/notices"
+const url = "https://hooks.example.com/auspex"
+
+const secretIn = (answer: Answer) => /class="secret">(whsec_[^<]+)</.exec(answer.text)?.[1]
+
+const made = Effect.gen(function* () {
+  const { agent, visitor } = yield* ownerVisitor()
+  const answer = yield* visitor.fill(yield* visitor.open(page), "url", { url, types: "prediction.settled" })
+  const [, path = ""] = /href="([^"]*\/webhooks\/[^"]+)"/.exec(answer.text) ?? []
+  return { agent, answer, path, visitor }
+})
+
+layer(testServer())("The page of notices", (it) => {
+  it.effect("makes a webhook, and shows its secret once", () =>
+    Effect.gen(function* () {
+      const { answer, path, visitor } = yield* made
+      assert.match(secretIn(answer) ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/)
+      assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+      const list = yield* visitor.open(page)
+      assert.include(textOf(list), `${url} On A prediction was scored.`)
+      for (const each of [list, yield* visitor.open(path)]) assert.notInclude(each.text, "whsec_")
+    })
+  )
+
+  it.effect("tests it, shows what was delivered, and sends it again", () =>
+    Effect.gen(function* () {
+      const { path, visitor } = yield* made
+      const sent = yield* visitor.fill(yield* visitor.open(path), "Send a test")
+      assert.deepStrictEqual([sent.status, sent.headers.get("location")], [303, path])
+      const one = yield* visitor.open(path)
+      assert.match(textOf(one), /webhook\.test [0-9a-f-]{36} Waiting 0 next .* Send again/)
+      assert.strictEqual((yield* visitor.fill(one, "notice_id")).status, 303)
+    })
+  )
+
+  it.effect("replaces its secret, switches it off and on, and deletes it", () =>
+    Effect.gen(function* () {
+      const { answer, path, visitor } = yield* made
+      const rotated = yield* visitor.fill(yield* visitor.open(path), "Replace the secret")
+      assert.notStrictEqual(secretIn(rotated), secretIn(answer))
+      assert.include(textOf(rotated), "The old one signs, too, until")
+      yield* visitor.fill(yield* visitor.open(path), "Switch it off")
+      const off = yield* visitor.open(path)
+      assert.include(textOf(off), "Why it was switched off")
+      const refused = yield* visitor.submit({
+        action: `${path}/test`,
+        button: "",
+        fields: formsOf(off)[0]?.fields ?? {}
+      })
+      assert.deepStrictEqual([refused.status, textOf(refused).includes("Nothing was sent.")], [409, true])
+      yield* visitor.fill(off, "Switch it on")
+      const gone = yield* visitor.fill(yield* visitor.open(path), "Delete the webhook")
+      assert.deepStrictEqual([gone.status, gone.headers.get("location")], [303, page])
+      assert.strictEqual((yield* visitor.open(path)).status, 404)
+    })
+  )
+
+  it.effect("says what is wrong with an address, a choice, or one too many, and keeps what was entered", () =>
+    Effect.gen(function* () {
+      const { visitor } = yield* ownerVisitor()
+      const empty = yield* visitor.open(page)
+      const wrong = yield* visitor.fill(empty, "url", { url: "http://10.0.0.1/x", types: "key.revoked" })
+      assert.strictEqual(wrong.status, 400)
+      assert.include(textOf(wrong), "Expected an https URL.")
+      assert.include(wrong.text, `value="http://10.0.0.1/x"`)
+      const none = yield* visitor.fill(empty, "url", { url, types: "nothing" })
+      assert.deepStrictEqual([none.status, textOf(none).includes("Choose one at least.")], [400, true])
+      for (let count = 0; count < 10; count++)
+        yield* visitor.fill(empty, "url", { url, types: "key.revoked" })
+      const many = yield* visitor.fill(empty, "url", { url, types: "key.revoked" })
+      assert.deepStrictEqual([many.status, textOf(many).includes("No webhook was made.")], [400, true])
+    })
+  )
+
+  it.effect("is nobody else's: 404, and sign-in for who is not signed in", () =>
+    Effect.gen(function* () {
+      const { path } = yield* made
+      const other = yield* ownerVisitor()
+      assert.strictEqual((yield* other.visitor.open(path)).status, 404)
+      const form = formsOf(yield* other.visitor.open(page))[0]
+      for (const action of ["test", "rotate", "enable", "disable", "delete", "redeliver", "x"]) {
+        const sent = yield* other.visitor.submit({
+          action: `${path}/${action}`,
+          button: "",
+          fields: form?.fields ?? {}
+        })
+        assert.strictEqual(sent.status, 404, action)
+      }
+      const sql = yield* SqlClient.SqlClient
+      const [kept] = yield* sql`select count(*)::int from webhooks where disabled_at is null`.values
+      assert.isAtLeast(Number(kept?.[0]), 1)
+      assert.strictEqual((yield* makeVisitor().open(path)).status, 303)
+    })
+  )
+})
