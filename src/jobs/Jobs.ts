@@ -15,6 +15,7 @@ import { RateLimiter } from "../services/RateLimiter.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Notices } from "../services/Notices.ts"
 import { Operators } from "../services/Operators.ts"
+import { OwnerMails } from "../services/OwnerMails.ts"
 import { Payments } from "../services/Payments.ts"
 import { FeedIngestion } from "../services/Events.ts"
 import { Practice } from "../services/Practice.ts"
@@ -60,6 +61,7 @@ const start = Effect.gen(function* () {
   const mailer = yield* Mailer
   const notices = yield* Notices
   const operators = yield* Operators
+  const ownerMails = yield* OwnerMails
   const sequencer = yield* LogSequencer
   const webhooks = yield* Webhooks
   const witnesses = yield* Witnesses
@@ -89,6 +91,7 @@ const start = Effect.gen(function* () {
   yield* Effect.forkScoped(poll("log gauges", measureInterval, sequencer.measure))
   yield* Effect.forkScoped(singletonCron("grace", settings.jobInterval, claims.remindDue))
   yield* Effect.forkScoped(singletonCron("gateway alerts", settings.jobInterval, alerts.sendDue))
+  yield* Effect.forkScoped(singletonCron("digests", anHour, ownerMails.sendDigests))
   yield* Effect.forkScoped(singletonCron("audit head", anHour, audit.logHead))
   for (const { ask, name } of witnesses.all) {
     yield* Effect.forkScoped(poll(`log witness ${name}`, witnessInterval, ask))

@@ -53,6 +53,8 @@ export type MailKind =
   | "issuance_paused"
   | "credit_alert"
   | "webhook_disabled"
+  | "agent_suspended"
+  | "digest"
 
 /** A mail in plain text, to one address. */
 export interface Mail {

@@ -14,6 +14,8 @@ export const pagePaths = {
   apiKeys: "/account/api-keys",
   revokeKey: "/account/api-keys/:key_id/revoke",
   notices: "/account/notices",
+  mails: "/account/notices/mails",
+  unsubscribe: "/unsubscribe/:mail/:token",
   webhook: "/account/notices/webhooks/:webhook_id",
   webhookAction: "/account/notices/webhooks/:webhook_id/:action",
   credit: "/account/credit",
@@ -48,6 +50,8 @@ export const pageMethods: Readonly<
   [pagePaths.apiKeys]: ["GET", "POST"],
   [pagePaths.revokeKey]: ["POST"],
   [pagePaths.notices]: ["GET", "POST"],
+  [pagePaths.mails]: ["POST"],
+  [pagePaths.unsubscribe]: ["GET", "POST"],
   [pagePaths.webhook]: ["GET"],
   [pagePaths.webhookAction]: ["POST"],
   [pagePaths.credit]: ["GET", "POST"],
@@ -66,7 +70,7 @@ export const pageMethods: Readonly<
 }
 
 const belowPages =
-  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify)(\/|$))/
+  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify|unsubscribe)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)

@@ -133,3 +133,53 @@ export const webhookDisabledText = (mail: {
 ${mail.baseUrl}/account/webhooks`
   )
 })
+
+/** A mail of the owner's choice says how to end such mails. */
+export const withUnsubscribe = ({ subject, text }: Text, link: string): Text => ({
+  subject,
+  text: `${text}\n${paragraphs(`This page ends mails of this kind:\n${link}`)}`
+})
+
+export const suspendedText = (mail: {
+  readonly baseUrl: string
+  readonly agentName: string
+  readonly reason: string | null
+}): Text => ({
+  subject: `Suspended: ${printableName(mail.agentName)}`,
+  text: paragraphs(
+    `The administrators of ${mail.baseUrl} have suspended your agent "${printableName(mail.agentName)}". It gets no tokens; its record is kept.`,
+    ...(mail.reason === null ? [] : [`They say why: ${mail.reason}`]),
+    `Your agents:\n${mail.baseUrl}/account`
+  )
+})
+
+const score = (value: number): string => value.toFixed(1)
+
+/** What was scored in a week. */
+export const digestText = (mail: {
+  readonly baseUrl: string
+  readonly from: DateTime.Utc
+  readonly until: DateTime.Utc
+  readonly agents: ReadonlyArray<{
+    readonly name: string
+    readonly scored: number
+    readonly mean: number
+    readonly all_scored: number
+    readonly all_mean: number
+  }>
+}): Text => {
+  const day = (instant: DateTime.Utc) => DateTime.formatIso(instant).slice(0, 10)
+  const last = DateTime.subtract(mail.until, { days: 1 })
+  const total = mail.agents.reduce((sum, { scored }) => sum + scored, 0)
+  return {
+    subject: `${total} of your agents' predictions were scored`,
+    text: paragraphs(
+      `From ${day(mail.from)} to ${day(last)}, in UTC. A score is 0 to 100.`,
+      ...mail.agents.map(
+        (agent) =>
+          `"${printableName(agent.name)}": ${agent.scored} scored, on average ${score(agent.mean)}; of all time ${agent.all_scored}, on average ${score(agent.all_mean)}.`
+      ),
+      `Your agents:\n${mail.baseUrl}/account`
+    )
+  }
+}

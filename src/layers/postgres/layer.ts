@@ -32,6 +32,7 @@ import * as OpenQuestions from "./challenges/OpenQuestions.ts"
 import * as Notices from "./notices/Notices.ts"
 import * as Webhooks from "./notices/Webhooks.ts"
 import * as Operators from "./agents/Operators.ts"
+import * as OwnerMails from "./agents/OwnerMails.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Practice from "./practice/Practice.ts"
 import * as Prices from "./prices/Prices.ts"
@@ -62,7 +63,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     RateLimiter.layer,
     LogAudit.layer,
     MacroProposals.layer,
-    Mailer.layer,
+    OwnerMails.layer.pipe(Layer.provideMerge(Mailer.layer)),
     OpenQuestions.layer.pipe(Layer.provideMerge(Practice.layer)),
     Pools.layer,
     Prices.layer,

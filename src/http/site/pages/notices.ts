@@ -1,4 +1,4 @@
-/** What an owner is told: webhooks, with what was delivered to them. */
+/** What an owner is told: mails, and webhooks with what was delivered to them. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { noticeTypes } from "../../../services/Notices.ts"
@@ -6,6 +6,8 @@ import type { NoticeType } from "../../../services/Notices.ts"
 import { WebhookDisabled, Webhooks } from "../../../services/Webhooks.ts"
 import type { Webhook, WebhookDelivery } from "../../../services/Webhooks.ts"
 import type { Operator } from "../../../services/Operators.ts"
+import { OwnerMails, ownerMails, unsubscribePage } from "../../../services/OwnerMails.ts"
+import type { OwnerMail, UnsubscribeLink } from "../../../services/OwnerMails.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
@@ -41,14 +43,20 @@ interface Rejected {
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
-    const { ownerForm, ownerPage, site } = yield* Pages
+    const { ownerForm, ownerPage, personalPage, site } = yield* Pages
     const webhooks = yield* Webhooks
+    const mails = yield* OwnerMails
 
     const holderOf = ({ operatorId }: Operator) => ({ kind: "owner", id: operatorId }) as const
 
     const page = Effect.fnUntraced(function* (frame: Frame, operator: Operator, rejected?: Rejected) {
-      const own = yield* webhooks.list(holderOf(operator))
-      return show(site, frame, noticesView(frame, own, rejected), { status: rejected?.status ?? 200 })
+      const view = noticesView(frame, {
+        email: operator.email,
+        mails: yield* mails.chosen(operator.operatorId),
+        webhooks: yield* webhooks.list(holderOf(operator)),
+        rejected
+      })
+      return show(site, frame, view, { status: rejected?.status ?? 200 })
     })
 
     const create = Effect.fnUntraced(function* (frame: Frame, operator: Operator, fields: URLSearchParams) {
@@ -110,6 +118,41 @@ export const layer = HttpRouter.use(
       ownerPage((frame, operator) => page(frame, operator))
     )
     yield* router.add("POST", pagePaths.notices, ownerForm(create))
+    yield* router.add(
+      "POST",
+      pagePaths.mails,
+      ownerForm((_, operator, fields) =>
+        Effect.as(
+          mails.choose(
+            operator.operatorId,
+            ownerMails.filter((mail) => fields.getAll("mails").includes(mail))
+          ),
+          goTo(site, site.at(noticesPage))
+        )
+      )
+    )
+    const link = Effect.map(HttpRouter.params, ({ mail = "", token = "" }) => ({ mail, token }))
+    yield* router.add(
+      "GET",
+      pagePaths.unsubscribe,
+      personalPage(({ frame }) =>
+        Effect.gen(function* () {
+          const { isChosen, mail } = yield* mails.view(yield* link)
+          const view = isChosen ? unsubscribeView(frame, yield* link, mail) : unsubscribedView(mail)
+          return show(site, frame, view)
+        })
+      )
+    )
+    // Mail programs post here by themselves, without cookie and form token (RFC 8058): the link authorises it.
+    yield* router.add(
+      "POST",
+      pagePaths.unsubscribe,
+      personalPage(({ frame }) =>
+        Effect.map(Effect.flatMap(link, mails.unsubscribe), (mail) =>
+          show(site, frame, unsubscribedView(mail))
+        )
+      )
+    )
     yield* router.add(
       "GET",
       pagePaths.webhook,
@@ -194,13 +237,71 @@ const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) =>
       <button>Make the webhook</button>`
   )
 
-const noticesView = (frame: Frame, own: ReadonlyArray<Webhook>, rejected: Rejected | undefined): Page => ({
+const mailWords: Readonly<Record<OwnerMail, string>> = {
+  credit_low: "a limit of one of your gateway keys is nearly spent, or spent",
+  agent_suspended: "one of your agents is suspended",
+  webhook_disabled: "a webhook of yours or your agents' is disabled",
+  digest: "a week is over in which predictions of your agents were scored"
+}
+
+const mailsForm = (frame: Frame, email: string | null, chosen: ReadonlyArray<OwnerMail>) =>
+  email === null
+    ? html`<p>Your account has no address that mails could go to.</p>`
+    : form(
+        frame,
+        `${noticesPage}/mails`,
+        html`<fieldset>
+            <legend>To ${email} when</legend>
+            ${ownerMails.map(
+              (mail) =>
+                html`<p>
+                  <label>
+                    <input type="checkbox" name="mails" value=${mail} checked=${chosen.includes(mail)} />
+                    ${mailWords[mail]}
+                  </label>
+                </p>`
+            )}
+          </fieldset>
+          <button class="secondary">Keep this choice</button>`
+      )
+
+const unsubscribeView = (frame: Frame, link: UnsubscribeLink, mail: OwnerMail): Page => ({
+  title: "End these mails",
+  content: html`
+    <h1>End these mails?</h1>
+    <p>You get a mail when ${mailWords[mail]}.</p>
+    ${form(frame, unsubscribePage(link), html`<button>End these mails</button>`)}
+  `
+})
+
+const unsubscribedView = (mail: OwnerMail): Page => ({
+  title: "No more of these mails",
+  content: html`
+    <h1>No more of these mails</h1>
+    <p>You get none any more when ${mailWords[mail]}. Your account's page of notices lets them come again.</p>
+  `
+})
+
+interface Chosen {
+  readonly email: string | null
+  readonly mails: ReadonlyArray<OwnerMail>
+  readonly webhooks: ReadonlyArray<Webhook>
+  readonly rejected: Rejected | undefined
+}
+
+const noticesView = (frame: Frame, { email, mails, rejected, webhooks: own }: Chosen): Page => ({
   title: rejected === undefined ? "Notices" : "Error: Notices",
   content: html`
     ${accountTabs(frame, "Notices")}
     ${rejected?.field === null ? notice("problem", "No webhook was made.", rejected.complaint) : null}
     <h1>Notices</h1>
-    <p class="lead">What happens to your agents can be posted to an address of yours, as it happens.</p>
+    <p class="lead">
+      What you are told of your agents: by mail, or posted to an address of yours as it happens.
+    </p>
+    <section aria-labelledby="mails">
+      <h2 id="mails">Mails</h2>
+      ${mailsForm(frame, email, mails)}
+    </section>
     <section aria-labelledby="webhooks">
       <h2 id="webhooks">Your webhooks</h2>
       ${own.length === 0 ? html`<p class="quiet">There are none yet.</p>` : own.map((hook) => oneWebhook(frame, hook))}

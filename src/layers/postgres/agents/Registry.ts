@@ -3,6 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { Claims } from "../../../services/Claims.ts"
 import { Plan } from "../../../services/Operators.ts"
+import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { RegistrationJudge } from "../../../services/RegistrationJudge.ts"
 import {
   Action,
@@ -29,16 +30,8 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
-import {
-  arrayParam,
-  execute,
-  findAll,
-  findOption,
-  isoTimestamp,
-  orDie,
-  timestamp,
-  transaction
-} from "../sql.ts"
+import { arrayParam, findAll, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
+import { suspendedText } from "../../mail/texts.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
@@ -53,6 +46,8 @@ const {
   ...stored
 } = SelfProfile.fields
 const instant = Schema.DateTimeUtcFromDate
+
+const SuspendedRow = Schema.Struct({ name: Schema.String, owner_id: Schema.NullOr(Schema.String) })
 
 const ProfileRow = Schema.Struct({
   ...stored,
@@ -110,10 +105,12 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const judge = yield* RegistrationJudge
   const claims = yield* Claims
+  const mails = yield* OwnerMails
   const failures = yield* makeTokenFailures
   const random = yield* SecureRandom.SecureRandom
   const rotate = yield* makeSecretRotation
   const profileRow = findOption(ProfileRow)
+  const suspendedRow = findOption(SuspendedRow)
   const attemptRow = findOption(Attempt)
   const triedRow = findOption(Schema.Struct({ id: AgentId, is_its_challenge: Schema.Boolean }))
   const challengeSlug = findOption(Schema.Struct({ event_slug: Schema.String }))
@@ -399,7 +396,7 @@ const make = Effect.gen(function* () {
       return yield* InvalidRequest.of("suspended", "Nothing to change was given")
     }
     const now = yield* DateTime.now
-    yield* execute(sql`
+    const changed = suspendedRow(sql`
       with changed as (
         update agents set
                credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
@@ -408,9 +405,9 @@ const make = Effect.gen(function* () {
                suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${timestamp(now)})
                                                               when false then null else suspended_at end
          where id = ${agentId}::uuid
-        returning new.id, new.token_epoch, old.suspended_at is null and new.suspended_at is not null as is_suspended
-      )
-      ${tellAgents(sql, {
+        returning new.id, new.name, new.owner_id, new.token_epoch, old.suspended_at is null and new.suspended_at is not null as is_suspended
+      ),
+      told as (${tellAgents(sql, {
         type: "agent.suspended",
         agentId: "a.id",
         // Each suspension ends the tokens that were issued before it.
@@ -419,7 +416,15 @@ const make = Effect.gen(function* () {
         data: sql`jsonb_build_object('reason', ${reason ?? null}::text)`,
         at: sql`${timestamp(now)}`,
         from: sql`changed a where a.is_suspended`
-      })}`)
+      })})
+      select name, owner_id::text from changed where is_suspended`)
+    yield* Effect.gen(function* () {
+      const suspendedNow = yield* changed
+      if (Option.isNone(suspendedNow) || suspendedNow.value.owner_id === null) return
+      const { name, owner_id: owner } = suspendedNow.value
+      const told = suspendedText({ baseUrl: settings.baseUrl, agentName: name, reason: reason ?? null })
+      yield* mails.tell(owner, "agent_suspended", told)
+    }).pipe(transaction(sql))
     return yield* profile(agentId)
   })
 

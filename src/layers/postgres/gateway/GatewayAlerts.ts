@@ -1,11 +1,11 @@
 /** Alerts are rows that the statement of the call wrote which spent so much; here they become mails, or nothing. */
-import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
 import { GatewayAlerts } from "../../../services/GatewayAlerts.ts"
 import { GatewayKeyId, limitNames, LimitPeriod } from "../../../services/GatewayKeys.ts"
 import { EmailAddress, mailboxOf } from "../../../services/domain/emails.ts"
-import { Mailer } from "../../../services/Mailer.ts"
+import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { creditAlertText } from "../../mail/texts.ts"
@@ -13,9 +13,6 @@ import { tellAgents } from "../notices/tell.ts"
 import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
 const batch = 100
-
-/** From then on its news would be old. */
-const lifetime = Duration.days(1)
 
 /** The alert of a limit and period that tells the most; those that tell less go with it. */
 const AlertRow = Schema.Struct({
@@ -26,19 +23,21 @@ const AlertRow = Schema.Struct({
   percent: Schema.Int,
   key_name: Schema.String,
   agent_name: Schema.String,
+  owner_id: Schema.String,
   email: Schema.NullOr(EmailAddress)
 })
 type Alert = typeof AlertRow.Type
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const mailer = yield* Mailer
+  const mails = yield* OwnerMails
   const limits = yield* RateLimiter
   const { baseUrl } = yield* Settings
   const alertRows = findAll(AlertRow)
 
   const due = alertRows(sql`
-    select d.key_id::text, d.period, d.since::text, d.credit_limit, d.percent, k.name as key_name, a.name as agent_name, o.email
+    select d.key_id::text, d.period, d.since::text, d.credit_limit, d.percent, k.name as key_name, a.name as agent_name, o.id::text as owner_id,
+           case when 'credit_low' = any(o.mails) then o.email end as email
       from (select key_id, period, since, credit_limit, max(percent)::int as percent
               from (select * from gateway_alerts where told_at is null order by at limit ${batch}) oldest
              group by key_id, period, since, credit_limit) d
@@ -85,12 +84,7 @@ const make = Effect.gen(function* () {
         isSpent: alert.percent === 100,
         resets: alert.period !== "total"
       })
-      yield* mailer.enqueue({
-        kind: "credit_alert",
-        to: to.value,
-        ...text,
-        expiresAt: DateTime.addDuration(now, lifetime)
-      })
+      yield* mails.tell(alert.owner_id, "credit_low", text)
       return 1
     })
     return yield* transaction(sql)(told)

@@ -17,8 +17,7 @@ import {
   Schema
 } from "effect"
 import { SqlClient } from "effect/sql"
-import { EmailAddress } from "../../../services/domain/emails.ts"
-import { Mailer } from "../../../services/Mailer.ts"
+import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Webhooks } from "../../../services/Webhooks.ts"
 import type { Encryption } from "../../crypto/encryption.ts"
@@ -71,7 +70,6 @@ const firstRest = Duration.seconds(5)
 const maxRest = Duration.minutes(5)
 /** So long without a success, and a webhook is disabled. */
 const maxFailing = Duration.days(1)
-const mailLifetime = Duration.days(2)
 
 const maxError = 300
 
@@ -99,7 +97,7 @@ const HeldRow = Schema.Struct({
   failures: Schema.Int,
   failing_since: Schema.NullOr(Schema.DateTimeUtcFromDate),
   disabled: Schema.Boolean,
-  email: Schema.NullOr(EmailAddress)
+  owner_id: Schema.NullOr(Schema.String)
 })
 
 const attemptsTotal = Metric.counter("webhook_attempts_total", {
@@ -152,7 +150,7 @@ export const make = Effect.fnUntraced(function* (
   fetching: Partial<FetchOptions> = {}
 ) {
   const sql = yield* SqlClient.SqlClient
-  const mailer = yield* Mailer
+  const mails = yield* OwnerMails
   const { baseUrl, ownMachineUrls: ownMachine } = yield* Settings
   const dispatched = findOption(Schema.Struct({ dispatched: Schema.Finite, upto: Schema.Finite }))
   const hookRows = findAll(HookRow)
@@ -308,20 +306,19 @@ export const make = Effect.fnUntraced(function* (
 
   const disable = Effect.fnUntraced(function* (
     hook: Hook,
-    email: EmailAddress | null,
+    owner: string | null,
     reason: string,
     now: DateTime.Utc
   ) {
     yield* Effect.logInfo("a webhook was disabled").pipe(Effect.annotateLogs({ webhook_id: hook.id, reason }))
     yield* execute(sql`
       update webhooks set disabled_at = ${timestamp(now)}, disabled_reason = ${reason} where id = ${hook.id}::uuid`)
-    if (email === null) return
-    yield* mailer.enqueue({
-      kind: "webhook_disabled",
-      to: email,
-      ...webhookDisabledText({ baseUrl, host: new URL(hook.url).host, reason }),
-      expiresAt: DateTime.addDuration(now, mailLifetime)
-    })
+    if (owner === null) return
+    yield* mails.tell(
+      owner,
+      "webhook_disabled",
+      webhookDisabledText({ baseUrl, host: new URL(hook.url).host, reason })
+    )
   })
 
   const dueAfter = ({ delivery, outcome }: Attempt, now: DateTime.Utc): Date | null => {
@@ -338,14 +335,13 @@ export const make = Effect.fnUntraced(function* (
     const now = yield* DateTime.now
     // In a statement of its own: those after it see what was made due before the row was locked.
     const found = yield* heldRow(sql`
-      select w.failures, w.failing_since, w.disabled_at is not null as disabled, o.email
+      select w.failures, w.failing_since, w.disabled_at is not null as disabled, coalesce(w.owner_id, a.owner_id)::text as owner_id
         from webhooks w
         left join agents a on a.id = w.agent_id
-        left join operators o on o.id = coalesce(w.owner_id, a.owner_id)
        where w.id = ${hook.id}::uuid and w.leased_until = ${timestamp(until)}
          for no key update of w`)
     if (Option.isNone(found)) return false
-    const { disabled, email, failing_since, failures: before } = found.value
+    const { disabled, failing_since, owner_id: owner, failures: before } = found.value
     yield* execute(sql`
       update webhook_deliveries d
          set attempts = d.attempts + 1, attempted_at = ${timestamp(now)}, status = a.status, error = a.error, took_ms = a.took_ms,
@@ -364,7 +360,7 @@ export const make = Effect.fnUntraced(function* (
     const failingSince = isFailing ? (failing_since ?? now) : null
     const isSlow = isFailing || attempts.some(({ tookMillis }) => tookMillis > Duration.toMillis(slowAfter))
     const reason = endOf(attempts, failingSince, now)
-    if (reason !== undefined && !disabled) yield* disable(hook, email, reason, now)
+    if (reason !== undefined && !disabled) yield* disable(hook, owner, reason, now)
     const isOver = disabled || reason !== undefined
     if (isOver) yield* endAll(hook)
     const rest = Duration.min(Duration.times(firstRest, 2 ** Math.min(failures - 1, 10)), maxRest)

@@ -72,7 +72,7 @@ export const privileges: Readonly<Record<string, string>> = {
   notices: `${add}, update (seq), delete`,
   operator_identities: add,
   operator_sessions: all,
-  operators: `${add}, update (credited, credited_month, email, mailbox, plan)`,
+  operators: `${add}, update (credited, credited_month, digest_day, email, mailbox, mails, plan)`,
   paper_signal_spacing: change,
   paper_signals: add,
   payment_events: add,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Webhooks and what is delivered to them (docs/notices.md). */
+/** Webhooks and what is delivered to them, and the mails that owners choose (docs/notices.md). */
 export const webhooks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -81,4 +81,14 @@ export const webhooks = Effect.gen(function* () {
       add constraint mails_kind
       check (kind in ('sign_in', 'claim', 'grace_reminder', 'issuance_paused', 'credit_alert', 'webhook_disabled', 'agent_suspended',
                       'digest')) not valid`
+
+  yield* sql`
+    alter table operators
+      -- Which mails the owner wants.
+      add column mails text[] not null default '{credit_low,agent_suspended,webhook_disabled}'
+        constraint operators_mails check (mails <@ '{credit_low,agent_suspended,webhook_disabled,digest}'),
+      -- The first day of the next digest.
+      add column digest_day date,
+      add constraint operators_digest check ((digest_day is null) = ('digest' <> all (mails)))`
+  yield* sql`create index operators_digests on operators (digest_day) where digest_day is not null`
 })
