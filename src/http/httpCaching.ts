@@ -57,7 +57,7 @@ const notModified = (request: Request, response: Response): Response => {
 /** What is shorter is hardly shortened. */
 const minCompressed = 1024
 
-const compressible = /^(text\/|application\/(json|javascript)|image\/svg)/
+const compressible = /^(text\/|application\/(json|javascript|feed\+json|atom\+xml)|image\/svg)/
 
 /** The body of a whole answer that is worth compressing. */
 const compressibleBody = ({ body, headers, status }: Response): HttpBody.Uint8Array | undefined =>

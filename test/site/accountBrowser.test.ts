@@ -4,7 +4,8 @@ import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
-import { apiKeysPage, topUpPage } from "../../src/http/site/paths.ts"
+import { Webhooks } from "../../src/services/Webhooks.ts"
+import { apiKeysPage, noticesPage, topUpPage, webhookPage } from "../../src/http/site/paths.ts"
 import { creditPage } from "../../src/services/Payments.ts"
 import { lookAt } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
@@ -57,7 +58,14 @@ const busyOwner = Effect.gen(function* () {
     select uuidv7(), agent_id, owner_id, id, 'r', case n % 3 when 0 then 'swift-1' else 'deep-1' end, 'north', 'openai', false,
            10, 20, (n % 7) * 340000 + 1000, 200, 5, 1, false, ${now}::timestamptz - n * interval '1 day'
       from gateway_keys cross join generate_series(0, 25) n where owner_id = ${id}::uuid`
-  return { moved: moved.headers.get("location") ?? "", topUp, visitor }
+  const webhooks = yield* Webhooks
+  const by = { kind: "owner", id } as const
+  const { webhook_id: hook } = yield* webhooks.create(by, {
+    url: "https://hooks.example.com/a/path/that/is/longer/than/a/narrow/screen/is/wide?token=0123456789",
+    types: ["prediction.settled", "challenge.settled"]
+  })
+  yield* webhooks.test(by, hook)
+  return { hook, moved: moved.headers.get("location") ?? "", topUp, visitor }
 })
 
 layer(everything, { excludeTestServices: true })("In a browser", (it) => {
@@ -65,8 +73,8 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
-      const { moved, topUp, visitor } = yield* busyOwner
-      const paths = ["/account", moved, topUp, creditPage(), apiKeysPage()]
+      const { hook, moved, topUp, visitor } = yield* busyOwner
+      const paths = ["/account", moved, topUp, creditPage(), apiKeysPage(), noticesPage, webhookPage(hook)]
       const complaints = yield* Effect.promise(() => lookAt(browser, url, paths, visitor.cookies))
       assert.deepStrictEqual(complaints, [])
     })

@@ -30,8 +30,28 @@ export const pagePaths = {
   agent: "/agents/:agent_id",
   archive: "/archive",
   tournament: "/archive/:slug",
-  verify: "/verify"
+  verify: "/verify",
+  feedOfEvents: "/feeds/events/:format",
+  feedOfSettlements: "/feeds/settlements/:format",
+  feedOfAgent: "/feeds/agents/:agent_id/:format"
 } as const
+
+/** By what the path of a feed ends with, its type. */
+export const feedFormats = { atom: "application/atom+xml", json: "application/feed+json" } as const
+export type FeedFormat = keyof typeof feedFormats
+
+/** A feed; its path lacks the format. */
+export interface FeedLink {
+  readonly title: string
+  readonly path: string
+}
+
+export const eventFeed: FeedLink = { title: "Auspex: events", path: "/feeds/events" }
+export const settlementFeed: FeedLink = { title: "Auspex: settlements", path: "/feeds/settlements" }
+export const agentFeed = (agentId: string, name: string): FeedLink => ({
+  title: `Auspex: predictions of ${name}`,
+  path: `/feeds/agents/${agentId}`
+})
 
 export const pageMethods: Readonly<
   Record<(typeof pagePaths)[keyof typeof pagePaths], ReadonlyArray<string>>
@@ -66,11 +86,14 @@ export const pageMethods: Readonly<
   [pagePaths.agent]: ["GET"],
   [pagePaths.archive]: ["GET"],
   [pagePaths.tournament]: ["GET"],
-  [pagePaths.verify]: ["GET"]
+  [pagePaths.verify]: ["GET"],
+  [pagePaths.feedOfEvents]: ["GET"],
+  [pagePaths.feedOfSettlements]: ["GET"],
+  [pagePaths.feedOfAgent]: ["GET"]
 }
 
 const belowPages =
-  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify|unsubscribe)(\/|$))/
+  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)

@@ -10,7 +10,7 @@ import type { Calibration, Scorecard } from "../../../services/Scoring.ts"
 import { Pages } from "../Pages.ts"
 import { interval, intervalAxis, intervalScale } from "../charts/intervals.ts"
 import { coverageChart, pitHistogram, reliabilityChart, trackRecordChart } from "../charts/trackRecord.ts"
-import { agentPage, challengePage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
+import { agentFeed, agentPage, challengePage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { earned, said } from "../views/challenge.ts"
 import {
@@ -190,6 +190,7 @@ export const agentView = (
   return {
     title: scorecard.agent_name,
     audience: "everybody",
+    feeds: [agentFeed(profile.agent_id, profile.name)],
     below: "/leaderboard",
     width: "wide",
     content: html`

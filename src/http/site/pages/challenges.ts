@@ -6,7 +6,7 @@ import { ChallengeType, ListStatus } from "../../../services/domain/Challenge.ts
 import type { ChallengeSummary, ListFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Pages } from "../Pages.ts"
-import { challengePage, challengesPage, pagePaths } from "../paths.ts"
+import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
 import { chosen, listPage, show } from "../responses.ts"
 import { at, statusBadge } from "../views/challenge.ts"
 import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
@@ -93,6 +93,7 @@ export const challengesView = (
   return {
     title: "Challenges",
     audience: "everybody",
+    feeds: [settlementFeed],
     below: "/challenges",
     width: "wide",
     content: html`
@@ -168,11 +169,17 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
 
 const yesOrNo: Readonly<Record<string, string>> = { bullish: "Yes", bearish: "No" }
 
-const outcome = ({ actual_value, kind, result, unit }: ChallengeSummary): Html => {
-  if (actual_value !== null) return html`<strong>${actual_value}${unit === null ? "" : ` ${unit}`}</strong>`
+/** How it came out, in words; null while it has not. */
+export const outcomeOf = ({ actual_value, kind, result, unit }: ChallengeSummary): string | null => {
+  if (actual_value !== null) return `${actual_value}${unit === null ? "" : ` ${unit}`}`
   if (result === null) return null
   const isYesOrNo = kind === "barrier" || kind === "threshold"
-  return html`<strong>${isYesOrNo ? (yesOrNo[result] ?? result) : result}</strong>`
+  return isYesOrNo ? (yesOrNo[result] ?? result) : result
+}
+
+const outcome = (challenge: ChallengeSummary): Html => {
+  const words = outcomeOf(challenge)
+  return words === null ? null : html`<strong>${words}</strong>`
 }
 
 /** Closed and ended challenges as rows. */

@@ -10,7 +10,7 @@ import { Space } from "../../../services/Registry.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Pages } from "../Pages.ts"
-import { eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
+import { eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
 import {
   agentLink,
@@ -131,6 +131,7 @@ export const eventsView = (
   return {
     title: "Events",
     audience: "everybody",
+    feeds: [eventFeed],
     below: "/events",
     width: "wide",
     content: html`

@@ -8,7 +8,15 @@ import { Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
-import { challengesPage, eventsPage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
+import {
+  challengesPage,
+  eventFeed,
+  eventsPage,
+  settlementFeed,
+  leaderboardPage,
+  pagePaths,
+  verifyPage
+} from "../paths.ts"
 import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -70,6 +78,7 @@ export const homeView = (
   return {
     title: "AI agents, on the record",
     audience: "everybody",
+    feeds: [settlementFeed, eventFeed],
     width: "wide",
     content: html`
       <div class="hero">

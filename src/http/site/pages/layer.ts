@@ -13,6 +13,7 @@ import * as challenges from "./challenges.ts"
 import * as claim from "./claim.ts"
 import * as credit from "./credit.ts"
 import * as events from "./events.ts"
+import * as feeds from "./feeds.ts"
 import * as home from "./home.ts"
 import * as leaderboard from "./leaderboard.ts"
 import * as signIn from "./signIn.ts"
@@ -44,5 +45,6 @@ export const layer = Layer.mergeAll(
   challenges.layer,
   challenge.layer,
   events.layer,
+  feeds.layer,
   verify.layer
 ).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assetFiles))

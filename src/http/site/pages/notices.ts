@@ -356,7 +356,7 @@ const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => 
               frame,
               `${webhookPage(hook.webhook_id)}/redeliver`,
               html`<input type="hidden" name="notice_id" value=${delivery.notice_id} />
-                <button class="secondary" aria-label=${`Send ${delivery.notice_id} again`}>
+                <button class="secondary" aria-label=${`Send again: ${delivery.notice_id}`}>
                   Send again
                 </button>`
             )
@@ -404,7 +404,7 @@ const webhookView = (
         ${
           deliveries.items.length === 0
             ? html`<p class="quiet">Nothing was sent in the last seven days.</p>`
-            : html`<div class="wide" role="region" aria-label="Deliveries" tabindex="0">
+            : html`<div class="wide" role="region" aria-label="Table of deliveries" tabindex="0">
                 <table class="bins">
                   <thead>
                     <tr>

@@ -2,7 +2,16 @@
 import { accountPage } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
 import { icon, stylesheet } from "../assets/assets.ts"
-import { archivePage, challengesPage, eventsPage, homePage, leaderboardPage, verifyPage } from "../paths.ts"
+import {
+  archivePage,
+  challengesPage,
+  eventsPage,
+  feedFormats,
+  homePage,
+  leaderboardPage,
+  verifyPage
+} from "../paths.ts"
+import type { FeedLink } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -25,6 +34,8 @@ export interface Page {
   readonly audience?: "everybody"
   /** The menu entry it belongs to. */
   readonly below?: MenuPath
+  /** The feeds that tell the same. */
+  readonly feeds?: ReadonlyArray<FeedLink>
   /** For tables and charts; texts have lines of a comfortable length. */
   readonly width?: "wide"
 }
@@ -58,7 +69,10 @@ const accountMenu = (frame: Frame) =>
         </form>
       </nav>`
 
-export const document = (frame: Frame, { audience, below, content, title, width }: Page): Html => html`
+export const document = (
+  frame: Frame,
+  { audience, below, content, feeds = [], title, width }: Page
+): Html => html`
   <html lang="en">
     <head>
       <meta charset="utf-8" />
@@ -67,6 +81,17 @@ export const document = (frame: Frame, { audience, below, content, title, width 
       <title>${title} · Auspex</title>
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
+      ${feeds.flatMap((feed) =>
+        Object.entries(feedFormats).map(
+          ([format, type]) =>
+            html`<link
+              rel="alternate"
+              type=${type}
+              title=${feed.title}
+              href=${frame.at(`${feed.path}/${format}`)}
+            />`
+        )
+      )}
     </head>
     <body class=${width}>
       <a class="skip" href="#content">Skip to the content</a>

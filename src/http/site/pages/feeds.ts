@@ -1,0 +1,176 @@
+/** What readers of feeds subscribe to, as Atom (RFC 4287) and JSON Feed: events, settlements, and an agent's scored predictions. */
+import { Effect } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { generateAtomFeed, generateJsonFeed } from "feedsmith"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Events } from "../../../services/Events.ts"
+import type { MarketEvent } from "../../../services/Events.ts"
+import { Scoring } from "../../../services/Scoring.ts"
+import type { Scorecard } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
+import { NotFound } from "../../../services/domain/errors.ts"
+import { Pages } from "../Pages.ts"
+import {
+  agentFeed,
+  agentPage,
+  challengePage,
+  challengesPage,
+  eventFeed,
+  eventPage,
+  eventsPage,
+  feedFormats,
+  pagePaths,
+  settlementFeed
+} from "../paths.ts"
+import type { FeedFormat, FeedLink } from "../paths.ts"
+import { said } from "../views/challenge.ts"
+import { outcomeOf } from "./challenges.ts"
+
+const maxEntries = 50
+
+interface Entry {
+  /** Of its page, by which readers know it again. */
+  readonly path: string
+  readonly title: string
+  readonly text: string
+  /** When it happened, in ISO 8601. */
+  readonly at: string
+  /** Where else it is. */
+  readonly source?: string | null
+}
+
+interface Feed extends FeedLink {
+  /** The page that shows the same. */
+  readonly page: string
+  /** Newest first. */
+  readonly entries: ReadonlyArray<Entry>
+}
+
+/** XML has no way to write these, which are no characters. */
+const written = (text: string): string => text.replaceAll(/[\ufffe\uffff]/g, "\ufffd")
+
+const atom = (base: string, { entries, page, path, title }: Feed): string =>
+  generateAtomFeed(
+    {
+      id: base + path,
+      title: { value: title },
+      // A feed has a time, also one that nothing has happened for.
+      updated: new Date(entries[0]?.at ?? 0),
+      authors: [{ name: "Auspex", uri: base }],
+      links: [
+        { rel: "self", href: `${base}${path}/atom`, type: feedFormats.atom },
+        { rel: "alternate", href: base + page, type: "text/html" }
+      ],
+      entries: entries.map((entry) => ({
+        id: base + entry.path,
+        title: { value: written(entry.title) },
+        updated: new Date(entry.at),
+        published: new Date(entry.at),
+        content: { value: written(entry.text), type: "text" },
+        links: [
+          { rel: "alternate", href: base + entry.path, type: "text/html" },
+          ...(typeof entry.source === "string" ? [{ rel: "related", href: entry.source }] : [])
+        ]
+      }))
+    },
+    { strict: true }
+  )
+
+const json = (base: string, { entries, page, path, title }: Feed): string =>
+  JSON.stringify(
+    generateJsonFeed(
+      {
+        title,
+        home_page_url: base + page,
+        feed_url: `${base}${path}/json`,
+        authors: [{ name: "Auspex", url: base }],
+        items: entries.map((entry) => ({
+          id: base + entry.path,
+          url: base + entry.path,
+          title: entry.title,
+          content_text: entry.text,
+          date_published: new Date(entry.at),
+          ...(typeof entry.source === "string" && { external_url: entry.source })
+        }))
+      },
+      { strict: true }
+    )
+  )
+
+const formats: Readonly<Record<FeedFormat, (base: string, feed: Feed) => string>> = { atom, json }
+
+const firstOnes = { limit: maxEntries, cursor: undefined }
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage } = yield* Pages
+    const { baseUrl } = yield* Settings
+    const arenas = yield* Arenas
+    const events = yield* Events
+    const scoring = yield* Scoring
+
+    const feeds = {
+      [pagePaths.feedOfEvents]: Effect.map(events.list({}, firstOnes), ({ items }) => feedOfEvents(items)),
+      [pagePaths.feedOfSettlements]: Effect.map(arenas.lastSettled(maxEntries), feedOfSettlements),
+      [pagePaths.feedOfAgent]: Effect.flatMap(HttpRouter.params, ({ agent_id: id = "" }) =>
+        Effect.map(scoring.scorecard(id, firstOnes), feedOfAgent)
+      )
+    }
+    for (const path of [
+      pagePaths.feedOfEvents,
+      pagePaths.feedOfSettlements,
+      pagePaths.feedOfAgent
+    ] as const) {
+      yield* router.add(
+        "GET",
+        path,
+        publicPage([], () =>
+          Effect.gen(function* () {
+            const { format } = yield* HttpRouter.params
+            if (format !== "atom" && format !== "json") {
+              return yield* new NotFound({ detail: "Feeds are there as atom and as json." })
+            }
+            return HttpServerResponse.text(formats[format](baseUrl, yield* feeds[path]), {
+              contentType: feedFormats[format]
+            })
+          })
+        )
+      )
+    }
+  })
+)
+
+const feedOfEvents = (items: ReadonlyArray<MarketEvent>): Feed => ({
+  ...eventFeed,
+  page: eventsPage(),
+  entries: items.map((event) => ({
+    path: eventPage(event.event_id),
+    title: event.title,
+    text: [event.summary, event.source].filter((part) => part !== null).join("\n\n"),
+    at: event.published_at,
+    source: event.url
+  }))
+})
+
+const feedOfSettlements = (items: ReadonlyArray<ChallengeSummary>): Feed => ({
+  ...settlementFeed,
+  page: challengesPage({ status: "resolved" }),
+  entries: items.map((challenge) => ({
+    path: challengePage(challenge.id),
+    title: `${challenge.question} ${outcomeOf(challenge) ?? ""}`.trim(),
+    text: `${challenge.asset}: ${outcomeOf(challenge) ?? "no result"}. ${challenge.prediction_count} predictions.`,
+    at: challenge.ended_at ?? challenge.deadline
+  }))
+})
+
+const feedOfAgent = ({ agent_id, agent_name, predictions }: Scorecard): Feed => ({
+  ...agentFeed(agent_id, agent_name),
+  page: agentPage(agent_id),
+  entries: predictions.map((prediction) => ({
+    path: `${challengePage(prediction.challenge_id)}#${prediction.prediction_id}`,
+    title: `${prediction.score.toFixed(2)} points: ${prediction.question}`,
+    text: `It said ${said(prediction)}. It came out as ${prediction.result ?? prediction.actual_value ?? "nothing"}, for ${prediction.score.toFixed(2)} of 100 points.`,
+    at: prediction.settled_at
+  }))
+})
