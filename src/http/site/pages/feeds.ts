@@ -48,7 +48,12 @@ interface Feed extends FeedLink {
 }
 
 /** XML has no way to write these, which are no characters. */
-const written = (text: string): string => text.replaceAll(/[\ufffe\uffff]/g, "\ufffd")
+const sound = (text: string): string => text.replaceAll(/[\ufffe\uffff]/g, "\ufffd")
+
+const written = ({ entries, ...feed }: Feed): Feed => ({
+  ...feed,
+  entries: entries.map((entry) => ({ ...entry, title: sound(entry.title), text: sound(entry.text) }))
+})
 
 const atom = (base: string, { entries, page, path, title }: Feed): string =>
   generateAtomFeed(
@@ -64,10 +69,10 @@ const atom = (base: string, { entries, page, path, title }: Feed): string =>
       ],
       entries: entries.map((entry) => ({
         id: base + entry.path,
-        title: { value: written(entry.title) },
+        title: { value: entry.title },
         updated: new Date(entry.at),
         published: new Date(entry.at),
-        content: { value: written(entry.text), type: "text" },
+        content: { value: entry.text, type: "text" },
         links: [
           { rel: "alternate", href: base + entry.path, type: "text/html" },
           ...(typeof entry.source === "string" ? [{ rel: "related", href: entry.source }] : [])
@@ -131,7 +136,7 @@ export const layer = HttpRouter.use(
             if (format !== "atom" && format !== "json") {
               return yield* new NotFound({ detail: "Feeds are there as atom and as json." })
             }
-            return HttpServerResponse.text(formats[format](baseUrl, yield* feeds[path]), {
+            return HttpServerResponse.text(formats[format](baseUrl, written(yield* feeds[path])), {
               contentType: feedFormats[format]
             })
           })
@@ -147,7 +152,8 @@ const feedOfEvents = (items: ReadonlyArray<MarketEvent>): Feed => ({
   entries: items.map((event) => ({
     path: eventPage(event.event_id),
     title: event.title,
-    text: [event.summary, event.source].filter((part) => part !== null).join("\n\n"),
+    // A text is wanted of every entry.
+    text: [event.summary, event.source].filter((part) => part !== null).join("\n\n") || event.title,
     at: event.published_at,
     source: event.url
   }))
