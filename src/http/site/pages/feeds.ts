@@ -1,5 +1,5 @@
 /** What readers of feeds subscribe to, as Atom (RFC 4287) and JSON Feed: events, settlements, and an agent's scored predictions. */
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { generateAtomFeed, generateJsonFeed } from "feedsmith"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -55,13 +55,14 @@ const written = ({ entries, ...feed }: Feed): Feed => ({
   entries: entries.map((entry) => ({ ...entry, title: sound(entry.title), text: sound(entry.text) }))
 })
 
-const atom = (base: string, { entries, page, path, title }: Feed): string =>
+const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.Utc): string =>
   generateAtomFeed(
     {
       id: base + path,
-      title: { value: title },
-      // A feed has a time, also one that nothing has happened for.
-      updated: new Date(entries[0]?.at ?? 0),
+      title: { value: title, type: "text" },
+      // A feed has a time, also one that is empty.
+      updated:
+        entries[0] === undefined ? DateTime.toDateUtc(DateTime.startOf(now, "day")) : new Date(entries[0].at),
       authors: [{ name: "Auspex", uri: base }],
       links: [
         { rel: "self", href: `${base}${path}/atom`, type: feedFormats.atom },
@@ -69,7 +70,7 @@ const atom = (base: string, { entries, page, path, title }: Feed): string =>
       ],
       entries: entries.map((entry) => ({
         id: base + entry.path,
-        title: { value: entry.title },
+        title: { value: entry.title, type: "text" },
         updated: new Date(entry.at),
         published: new Date(entry.at),
         content: { value: entry.text, type: "text" },
@@ -103,7 +104,10 @@ const json = (base: string, { entries, page, path, title }: Feed): string =>
     )
   )
 
-const formats: Readonly<Record<FeedFormat, (base: string, feed: Feed) => string>> = { atom, json }
+const formats: Readonly<Record<FeedFormat, (base: string, feed: Feed, now: DateTime.Utc) => string>> = {
+  atom,
+  json
+}
 
 const firstOnes = { limit: maxEntries, cursor: undefined }
 
@@ -136,7 +140,8 @@ export const layer = HttpRouter.use(
             if (format !== "atom" && format !== "json") {
               return yield* new NotFound({ detail: "Feeds are there as atom and as json." })
             }
-            return HttpServerResponse.text(formats[format](baseUrl, written(yield* feeds[path])), {
+            const feed = written(yield* feeds[path])
+            return HttpServerResponse.text(formats[format](baseUrl, feed, yield* DateTime.now), {
               contentType: feedFormats[format]
             })
           })
