@@ -49,9 +49,9 @@ const maxRequests = 4
 const slowAfter = Duration.seconds(2)
 const attemptLimits = { maxBytes: 0, maxMillis: 10_000 }
 /** A receiver with a backlog makes room for others after so long. */
-const turn = Duration.seconds(10)
+const turn = Duration.seconds(5)
 /** Longer than a turn and the attempts that end it. */
-const lease = Duration.minutes(1)
+const lease = Duration.seconds(20)
 
 /** After each attempt of a delivery that was not taken (Standard Webhooks); then it is given up. */
 const pauses = [
@@ -278,7 +278,7 @@ export const make = Effect.fnUntraced(function* (
         const lag = (yield* Clock.currentTimeMillis) - DateTime.toEpochMillis(delivery.created_at)
         yield* Metric.update(lagSeconds, Math.max(0, lag / 1000))
       } else {
-        yield* Effect.logInfo("a webhook did not take a notice").pipe(
+        yield* Effect.logDebug("a webhook did not take a notice").pipe(
           Effect.annotateLogs({ outcome: made.outcome, status, reason: made.error })
         )
       }
