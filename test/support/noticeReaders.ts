@@ -114,9 +114,9 @@ export const startReceiving = Effect.fnUntraced(function* (seed: number) {
       const key = `${hook} ${id}`
       // The same draws for the same seed and order.
       draw = (draw * 1_103_515 + 12_345) % 2 ** 31
-      const breaks = !broken.has(key) && draw % 20 === 0
+      const breaks = !broken.has(key) && draw % 50 === 0
       if (breaks) broken.add(key)
-      if (breaks && draw % 40 === 0) return void request.socket.destroy()
+      if (breaks && draw % 100 === 0) return void request.socket.destroy()
       const ids = told.get(hook) ?? []
       told.set(hook, ids)
       if (!ids.includes(id)) ids.push(id)

@@ -4,6 +4,7 @@
  */
 import { createHmac } from "node:crypto"
 import {
+  Array as Arr,
   Cause,
   Clock,
   DateTime,
@@ -44,8 +45,9 @@ const dispatchTimeout = Duration.minutes(1)
 /** Receivers that an instance sends to at once, and how many of them may be ones that failed or took long before. */
 const maxReceivers = 256
 const maxSlowReceivers = 64
-/** Requests to one receiver at once; one while it fails. */
+/** Requests to one receiver at once, and between two records of what came of them; one while it fails. */
 const maxRequests = 4
+const maxRound = 20
 const slowAfter = Duration.seconds(2)
 const attemptLimits = { maxBytes: 0, maxMillis: 10_000 }
 /** A receiver with a backlog makes room for others after so long. */
@@ -384,23 +386,26 @@ export const make = Effect.fnUntraced(function* (
   /** Sends to one receiver until nothing is due, it fails, or its turn is over. */
   const sendTo = Effect.fnUntraced(
     function* (hook: Hook, until: DateTime.Utc) {
-      const begun = yield* DateTime.now
+      const end = DateTime.addDuration(yield* DateTime.now, turn)
+      const hasTime = Effect.map(DateTime.now, (now) => DateTime.isLessThan(now, end))
       const secrets = validSecrets(hook)
-      let goesOn = true
-      while (goesOn) {
-        const now = yield* DateTime.now
-        if (Duration.isGreaterThanOrEqualTo(DateTime.distance(begun, now), turn)) return
+      let isWell = !hook.failing
+      do {
         const due = yield* dueRows(sql`
           select notice_id::text, type, payload, attempts, payload::jsonb #>> '{data,subject,challenge_id}' as challenge_id, created_at
             from webhook_deliveries
-           where webhook_id = ${hook.id}::uuid and due_at <= ${timestamp(now)}
-           order by due_at, place limit ${hook.failing ? 1 : maxRequests}`)
+           where webhook_id = ${hook.id}::uuid and due_at <= ${timestamp(yield* DateTime.now)}
+           order by due_at, place limit ${isWell ? maxRound : 1}`)
         if (due.length === 0) return
-        const attempts = yield* Effect.forEach(due, (each) => attempt(hook, secrets, each), {
-          concurrency: maxRequests
-        })
-        goesOn = yield* transaction(sql)(record(hook, until, attempts))
-      }
+        const begun = yield* Effect.forEach(
+          due,
+          (each) => Effect.when(attempt(hook, secrets, each), hasTime),
+          { concurrency: maxRequests }
+        )
+        const attempts = Arr.getSomes(begun)
+        if (attempts.length === 0) return
+        isWell = yield* transaction(sql)(record(hook, until, attempts))
+      } while (isWell && (yield* hasTime))
     },
     (sent, hook, until) =>
       sent.pipe(
