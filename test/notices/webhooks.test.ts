@@ -31,6 +31,7 @@ import { stake, staker, stakers } from "../support/credit.ts"
 import { comment, newEvent } from "../support/discussion.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 import { Mailbox } from "../support/mailbox.ts"
+import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 
 interface Received {
@@ -529,6 +530,33 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
       assert.strictEqual(none._tag, "NotFound")
       yield* webhooks.remove(by, id)
       assert.deepStrictEqual(yield* webhooks.list(by), [])
+    })
+  )
+})
+
+layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("A delivery", (it) => {
+  it.effect("is found in traces by the challenge that was settled", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const { url } = yield* receiver
+      const { webhook_id: id } = yield* make(ofAgent(agent), url, "prediction.settled")
+      const challenge = yield* newChallenge()
+      yield* predict(agent, challenge)
+      yield* moveTo(plus(now, "1 hour"))
+      yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* deliver
+      const { spans } = yield* TelemetryRecorder
+      const about = spans.filter(({ attributes }) => attributes.get("challenge.id") === challenge.id)
+      assert.includeMembers(
+        about.map(({ name }) => name),
+        ["Scoring.settle", "Webhooks.attempt"]
+      )
+      assert.strictEqual(
+        about.find(({ name }) => name === "Webhooks.attempt")?.attributes.get("webhook.id"),
+        id
+      )
     })
   )
 })

@@ -287,16 +287,17 @@ export const make = Effect.fnUntraced(function* (
       return made
     },
     (attempted, hook, _, delivery) => {
-      const about = {
-        webhook_id: hook.id,
-        notice_id: delivery.notice_id,
-        type: delivery.type,
-        attempt: delivery.attempts + 1,
-        ...(delivery.challenge_id !== null && { challenge_id: delivery.challenge_id })
+      const about = { webhook_id: hook.id, notice_id: delivery.notice_id, type: delivery.type }
+      const attributes = {
+        "webhook.id": hook.id,
+        "notice.id": delivery.notice_id,
+        "notice.type": delivery.type,
+        // As the span of its settlement has it, in another trace.
+        ...(delivery.challenge_id !== null && { "challenge.id": delivery.challenge_id })
       }
       return attempted.pipe(
         Effect.annotateLogs(about),
-        Effect.withSpan("Webhooks.attempt", { attributes: about, root: true })
+        Effect.withSpan("Webhooks.attempt", { attributes, root: true })
       )
     }
   )
