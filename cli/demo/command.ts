@@ -149,6 +149,7 @@ const run = Effect.fn("demo")(function* (input: Input) {
     )
   }
   const game: Game = {
+    url,
     anyone,
     administrator,
     agents,

@@ -3,15 +3,17 @@
  * next. So the next hour is predicted while one waits for its settlement, and nobody sees a price before the platform
  * has it.
  */
-import { Clock, DateTime, Duration, Effect, Fiber, Option, Random, Schedule } from "effect"
+import { Clock, DateTime, Deferred, Duration, Effect, Fiber, Option, Random } from "effect"
 import type { Results } from "../../src/services/Arenas.ts"
 import type { ChallengeId } from "../../src/services/domain/ids.ts"
 import { CommandFailed } from "../client/connection.ts"
 import type { ApiClient } from "../client/connection.ts"
+import { followNotices } from "../client/noticeStream.ts"
 import { readPrices } from "../client/priceFile.ts"
 import type { Agent, Sent } from "./agent.ts"
 
 export interface Game {
+  readonly url: string
   readonly anyone: ApiClient
   readonly administrator: ApiClient
   readonly agents: ReadonlyArray<Agent>
@@ -39,7 +41,6 @@ export interface Settled extends Round {
 /** The first price from then on decides. It lies after the deadline to keep the two apart. */
 const settlesAfter = Duration.millis(50)
 
-const pollEvery = Schedule.spaced("300 millis")
 /** The maximum length of an hour when agents are too late. */
 const maxPace = 20_000
 
@@ -82,25 +83,33 @@ const predictAll = Effect.fnUntraced(function* (game: Game, challengeId: Challen
   return sent
 })
 
-/** Polls the public results until they are settled. */
-const awaitSettlement = Effect.fnUntraced(function* (game: Game, round: Round) {
-  const until = DateTime.toEpochMillis(DateTime.addDuration(round.deadline, game.settlementTimeout))
-  const results = yield* game.anyone.public
-    .results({ params: { challenge_id: round.challengeId }, query: { limit: 200 } })
-    .pipe(
-      Effect.repeat({
-        schedule: pollEvery,
-        until: ({ status }) =>
-          status === "resolved" || status === "cancelled"
-            ? Effect.succeed(true)
-            : Effect.map(Clock.currentTimeMillis, (now) => now > until)
-      })
-    )
+/** Waits until everybody is told that it is over. */
+const awaitSettlement = Effect.fnUntraced(function* (game: Game, round: Round, isOver: Effect.Effect<void>) {
+  const until = DateTime.addDuration(round.deadline, game.settlementTimeout)
+  yield* Effect.timeoutOption(isOver, DateTime.distance(yield* DateTime.now, until))
+  const results = yield* game.anyone.public.results({
+    params: { challenge_id: round.challengeId },
+    query: { limit: 200 }
+  })
   const done: Settled = {
     ...round,
     results: results.status === "resolved" ? Option.some(results) : Option.none()
   }
   return done
+})
+
+/** What is over, by the stream of notices: succeeds for a challenge once it is settled or void. */
+const endings = Effect.fnUntraced(function* (url: string) {
+  const all = new Map<string, Deferred.Deferred<void>>()
+  const endOf = (challengeId: string) => {
+    const known = all.get(challengeId) ?? Deferred.makeUnsafe<void>()
+    all.set(challengeId, known)
+    return known
+  }
+  yield* followNotices(url, ["challenge.settled", "challenge.void"], ({ subject }) =>
+    "challenge_id" in subject ? Deferred.succeed(endOf(subject.challenge_id), undefined) : Effect.void
+  )
+  return (challengeId: string) => Deferred.await(endOf(challengeId))
 })
 
 const sleepUntil = Effect.fnUntraced(function* (time: DateTime.Utc) {
@@ -125,6 +134,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
   tell: (round: Settled) => Effect.Effect<void, E>
 ) {
   const unsettled = new Set<ChallengeId>()
+  const isOver = yield* endings(game.url)
 
   /** Uninterruptible between the server's creation and our record of it. */
   const opened = (hour: Hour, price: number, pace: number) =>
@@ -138,7 +148,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
     before: Fiber.Fiber<unknown, unknown> | undefined
   ) {
     if (before !== undefined) yield* Fiber.await(before)
-    const done = yield* awaitSettlement(game, round)
+    const done = yield* awaitSettlement(game, round, isOver(round.challengeId))
     unsettled.delete(round.challengeId)
     yield* tell(done)
     return done
@@ -164,7 +174,7 @@ export const play = Effect.fn("demo.play")(function* <E>(
   })
 
   return yield* Effect.onError(rounds, () => cancelAll(game, unsettled))
-})
+}, Effect.scoped)
 
 interface Hour {
   /** As in the file. */

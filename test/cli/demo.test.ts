@@ -185,7 +185,7 @@ describe("The tape", () => {
 const cap = 4
 const playing = (environment: Readonly<Record<string, string>>) =>
   testServer({ environment: { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: String(cap), ...environment } })
-const live = Jobs.layer.pipe(
+const live = Layer.merge(Jobs.layer, Jobs.noticeWatch).pipe(
   Layer.provideMerge(playing({ AUSPEX_JOB_INTERVAL: "500 millis" })),
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
 )
@@ -245,6 +245,7 @@ const unsettledGame = Effect.fnUntraced(function* (url: string, asset: string, r
   const tape = yield* synthetic(rounds, 1)
   const agents = yield* Effect.forEach(strategies, (strategy) => enrol(url, strategy, { asset, history: [] }))
   const game: Game = {
+    url,
     anyone: yield* clientOf(url),
     administrator: yield* clientOf(url, testAdminToken),
     agents,

@@ -203,18 +203,6 @@ describe("Two hundred readers, cut off again and again while instances and Postg
           ? []
           : [{ kind, agentId, told: got.length, expected: expected.length, missing: missing.slice(0, 5) }]
       })
-      if (wrong.length > 0) {
-        console.log(
-          JSON.stringify(
-            yield* query(
-              Effect.gen(function* () {
-                const sql = yield* SqlClient.SqlClient
-                return yield* sql`select d.webhook_id, notice_id, attempts, d.due_at, attempted_at, delivered_at, status, error, took_ms, w.due_at as wdue, w.leased_until, w.failures, w.rest_until, now() from webhook_deliveries d join webhooks w on w.id = d.webhook_id where delivered_at is null limit 40`
-              })
-            )
-          )
-        )
-      }
       assert.deepStrictEqual(wrong, [])
       const [inDatabase] = yield* query(
         Effect.gen(function* () {
