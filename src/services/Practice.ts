@@ -3,7 +3,7 @@
  * few assets. An agent answers them as it answers challenges and reads how each came out at once. They are not challenges: no board,
  * log, pool, provisional cap or archive ever has them.
  */
-import { Context, Duration, Schema } from "effect"
+import { Context, DateTime, Duration, Schema } from "effect"
 import type { Effect, Option, Result } from "effect"
 import type { Predicted, PredictionRefused, Submission } from "./Arenas.ts"
 import { Direction } from "./domain/Challenge.ts"
@@ -15,6 +15,18 @@ import type { LimitReached } from "./RateLimiter.ts"
 
 /** How long a question is open. They follow each other without a gap, on the even minutes of the clock. */
 export const practiceLength = Duration.minutes(2)
+
+/** When the questions of a moment opened. */
+export const practiceSlot = (moment: DateTime.Utc): DateTime.Utc => {
+  const length = Duration.toMillis(practiceLength)
+  return DateTime.makeUnsafe(Math.floor(DateTime.toEpochMillis(moment) / length) * length)
+}
+
+/** Hours that are shown before the open, and that the question looks ahead. */
+export const practiceHours = 24
+
+export const practiceQuestion = (asset: string): string =>
+  `Practice: will ${asset} be higher ${practiceHours} hours on? (Made-up prices, under another date.)`
 
 /** How long questions are kept, with what was answered. */
 export const practiceMemory = Duration.days(3)

@@ -14,7 +14,15 @@ import { ChallengeClosed, Direction, unknownChallenge } from "../../../services/
 import { ChallengeId, isUuid, PredictionId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { nothingSaid } from "../../../services/domain/Prediction.ts"
-import { Practice, practiceLength, practiceMemory, PracticeRecord } from "../../../services/Practice.ts"
+import {
+  Practice,
+  PracticeRecord,
+  practiceHours,
+  practiceLength,
+  practiceMemory,
+  practiceQuestion,
+  practiceSlot
+} from "../../../services/Practice.ts"
 import type { Candle } from "../../../services/Prices.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
@@ -37,8 +45,6 @@ import {
 
 const assets = ["BTC", "ETH", "GC"]
 
-/** Hours that are shown before the open, and that the question looks ahead. */
-export const practiceHours = 24
 const anHour = Duration.toMillis(Duration.hours(1))
 
 /** Recorded prices are multiplied by 0.5 to 2, so that they tell neither the asset's level nor the hour at sight. */
@@ -55,12 +61,6 @@ const scored = 200
 
 /** Deleted at once, at most: several times what a minute makes. */
 const trimmed = 20
-
-/** When the questions of a moment opened. */
-export const practiceSlot = (moment: DateTime.Utc): DateTime.Utc => {
-  const length = Duration.toMillis(practiceLength)
-  return DateTime.makeUnsafe(Math.floor(DateTime.toEpochMillis(moment) / length) * length)
-}
 
 const readRecording = (asset: string) =>
   Effect.promise(() =>
@@ -103,9 +103,6 @@ const draw = ({ asset, dead_zone_pct, opened_at }: typeof Missing.Type, recordin
     candles: JSON.stringify(candles.toReversed())
   }
 }
-
-export const practiceQuestion = (asset: string): string =>
-  `Practice: will ${asset} be higher ${practiceHours} hours on? (Made-up prices, under another date.)`
 
 /** A question as it is answered, and the revision that stands. */
 const Answered = Schema.Struct({
