@@ -1,6 +1,7 @@
 /** Notices over HTTP: requests that wait, streams that go on after a cursor, and when either is refused or ends. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { Health } from "../../src/services/Health.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import { Registry } from "../../src/services/Registry.ts"
@@ -11,6 +12,7 @@ import {
   claimWithCode,
   onboardClaimed
 } from "../support/agents.ts"
+import { asOwner } from "../support/database.ts"
 import { comment, newEvent } from "../support/discussion.ts"
 import { until } from "../support/process.ts"
 import { get, member, post, testServer, wrongFields } from "../support/server.ts"
@@ -159,6 +161,65 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
       // Whatever wakes it: it would find out within a heartbeat, too.
       yield* Effect.race(stream.end, Effect.forever(Effect.andThen(published, Effect.sleep("100 millis"))))
       assert.strictEqual((yield* get(`${own}/stream`, { token })).status, 401)
+    })
+  )
+})
+
+const busy = testServer({
+  environment: { AUSPEX_MAX_WAITING_READERS: "1000", AUSPEX_TOKEN_TTL: "2 seconds" }
+})
+
+layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
+  it.effect("holds no connection to the database", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { token } = yield* onboardClaimed()
+      const after = yield* cursorOf(own, { token })
+      const streams = yield* Effect.replicateEffect(streamed(`${everybodys}/stream`), 30)
+      const polls = yield* Effect.forEach(Array.from({ length: 30 }), () =>
+        Effect.forkScoped(get(`${own}?after=${after}&wait=55&types=comment.mentioned`, { token }))
+      )
+      const sql = yield* SqlClient.SqlClient
+      yield* until(
+        "every connection is idle",
+        Effect.map(
+          sql`select 1 from pg_stat_activity
+               where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+          (rows) => rows.length === 0
+        )
+      )
+      yield* published
+      for (const { having } of streams) yield* having(1)
+      yield* Effect.forEach(polls, Fiber.interrupt)
+    })
+  )
+
+  it.effect("is let go when its token has lived", () =>
+    Effect.gen(function* () {
+      yield* watching
+      const { token } = yield* onboardClaimed()
+      const stream = yield* streamed(`${own}/stream`, { token })
+      assert.match(yield* stream.end, /^retry: \d+\nid: /)
+      assert.strictEqual((yield* get(own, { token })).status, 401)
+    })
+  )
+
+  it.effect("too long after what it read last is told 410, and where to go on", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const before = yield* cursorOf(everybodys)
+      yield* published
+      yield* Notices.use(({ advance }) => advance)
+      yield* asOwner(sql`update notices set created_at = created_at - interval '40 days'`)
+      yield* Notices.use(({ trim }) => trim)
+      const event_id = yield* published
+      yield* Notices.use(({ advance }) => advance)
+      for (const path of [`${everybodys}?after=${before}`, `${everybodys}/stream?after=${before}`]) {
+        const { json, status } = yield* get(path)
+        assert.deepStrictEqual<unknown>([status, json["code"]], [410, "cursor_expired"])
+        const next = yield* get(`${everybodys}?after=${String(json["start"])}`)
+        assert.deepStrictEqual<unknown>(member(next.json, "items", 0, "subject"), { event_id })
+      }
     })
   )
 })
