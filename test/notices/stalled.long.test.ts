@@ -5,7 +5,7 @@ import { Clock, Console, Effect } from "effect"
 import { Events } from "../../src/services/Events.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import { until } from "../support/process.ts"
-import { get, testServer, TestServer } from "../support/server.ts"
+import { metrics, testServer, TestServer } from "../support/server.ts"
 
 const readers = 50
 const path = "/api/v1/public/notices/stream"
@@ -17,8 +17,7 @@ layer(server, { excludeTestServices: true })("Readers that take nothing", (it) =
     Effect.gen(function* () {
       yield* Effect.forkScoped(Notices.use(({ watch }) => watch))
       const { port } = yield* TestServer
-      // More than there are places, since whoever looks takes one for a moment.
-      const sockets = yield* Effect.forEach(Array.from({ length: readers + 5 }), () =>
+      const sockets = yield* Effect.forEach(Array.from({ length: readers }), () =>
         Effect.acquireRelease(
           Effect.sync(() => {
             const socket = connect(port, "127.0.0.1", () => {
@@ -31,10 +30,12 @@ layer(server, { excludeTestServices: true })("Readers that take nothing", (it) =
           (socket) => Effect.sync(() => socket.destroy())
         )
       )
-      const status = Effect.map(get(path), (answer) => answer.status)
+      const waiting = Effect.map(metrics, (text) =>
+        Number(/^auspex_notices_waiting_readers(?:{.*})? (\d+)/m.exec(text)?.[1])
+      )
       yield* until(
-        "no place is left",
-        Effect.map(status, (answered) => answered === 503)
+        "every place is taken",
+        Effect.map(waiting, (count) => count === readers)
       )
       const events = yield* Events
       const title = "\u{1f642}".repeat(500)
@@ -45,8 +46,8 @@ layer(server, { excludeTestServices: true })("Readers that take nothing", (it) =
       }
       const began = yield* Clock.currentTimeMillis
       yield* until(
-        "places are free again",
-        Effect.map(status, (answered) => answered === 200)
+        "their places are free",
+        Effect.map(waiting, (count) => count === 0)
       )
       const took = (yield* Clock.currentTimeMillis) - began
       const grown = process.memoryUsage().rss - before
