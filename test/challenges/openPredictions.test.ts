@@ -264,6 +264,15 @@ const commentBy = (token: string, news_id: string) =>
     ({ json }) => String(json["comment_id"])
   )
 
+const webhookBy = (token: string) =>
+  Effect.map(
+    post("/api/v1/agent/webhooks", {
+      token,
+      json: { url: "https://hooks.example.com/", types: ["challenge.opened"] }
+    }),
+    ({ json }) => String(json["webhook_id"])
+  )
+
 /** What there is nothing behind yet, or only with a secret of somebody else. */
 const nothingToRead: ReadonlyArray<string> = [
   "/api/v1/llm/keys/{key_id}",
@@ -274,7 +283,8 @@ const nothingToRead: ReadonlyArray<string> = [
   "/claim/mail/:token/not-mine",
   "/sign-in/:token",
   "/sign-in/oidc/begin",
-  "/sign-in/oidc/callback"
+  "/sign-in/oidc/callback",
+  "/unsubscribe/:mail/:token"
 ]
 
 /** Counts and odds move as they do by default. */
@@ -367,7 +377,10 @@ layer(server)("An open prediction", (it) => {
           status: ["open", "closed"],
           category: ["commodities"],
           slug: ["world-cup"],
-          model: ["swift-1"]
+          model: ["swift-1"],
+          webhook_id: [yield* webhookBy(spy.token)],
+          mail: ["digest"],
+          format: ["atom", "json"]
         }
         yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
         // 0.97 stands in every page's style; what is looked for is what only the predictions have.
@@ -494,7 +507,10 @@ layer(server)("Polling everything that is public around a single prediction", (i
           status: ["open", "closed"],
           category: ["commodities"],
           slug: ["world-cup"],
-          model: ["swift-1"]
+          model: ["swift-1"],
+          webhook_id: [yield* webhookBy(spy.token)],
+          mail: ["digest"],
+          format: ["atom", "json"]
         }
         const everything = Effect.map(
           Effect.all([crawl(known, undefined), crawl(known, spy.token)]),

@@ -121,7 +121,7 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       payload: NewWebhook,
       success: HttpApiSchema.WithHeaders(CreatedWebhook.pipe(HttpApiSchema.status(201)), noStore),
       error: [InvalidRequest, WebhookLimitReached]
-    }).annotate(OpenApi.Summary, "Have notices posted to an address; answers the secret that signs them"),
+    }).annotate(OpenApi.Summary, "Have notices posted to a URL, signed"),
     HttpApiEndpoint.get("list", "/agent/webhooks", {
       success: Schema.Struct({ items: Schema.Array(Webhook) })
     }).annotate(OpenApi.Summary, "This agent's webhooks, oldest first"),
@@ -145,13 +145,13 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       params: ofWebhook,
       success: WebhookDelivery,
       error: [NotFound, WebhookDisabled]
-    }).annotate(OpenApi.Summary, "Have something of the type webhook.test delivered"),
+    }).annotate(OpenApi.Summary, "Have a webhook.test delivered"),
     HttpApiEndpoint.get("deliveries", "/agent/webhooks/:webhook_id/deliveries", {
       params: ofWebhook,
       query: pageQuery,
       success: WebhookDeliveries,
       error: [InvalidRequest, NotFound]
-    }).annotate(OpenApi.Summary, "What was delivered to a webhook in seven days, newest first"),
+    }).annotate(OpenApi.Summary, "What was delivered in seven days, newest first"),
     HttpApiEndpoint.post("redeliver", "/agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver", {
       params: { ...ofWebhook, notice_id: Schema.String },
       success: WebhookDelivery,
