@@ -130,17 +130,17 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       payload: WebhookChange,
       success: Webhook,
       error: [InvalidRequest, NotFound]
-    }).annotate(OpenApi.Summary, "Change a webhook, or switch it off or on"),
+    }).annotate(OpenApi.Summary, "Change a webhook, switch it off or on"),
     HttpApiEndpoint.delete("remove", "/agent/webhooks/:webhook_id", {
       params: ofWebhook,
       success: HttpApiSchema.NoContent,
       error: NotFound
-    }).annotate(OpenApi.Summary, "Delete a webhook, with its deliveries"),
+    }).annotate(OpenApi.Summary, "Delete a webhook"),
     HttpApiEndpoint.post("rotate", "/agent/webhooks/:webhook_id/rotate", {
       params: ofWebhook,
       success: HttpApiSchema.WithHeaders(RotatedWebhookSecret, noStore),
       error: NotFound
-    }).annotate(OpenApi.Summary, "A new secret; the old one signs beside it for a day"),
+    }).annotate(OpenApi.Summary, "A new secret; for a day the old one signs, too"),
     HttpApiEndpoint.post("test", "/agent/webhooks/:webhook_id/test", {
       params: ofWebhook,
       success: WebhookDelivery,
