@@ -4,7 +4,7 @@ import { Clock, DateTime, Duration, Effect, Layer, Random, Stream } from "effect
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Notices, isPublic } from "../../services/Notices.ts"
-import type { Notice, NoticeType, Reader } from "../../services/Notices.ts"
+import type { Notice, NoticeRead, NoticeType, Reader } from "../../services/Notices.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { defaultLimit, pageOf } from "../../services/domain/paging.ts"
 import { Tokens } from "../../services/Tokens.ts"
@@ -31,6 +31,15 @@ interface Streaming {
   readonly after: string
   /** How long the reader may still be told something; zero: no longer. */
   readonly permitted: Effect.Effect<Duration.Duration>
+}
+
+/** Many streams are told the same. */
+const rendered = new WeakMap<NoticeRead["notices"], string>()
+
+const eventsOf = (notices: NoticeRead["notices"]): string => {
+  const text = rendered.get(notices) ?? notices.map(event).join("")
+  rendered.set(notices, text)
+  return text
 }
 
 const event = ({ cursor, notice }: { readonly cursor: string; readonly notice: Notice }): string =>
@@ -68,7 +77,7 @@ const makeStream = Effect.gen(function* () {
       // It may have ended meanwhile.
       if (Duration.isZero(yield* permitted)) return undefined
       yield* handed
-      const events = read.notices.length === 0 ? ":\n\n" : read.notices.map(event).join("")
+      const events = read.notices.length === 0 ? ":\n\n" : eventsOf(read.notices)
       return read.isEnding ? ([`${events}${retry}\n`, undefined] as const) : ([events, read.cursor] as const)
     })
     return Stream.concat(

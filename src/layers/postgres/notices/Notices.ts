@@ -4,7 +4,20 @@
  * before those below it. What a settlement tells each agent is not written but read from the scores: it has the place of the
  * settlement's own notice.
  */
-import { Cause, DateTime, Duration, Effect, Layer, Metric, Option, Queue, Schedule, Schema } from "effect"
+import {
+  Cause,
+  DateTime,
+  Duration,
+  Effect,
+  Fiber,
+  FiberMap,
+  Layer,
+  Metric,
+  Option,
+  Queue,
+  Schedule,
+  Schema
+} from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../../services/Health.ts"
 import {
@@ -127,6 +140,7 @@ const make = Effect.gen(function* () {
   let waiting = 0
   const isDraining = () => health.phase() !== "serving"
   const waiters = new Set<Waiter>()
+  const together = yield* FiberMap.make<string, NoticeRead, InvalidRequest | CursorExpired>()
   // There from the start, for alerts.
   yield* Metric.update(waitingGauge, 0)
 
@@ -283,7 +297,11 @@ const make = Effect.gen(function* () {
       return Effect.sync(() => waiters.delete(waiter))
     })
 
-  const next: Notices["Service"]["next"] = Effect.fn("Notices.next")(function* (reader, query, wait) {
+  const wait = Effect.fn("Notices.next")(function* (
+    reader: Reader,
+    query: NoticeQuery,
+    atMost: Duration.Duration
+  ) {
     let found = yield* readKey(reader, query)
     const look = Effect.gen(function* () {
       while (found.notices.length === 0 && !isDraining()) {
@@ -291,9 +309,23 @@ const make = Effect.gen(function* () {
         found = yield* readKey(reader, { ...query, after: found.cursor })
       }
     })
-    yield* Effect.timeoutOption(look, wait)
+    yield* Effect.timeoutOption(look, atMost)
     return told(found)
   })
+
+  /** What everybody is told is waited for once by all who are at the same place. */
+  const waitTogether = Effect.fnUntraced(function* (query: NoticeQuery, atMost: Duration.Duration) {
+    const key = JSON.stringify(query)
+    const running = FiberMap.getUnsafe(together, key)
+    return yield* Fiber.join(
+      Option.isSome(running)
+        ? running.value
+        : yield* FiberMap.run(together, key, wait("public", query, atMost))
+    )
+  })
+
+  const next: Notices["Service"]["next"] = (reader, query, atMost) =>
+    reader === "public" ? waitTogether(query, atMost) : wait(reader, query, atMost)
 
   const until: Notices["Service"]["until"] = Effect.fnUntraced(
     function* (agentId, types, wait, look, isFound) {
