@@ -33,14 +33,18 @@ interface Streaming {
   readonly permitted: Effect.Effect<Duration.Duration>
 }
 
-/** Many streams are told the same. */
-const rendered = new WeakMap<NoticeRead["notices"], string>()
+const bytesOf = (text: string): Uint8Array => Buffer.from(text)
 
-const eventsOf = (notices: NoticeRead["notices"]): string => {
-  const text = rendered.get(notices) ?? notices.map(event).join("")
-  rendered.set(notices, text)
-  return text
+/** Many streams are told the same. */
+const rendered = new WeakMap<NoticeRead["notices"], Uint8Array>()
+
+const eventsOf = (notices: NoticeRead["notices"]): Uint8Array => {
+  const bytes = rendered.get(notices) ?? bytesOf(notices.map(event).join(""))
+  rendered.set(notices, bytes)
+  return bytes
 }
+
+const nothingYet = bytesOf(":\n\n")
 
 const event = ({ cursor, notice }: { readonly cursor: string; readonly notice: Notice }): string =>
   `id: ${cursor}\ndata: ${JSON.stringify(notice)}\n\n`
@@ -77,11 +81,13 @@ const makeStream = Effect.gen(function* () {
       // It may have ended meanwhile.
       if (Duration.isZero(yield* permitted)) return undefined
       yield* handed
-      const events = read.notices.length === 0 ? ":\n\n" : eventsOf(read.notices)
-      return read.isEnding ? ([`${events}${retry}\n`, undefined] as const) : ([events, read.cursor] as const)
+      const events = read.notices.length === 0 ? nothingYet : eventsOf(read.notices)
+      return read.isEnding
+        ? ([Buffer.concat([events, bytesOf(`${retry}\n`)]), undefined] as const)
+        : ([events, read.cursor] as const)
     })
     return Stream.concat(
-      Stream.succeed(`${retry}id: ${after}\n\n`),
+      Stream.succeed(bytesOf(`${retry}id: ${after}\n\n`)),
       // Whoever comes again is told what is wrong with the cursor.
       Stream.unfold(after, (cursor: string | undefined) =>
         Effect.orElseSucceed(next(cursor), () => undefined)
@@ -96,10 +102,10 @@ const makeStream = Effect.gen(function* () {
     const texts = textsOf(streaming).pipe(
       Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       Effect.catchTag("WaitRefused", ({ retry_after }) =>
-        Effect.succeed(Stream.succeed(`retry: ${retry_after * 1000}\n\n`))
+        Effect.succeed(Stream.succeed(bytesOf(`retry: ${retry_after * 1000}\n\n`)))
       )
     )
-    return HttpServerResponse.stream(Stream.encodeText(Stream.unwrap(texts)), {
+    return HttpServerResponse.stream(Stream.unwrap(texts), {
       contentType: "text/event-stream",
       headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
     })
