@@ -444,6 +444,21 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
+  it.effect("because its secret cannot be read any more hears nothing that is not signed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const by = ofAgent(yield* claimedAgent())
+      const { received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      yield* sql`update webhooks set secret = sha256(secret) where id = ${id}::uuid`
+      yield* Webhooks.use((webhooks) => webhooks.test(by, id))
+      yield* deliver
+      const { items } = yield* deliveriesOf(by, id)
+      assert.deepStrictEqual(received, [])
+      assert.deepInclude(items[0], { error: "its secret cannot be read any more: replace it" })
+    })
+  )
+
   it.effect("because its name leads inside hears nothing, and its maker is not told why", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* claimedAgent())

@@ -264,7 +264,11 @@ export const make = Effect.fnUntraced(function* (
         "webhook-timestamp": seconds,
         "webhook-signature": signatures(secrets, `${delivery.notice_id}.${seconds}.${delivery.payload}`)
       }
-      const answer = yield* Effect.result(post(hook.url, headers, delivery.payload))
+      const answer = yield* Effect.result(
+        secrets.length === 0
+          ? new FetchFailed({ reason: "its secret cannot be read any more: replace it" })
+          : post(hook.url, headers, delivery.payload)
+      )
       const status = Result.isSuccess(answer) ? answer.success : null
       const made: Attempt = {
         delivery,
