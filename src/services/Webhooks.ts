@@ -29,9 +29,9 @@ export type NewWebhook = typeof NewWebhook.Type
 
 /** What is left out stays as it is. */
 export const WebhookChange = Schema.Struct({
-  url: Schema.optional(Url),
-  types: Schema.optional(Types),
-  enabled: Schema.optional(Schema.Boolean).annotate({
+  url: Schema.optionalKey(Url),
+  types: Schema.optionalKey(Types),
+  enabled: Schema.optionalKey(Schema.Boolean).annotate({
     description: "true lets a disabled one be told what happens from then on; false has it told nothing"
   })
 }).annotate({ identifier: "WebhookChange" })

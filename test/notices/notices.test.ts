@@ -301,6 +301,38 @@ layer(testServices())("An agent is told", (it) => {
   )
 })
 
+layer(testServices())("Administrators and owners at the same moment", (it) => {
+  it.effect("have an agent told of each suspension, and of the end of a key, once", () =>
+    Effect.gen(function* () {
+      const { agentId, code, token } = yield* claimable()
+      const [owner = yield* anotherOperator] = yield* ownersOn(["pro"])
+      yield* claimWithCode(token, code, owner)
+      const registry = yield* Registry
+      yield* registry.amend(agentId, { credit_arena_enabled: true })
+      const by = { kind: "agent", id: agentId } as const
+      const keys = yield* GatewayKeys
+      const { key_id } = yield* keys.create(by, agentId, {})
+      const start = yield* latest(agentId)
+      yield* Effect.all(
+        times(40, (index) =>
+          index % 4 === 0 ? keys.revoke(by, key_id) : registry.amend(agentId, { suspended: index % 2 === 0 })
+        ),
+        { concurrency: "unbounded" }
+      )
+      const sql = yield* SqlClient.SqlClient
+      const [epoch = []] = yield* sql`select token_epoch from agents where id = ${agentId}::uuid`.values
+      const types = (yield* told(agentId, start)).map(([type]) => type)
+      assert.deepStrictEqual(
+        [
+          types.filter((type) => type === "key.revoked").length,
+          types.filter((type) => type === "agent.suspended").length
+        ],
+        [1, Number(epoch[0])]
+      )
+    })
+  )
+})
+
 /** Another instance on the same database. */
 const replica = Effect.map(Layer.build(Layer.fresh(NoticesOnPostgres.layer)), Context.get(Notices))
 

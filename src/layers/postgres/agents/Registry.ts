@@ -397,15 +397,20 @@ const make = Effect.gen(function* () {
     }
     const now = yield* DateTime.now
     const changed = suspendedRow(sql`
-      with changed as (
-        update agents set
-               credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, credit_arena_enabled),
-               token_epoch = token_epoch
-                 + case when ${suspended ?? null}::bool and suspended_at is null then 1 else 0 end,
-               suspended_at = case ${suspended ?? null}::bool when true then coalesce(suspended_at, ${timestamp(now)})
-                                                              when false then null else suspended_at end
-         where id = ${agentId}::uuid
-        returning new.id, new.name, new.owner_id, new.token_epoch, old.suspended_at is null and new.suspended_at is not null as is_suspended
+      -- What "returning old" gives of a row that another transaction has just changed may be older than what is changed here.
+      with held as (
+        select id, suspended_at from agents where id = ${agentId}::uuid for no key update
+      ),
+      changed as (
+        update agents a set
+               credit_arena_enabled = coalesce(${credit_arena_enabled ?? null}::bool, a.credit_arena_enabled),
+               token_epoch = a.token_epoch
+                 + case when ${suspended ?? null}::bool and h.suspended_at is null then 1 else 0 end,
+               suspended_at = case ${suspended ?? null}::bool when true then coalesce(h.suspended_at, ${timestamp(now)})
+                                                              when false then null else h.suspended_at end
+          from held h
+         where a.id = h.id
+        returning a.id, a.name, a.owner_id, a.token_epoch, h.suspended_at is null and a.suspended_at is not null as is_suspended
       ),
       told as (${tellAgents(sql, {
         type: "agent.suspended",

@@ -388,10 +388,16 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const revoked = isUuid(keyId)
       ? yield* revokedRow(sql`
-          with revoked as (
-            update gateway_keys k set revoked_at = coalesce(k.revoked_at, ${timestamp(now)})
+          with held as (
+            select k.id, k.revoked_at from gateway_keys k
              where k.id = ${keyId}::uuid and ${ownColumn(by)} = ${by.id}::uuid
-            returning k.*, old.revoked_at is null as is_new
+               for no key update
+          ),
+          revoked as (
+            update gateway_keys k set revoked_at = coalesce(h.revoked_at, ${timestamp(now)})
+              from held h
+             where k.id = h.id
+            returning k.*, h.revoked_at is null as is_new
           ),
           told as (${tellRevoked(sql, timestamp(now), sql`revoked k where k.is_new`)})
           select encode(key_hash, 'hex') as hash from revoked`)
