@@ -29,6 +29,7 @@ import { webhookDisabledText } from "../../mail/texts.ts"
 import {
   execute,
   findAll,
+  findOne,
   findOption,
   isoTimestamp,
   rowsOf,
@@ -40,7 +41,7 @@ import { settledPredictions, settledStakes } from "./derived.ts"
 
 /** Notices that are looked at by one statement, each for every webhook. */
 const maxNotices = 100
-const dispatchTimeout = Duration.minutes(1)
+const dispatchTimeout = Duration.seconds(30)
 
 /** Receivers that an instance sends to at once, and how many of them may be ones that failed or took long before. */
 const maxReceivers = 256
@@ -155,12 +156,18 @@ export const make = Effect.fnUntraced(function* (
   const mails = yield* OwnerMails
   const { baseUrl, ownMachineUrls: ownMachine } = yield* Settings
   const dispatched = findOption(Schema.Struct({ dispatched: Schema.Finite, upto: Schema.Finite }))
+  const behind = findOne(Schema.Struct({ behind: Schema.Boolean }))
   const hookRows = findAll(HookRow)
   const dueRows = findAll(DueRow)
   const heldRow = findOption(HeldRow)
   const byDns = dnsLookup()
   const receivers = yield* FiberSet.make<void>()
   const slowReceivers = yield* FiberSet.make<void>()
+
+  const hasMore = Effect.map(
+    behind(sql`select s.head > w.dispatched as behind from webhook_state w cross join notice_state s`),
+    (state) => state.behind
+  )
 
   const dispatchNext = transaction(sql)(
     Effect.gen(function* () {
@@ -224,11 +231,12 @@ export const make = Effect.fnUntraced(function* (
 
   const dispatch: Webhooks["Service"]["dispatch"] = Effect.gen(function* () {
     let all = 0
-    let looked: number
-    do {
-      looked = yield* dispatchNext
+    while (yield* hasMore) {
+      const looked = yield* dispatchNext
+      // Another instance is at it.
+      if (looked === 0) break
       all += looked
-    } while (looked === maxNotices)
+    }
     return all
   })
 
