@@ -135,6 +135,25 @@ layer(testServer())("An answer by probabilities", (it) => {
   )
 })
 
+layer(testServer())("A program that knows no such forms", (it) => {
+  const needed = SqlClient.SqlClient.use((sql) => sql`select min_program from instance`.values).pipe(
+    Effect.map(([row]) => Number(row?.[0]))
+  )
+
+  it.effect("may run on the database until the first answer in one of them", () =>
+    Effect.gen(function* () {
+      const challenge = yield* newMacro()
+      const { token } = yield* onboardClaimed()
+      const path = `/api/v1/eval/challenges/${challenge.id}/predict`
+      const plain = { predicted_value: 3.1, predicted_std: 0.1 }
+      assert.strictEqual((yield* post(path, { token, json: plain })).status, 201)
+      assert.isBelow(yield* needed, 14)
+      assert.strictEqual((yield* post(path, { token, json: { quantiles } })).status, 201)
+      assert.strictEqual(yield* needed, 14)
+    })
+  )
+})
+
 layer(testServer())("A forecast by quantiles or samples", (it) => {
   it.effect("is sealed as sent, scored by its distribution, amended, audited and proved in words", () =>
     Effect.gen(function* () {

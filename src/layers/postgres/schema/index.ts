@@ -26,6 +26,7 @@ import { practice } from "./migrations/0013_practice.ts"
 import { forms } from "./migrations/0014_forms.ts"
 import { notices } from "./migrations/0015_notices.ts"
 import { webhooks } from "./migrations/0016_webhooks.ts"
+import { programByUse } from "./migrations/0017_program_by_use.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -99,10 +100,10 @@ export const migrations = {
     ...expand(Effect.void)
   },
   "0013_practice": expand(practice),
-  // An older program would score quantiles and samples by their standard deviation.
-  "0014_forms": { run: forms, minProgram: 14 },
+  "0014_forms": expand(forms),
   "0015_notices": expand(notices),
-  "0016_webhooks": expand(webhooks)
+  "0016_webhooks": expand(webhooks),
+  "0017_program_by_use": expand(programByUse)
 }
 
 /** The migration that stores in `instance` which programs may run. */
