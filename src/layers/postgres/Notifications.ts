@@ -19,9 +19,11 @@ export class Notifications extends Context.Service<
 
 export const make = (connect: Connect) =>
   Notifications.of({
-    listen: (channel) =>
-      connect.pipe(
-        Effect.flatMap(({ connection }) => connection.listen(channel)),
-        Effect.map((notified) => Effect.asVoid(Queue.takeAll(notified)))
-      )
+    listen: Effect.fnUntraced(function* (channel) {
+      const { connection, socket } = yield* connect
+      const notified = yield* connection.listen(channel)
+      // A server that has fallen silent would answer to no farewell.
+      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+      return Effect.asVoid(Queue.takeAll(notified))
+    })
   })
