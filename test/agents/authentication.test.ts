@@ -362,8 +362,11 @@ layer(testServer())("Two agents", (it) => {
         "GET /api/v1/agent/profiles/:agent_id": ["ada-secret-bio", ada.agentId]
       }
       /** Another agent's key or webhook is 404, which its own tests say. */
-      const ofOthers = ["GET /api/v1/llm/keys/:key_id", "GET /api/v1/agent/webhooks/:webhook_id/deliveries"]
-      const readable = agentRoutes.filter(({ method, name }) => method === "GET" && !ofOthers.includes(name))
+      const ofOthers = new Set([
+        "GET /api/v1/llm/keys/:key_id",
+        "GET /api/v1/agent/webhooks/:webhook_id/deliveries"
+      ])
+      const readable = agentRoutes.filter(({ method, name }) => method === "GET" && !ofOthers.has(name))
       for (const route of readable) {
         for (const challenge_id of [id, closing.id]) {
           const path = pathOf(route, {

@@ -29,6 +29,7 @@ import {
 } from "../support/challenges.ts"
 import { stake, staker, stakers } from "../support/credit.ts"
 import { comment, newEvent } from "../support/discussion.ts"
+import { epochMillis } from "../support/growth/identifiers.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 import { Mailbox } from "../support/mailbox.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -168,7 +169,7 @@ layer(testServices())("A webhook", (it) => {
     () =>
       Effect.gen(function* () {
         // They look at the real time.
-        yield* TestClock.setTime(Date.now())
+        yield* TestClock.setTime(epochMillis())
         const by = ofAgent(yield* claimedAgent())
         const { received, url } = yield* receiver
         const { secret, webhook_id: id } = yield* make(by, url, "key.revoked")

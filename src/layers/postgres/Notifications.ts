@@ -19,11 +19,14 @@ export class Notifications extends Context.Service<
 
 export const make = (connect: Connect) =>
   Notifications.of({
-    listen: Effect.fnUntraced(function* (channel) {
-      const { connection, socket } = yield* connect
-      const notified = yield* connection.listen(channel)
-      // A server that has fallen silent would answer to no farewell.
-      yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
-      return Effect.asVoid(Queue.takeAll(notified))
-    })
+    listen: (channel) =>
+      connect.pipe(
+        Effect.flatMap(({ connection, socket }) =>
+          Effect.tap(connection.listen(channel), () =>
+            // A server that has fallen silent would answer to no farewell.
+            Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+          )
+        ),
+        Effect.map((notified) => Effect.asVoid(Queue.takeAll(notified)))
+      )
   })

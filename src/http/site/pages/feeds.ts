@@ -55,6 +55,8 @@ const written = ({ entries, ...feed }: Feed): Feed => ({
   entries: entries.map((entry) => ({ ...entry, title: sound(entry.title), text: sound(entry.text) }))
 })
 
+const dateOf = (timestamp: string): Date => DateTime.toDateUtc(DateTime.makeUnsafe(timestamp))
+
 const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.Utc): string =>
   generateAtomFeed(
     {
@@ -62,7 +64,7 @@ const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.
       title: { value: title, type: "text" },
       // A feed has a time, also one that is empty.
       updated:
-        entries[0] === undefined ? DateTime.toDateUtc(DateTime.startOf(now, "day")) : new Date(entries[0].at),
+        entries[0] === undefined ? DateTime.toDateUtc(DateTime.startOf(now, "day")) : dateOf(entries[0].at),
       authors: [{ name: "Auspex", uri: base }],
       links: [
         { rel: "self", href: `${base}${path}/atom`, type: feedFormats.atom },
@@ -71,8 +73,8 @@ const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.
       entries: entries.map((entry) => ({
         id: base + entry.path,
         title: { value: entry.title, type: "text" },
-        updated: new Date(entry.at),
-        published: new Date(entry.at),
+        updated: dateOf(entry.at),
+        published: dateOf(entry.at),
         content: { value: entry.text, type: "text" },
         links: [
           { rel: "alternate", href: base + entry.path, type: "text/html" },
@@ -96,7 +98,7 @@ const json = (base: string, { entries, page, path, title }: Feed): string =>
           url: base + entry.path,
           title: entry.title,
           content_text: entry.text,
-          date_published: new Date(entry.at),
+          date_published: dateOf(entry.at),
           ...(typeof entry.source === "string" && { external_url: entry.source })
         }))
       },

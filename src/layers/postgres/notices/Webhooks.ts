@@ -217,7 +217,7 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
             update webhook_deliveries set due_at = ${now}, delivered_at = null
              where webhook_id = ${id}::uuid and notice_id = ${noticeId}::uuid
             returning ${deliveryColumns}`)
-          return yield* Option.match(found, { onNone: () => Effect.fail(none), onSome: Effect.succeed })
+          return yield* Effect.mapError(Effect.fromOption(found), () => none)
         })
       )
     }
