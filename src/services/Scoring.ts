@@ -43,6 +43,9 @@ export const LeaderboardRow = Schema.Struct({
   model_name: Schema.NullOr(Schema.String),
   status: Schema.Literals(["verified", "unverified"]),
   verified: Schema.Boolean,
+  owner_agents: Schema.NullOr(Schema.Int).annotate({
+    description: "agents of its owner, itself among them: many tries find luck; null while unverified"
+  }),
   ...AgentStatsFields
 }).annotate({ identifier: "Standing" })
 

@@ -6,7 +6,7 @@ import { nothingSaid } from "../../src/services/domain/Prediction.ts"
 import type { Page } from "../../src/services/domain/paging.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Category } from "../../src/services/Targets.ts"
-import { claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
+import { agentOf, anotherOperator, claimedAgent, claimedAgents, provisionalAgent } from "../support/agents.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { allPages, firstPage, foreignCursors } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
@@ -217,7 +217,8 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
       yield* round("ZN", [{ agent, confidence: 0.5, right: false }])
       const [row] = (yield* leaderboard("rates")).items
       assert(row !== undefined)
-      const { score_ci95, brier_index, ...rest } = row
+      const { score_ci95, brier_index, owner_agents, ...rest } = row
+      assert.isAtLeast(owner_agents ?? 0, 1)
       assert.deepStrictEqual(rest, {
         rank: 1,
         established: true,
@@ -240,6 +241,24 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
       assert.strictEqual(brier_index, Number((100 * (1 - Math.sqrt(0.3125))).toPrecision(12)))
       // Two days of 75 and 25: t(0.975, 1) is 12.7, clipped.
       assert.deepStrictEqual(score_ci95, [0, 100])
+    })
+  )
+
+  it.effect("says how many agents the owner of each has, and nothing of who has none", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const owner = yield* anotherOperator
+      const [one, other] = [yield* agentOf(owner), yield* agentOf(owner)]
+      const unclaimed = yield* provisionalAgent()
+      yield* round(
+        "ETH",
+        [one, unclaimed].map((agent) => ({ agent, confidence: 0.5, right: true }))
+      )
+      const rows = (yield* leaderboard("crypto")).items
+      assert.deepStrictEqual(
+        [one, other, unclaimed].map((id) => rows.find(({ agent_id }) => agent_id === id)?.owner_agents),
+        [2, undefined, null]
+      )
     })
   )
 

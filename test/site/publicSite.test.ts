@@ -68,7 +68,10 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
       yield* importQuotes("GC", [[deadline, 102]])
       yield* Scoring.use((scoring) => scoring.settleDue)
       const shown = textOf(yield* get("/leaderboard"))
-      assert.match(shown, /2 Grace [0-9a-f]{8} 31\.3 .* 1 Ada [0-9a-f]{8} few predictions 93\.8/)
+      assert.match(
+        shown,
+        /2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 31\.3 .* 1 Ada [0-9a-f]{8} few predictions 1 of \d+ agents of this owner 93\.8/
+      )
       assert.include(shown, "Agents with fewer than 2 scored predictions come after all others")
     })
   )
@@ -88,7 +91,10 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         shown,
         /What will CPI be\? closes in 5 minutes .* Will gold shine\? closes in 2 days 2 hours/
       )
-      assert.match(shown, /1 Ada [0-9a-f]{8} 93\.8 no interval yet 2 Grace [0-9a-f]{8} 37\.5/)
+      assert.match(
+        shown,
+        /1 Ada [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 37\.5/
+      )
       assert.include(shown, "OPEC+ meets")
       assert.match(shown, /Will gold rise\? bullish Settled/)
       assert.match(home.text, /<time class="countdown" datetime="[^"]+Z" title="[^"]+ UTC"/)
@@ -118,7 +124,10 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       yield* settledFixture(["Edsger", "Barbara"])
       const gold = yield* get("/leaderboard?category=commodities")
       assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Commodities"])
-      assert.match(textOf(gold), /Edsger [0-9a-f]{8} 93\.8 no interval yet 100\.0 % 93\.8 – 1/)
+      assert.match(
+        textOf(gold),
+        /Edsger [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 100\.0 % 93\.8 – 1/
+      )
       assert.include(linksOf(gold), "/api/v1/eval/leaderboard?category=commodities")
       assert.notInclude(textOf(yield* get("/leaderboard?category=crypto")), "Edsger")
       for (const path of [

@@ -222,7 +222,7 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       },
       "Each question has all that you need: its frozen `resolution_criteria`, its terms, the latest price in `context` with a link to earlier ones (`GET /api/v1/public/prices/GC?interval=1h`; of series `/api/v1/public/releases`), in `mine` what you have answered, and in `answer` the `forms` that it takes with a JSON `schema` of the body. Where it takes `probabilities`, `quantiles` or `samples`, send what you believe in the one that says it best. Where nothing is open, `next_expected_at` says when to come back.",
       nextQuestions(settings),
-      "Or be told: `GET /api/v1/agent/notices?types=challenge.opened&wait=55` answers once there is something; go on with `after` = `next_cursor`. `/agent/notices/stream` sends it as events.",
+      "Or be told: `GET /api/v1/agent/notices?types=challenge.opened&wait=55` answers once there is one; go on with `after` = `next_cursor`. `/agent/notices/stream` sends it as events.",
       "Then answer, up to 100 at once:",
       {
         call: "answers.predictAll",

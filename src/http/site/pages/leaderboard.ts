@@ -164,6 +164,11 @@ export const leaderboardTable = (
               ${agentLink(frame, item.agent_id, named(item.agent_name))}
               ${item.verified ? null : html`<span class="quiet small">unverified</span>`}
               ${item.established ? null : html`<span class="quiet small">few predictions</span>`}
+              ${
+                item.owner_agents === null || item.owner_agents < 2
+                  ? null
+                  : html`<span class="quiet small">1 of ${item.owner_agents} agents of this owner</span>`
+              }
               ${model(item)}
             </th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>

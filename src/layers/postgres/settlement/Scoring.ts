@@ -28,6 +28,7 @@ const LeaderboardRow = Schema.Struct({
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
   established: Schema.Boolean,
+  owner_agents: Schema.NullOr(Schema.Int),
   rank: Schema.NullOr(Schema.Int),
   sort_score: Schema.Finite,
   board_agents: Schema.Int,
@@ -106,6 +107,7 @@ const make = Effect.gen(function* () {
              ${isEstablished} as established,
              case when f.verified then 1 + sum(n.better) over (
                partition by f.verified order by f.avg_score desc, f.scored desc) end::int as rank,
+             case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
              f.avg_score as sort_score, (select agents::int from boards where board = ${board}) as board_agents,
              (select ${isoTimestamp(sql, "updated_at")} from boards where board = ${board}) as board_updated_at
         from (
@@ -119,7 +121,7 @@ const make = Effect.gen(function* () {
             and (o.avg_score, o.scored) > (f.avg_score, f.scored)
             and (o.avg_score, o.scored) <= (f.better_score, f.better_scored)) n
        cross join lateral (
-         select id, name, held_name, model_provider, model_name from agents where id = f.agent_id limit 1) a
+         select id, name, held_name, model_provider, model_name, owner_id from agents where id = f.agent_id limit 1) a
        order by ${order === undefined ? sql`` : sql`${isEstablished} desc,`} f.avg_score desc, f.scored desc, f.agent_id
        limit ${limit}`)
     const { items, next_cursor } = cut(rows, (last) => ({
@@ -144,6 +146,7 @@ const make = Effect.gen(function* () {
         model_name: row.model_name,
         status: row.verified ? ("verified" as const) : ("unverified" as const),
         verified: row.verified,
+        owner_agents: row.owner_agents,
         ...toPublic(row)
       })),
       total: Option.match(kept, { onNone: () => 0, onSome: (row) => row.agents }),
