@@ -8,14 +8,13 @@ import { NotFound } from "../../services/domain/errors.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { unstored } from "../httpCaching.ts"
-import { CurrentAgent, CurrentKey } from "../middleware/definitions.ts"
+import { asking, CurrentAgent, CurrentKey } from "../middleware/definitions.ts"
 
 const keys = HttpApiBuilder.group(
   Api,
   "gateway",
   Effect.fnUntraced(function* (handlers) {
     const gatewayKeys = yield* GatewayKeys
-    const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
     const gateway = yield* Gateway
     const known = ({ allowed_models }: GatewayKeyChange) => gateway.requireModels(allowed_models ?? [])
     return handlers.handleAll({

@@ -11,7 +11,7 @@ import { Tokens } from "../../services/Tokens.ts"
 import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
 import { unstored } from "../httpCaching.ts"
-import { CurrentAgent } from "../middleware/definitions.ts"
+import { asking, CurrentAgent } from "../middleware/definitions.ts"
 import { principalOf } from "../middleware/authentication.ts"
 
 /** Between two signs that a connection is still there; proxies usually wait for a minute. */
@@ -213,7 +213,6 @@ const webhookHandlers = HttpApiBuilder.group(
   "webhooks",
   Effect.fnUntraced(function* (handlers) {
     const webhooks = yield* Webhooks
-    const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
     return handlers.handleAll({
       create: ({ payload }) =>
         Effect.flatMap(asking, (agent) => webhooks.create(agent, payload)).pipe(Effect.map(unstored)),

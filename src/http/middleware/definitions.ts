@@ -1,5 +1,5 @@
 /** The middleware of the API, as contracts. The last one applied is the outermost, so it runs first. */
-import { Context, Duration, Schema, ByteSize } from "effect"
+import { ByteSize, Context, Duration, Effect, Schema } from "effect"
 import type { DateTime, Option } from "effect"
 import { HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
 import { GatewayDisabled } from "../../services/GatewayKeys.ts"
@@ -22,6 +22,9 @@ import type { LimitName } from "../../services/Settings.ts"
 
 /** The agent that is calling. */
 export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
+
+/** The agent that asks, for what owners may have, too. */
+export const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
 
 /** Bearer token, site, X-Agent-Id, then the scope the endpoint requires. */
 export class AgentAuthentication extends HttpApiMiddleware.Service<

@@ -8,7 +8,7 @@ import type { OwnerMail, UnsubscribeLink } from "../../../services/OwnerMails.ts
 import { Settings } from "../../../services/Settings.ts"
 import { cursorCodecs } from "../../crypto/Cursors.ts"
 import { digestText, withUnsubscribe } from "../../mail/texts.ts"
-import { arrayParam, execute, findAll, findOption, timestamp, transaction } from "../sql.ts"
+import { arrayParam, execute, findAll, findOption, transaction } from "../sql.ts"
 
 /** From then on its news would be old. */
 const lifetime = Duration.days(2)
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
 
   const chosen: OwnerMails["Service"]["chosen"] = Effect.fn("OwnerMails.chosen")(mailsOf)
 
-  const today = Effect.map(DateTime.now, (now) => timestamp(DateTime.startOf(now, "day")))
+  const today = Effect.map(DateTime.now, DateTime.formatIsoDateUtc)
 
   const choose: OwnerMails["Service"]["choose"] = Effect.fn("OwnerMails.choose")(function* (ownerId, mails) {
     // A digest begins with the day on which it was chosen.
@@ -62,7 +62,7 @@ const make = Effect.gen(function* () {
       update operators
          set mails = ${arrayParam("text", [...new Set(mails)])},
              digest_day = case when not ${mails.includes("digest")}::bool then null
-                               else coalesce(digest_day, (${yield* today}::timestamptz at time zone 'UTC')::date) end
+                               else coalesce(digest_day, ${yield* today}::date) end
        where id = ${ownerId}::uuid`)
   })
 
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
     const due = yield* dueRows(sql`
       update operators o set digest_day = o.digest_day + 7
         from (select id, digest_day from operators
-               where digest_day <= (${yield* today}::timestamptz at time zone 'UTC')::date - 7
+               where digest_day <= ${yield* today}::date - 7
                order by digest_day limit ${batch} for update skip locked) d
        where o.id = d.id
       returning o.id::text, d.digest_day::text`)

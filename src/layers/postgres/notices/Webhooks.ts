@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
@@ -48,9 +49,11 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   const pages = (yield* Cursors).list("webhook deliveries", Schema.Finite)
   const rows = findAll(Webhook)
   const row = findOption(Webhook)
+  const madeRow = findOne(Webhook)
   const count = findOne(Schema.Struct({ count: Schema.Int }))
   const deliveryRows = findAll(DeliveryRow)
   const deliveryRow = findOption(WebhookDelivery)
+  const madeDelivery = findOne(WebhookDelivery)
   const known = findOption(Schema.Struct({ disabled: Schema.Boolean }))
 
   const columns = sql`
@@ -66,6 +69,12 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
     sql`${sql.literal(kind === "agent" ? "agent_id" : "owner_id")} = ${id}::uuid`
 
   const unknown = (id: string) => new NotFound({ detail: `There is no webhook ${id.slice(0, 64)}.` })
+
+  /** The webhook that a statement answers; none has a malformed id. */
+  const answered = Effect.fnUntraced(function* (id: string, statement: Statement.Statement<object>) {
+    const found = isUuid(id) ? yield* row(statement) : Option.none()
+    return yield* Effect.mapError(Effect.fromOption(found), () => unknown(id))
+  })
 
   const checkUrl = (url: string) => {
     const fault = publicUrlFault(url, { ownMachine })
@@ -92,17 +101,13 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
           detail: `There may be ${most} webhooks at most, and there are as many: delete one first.`
         })
       }
-      const inserted = yield* row(sql`
+      return yield* madeRow(sql`
         insert into webhooks (id, ${sql(column)}, url, types, secret, since, created_at)
         select ${id}::uuid, ${by.id}::uuid, ${hook.url}, ${typesParam(hook.types)}, ${sealed.encrypt(secret)}, head, ${timestamp(now)}
           from notice_state
         returning ${columns}`)
-      return yield* Effect.fromOption(inserted)
     })
-    const { ...created } = yield* transaction(sql)(made).pipe(
-      Effect.catchTag("NoSuchElementError", Effect.die)
-    )
-    return { ...created, secret }
+    return { ...(yield* transaction(sql)(made)), secret }
   })
 
   const list: Webhooks["Service"]["list"] = Effect.fn("Webhooks.list")(function* (of) {
@@ -121,46 +126,48 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
               due_at = null`
 
   const update: Webhooks["Service"]["update"] = Effect.fn("Webhooks.update")(function* (by, id, change) {
-    if (!isUuid(id)) return yield* unknown(id)
     if (change.url !== undefined) yield* checkUrl(change.url)
     const now = timestamp(yield* DateTime.now)
     const { enabled } = change
     const ability = enabled === undefined ? sql`` : switched(enabled, now)
     const changed = Effect.gen(function* () {
-      const found = yield* row(sql`
+      const found = yield* answered(
+        id,
+        sql`
         update webhooks
            set url = coalesce(${change.url ?? null}::text, url),
                types = coalesce(${change.types === undefined ? null : typesParam(change.types)}::text[], types)${ability}
          where id = ${id}::uuid and ${ofHolder(by)}
-        returning ${columns}`)
-      if (Option.isNone(found)) return yield* unknown(id)
+        returning ${columns}`
+      )
       if (enabled === false) {
         yield* execute(sql`
           update webhook_deliveries set due_at = null where webhook_id = ${id}::uuid and due_at is not null`)
       }
-      return found.value
+      return found
     })
     return yield* transaction(sql)(changed)
   })
 
   const remove: Webhooks["Service"]["remove"] = Effect.fn("Webhooks.remove")(function* (by, id) {
-    if (!isUuid(id)) return yield* unknown(id)
-    const found = yield* row(sql`
-      delete from webhooks where id = ${id}::uuid and ${ofHolder(by)} returning ${columns}`)
-    if (Option.isNone(found)) return yield* unknown(id)
+    yield* answered(
+      id,
+      sql`delete from webhooks where id = ${id}::uuid and ${ofHolder(by)} returning ${columns}`
+    )
   })
 
   const rotate: Webhooks["Service"]["rotate"] = Effect.fn("Webhooks.rotate")(function* (by, id) {
-    if (!isUuid(id)) return yield* unknown(id)
     const secret = newSecret()
     const until = DateTime.addDuration(yield* DateTime.now, overlap)
-    const found = yield* row(sql`
+    const found = yield* answered(
+      id,
+      sql`
       update webhooks
          set previous_secret = secret, previous_until = ${timestamp(until)}, secret = ${sealed.encrypt(secret)}
        where id = ${id}::uuid and ${ofHolder(by)}
-      returning ${columns}`)
-    if (Option.isNone(found)) return yield* unknown(id)
-    return { webhook_id: found.value.webhook_id, secret, old_secret_until: DateTime.formatIso(until) }
+      returning ${columns}`
+    )
+    return { webhook_id: found.webhook_id, secret, old_secret_until: DateTime.formatIso(until) }
   })
 
   /** Makes something due within a transaction: it locks the webhook, which must not be disabled. */
@@ -196,11 +203,10 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
           agent_id: null,
           data: { id: noticeId, type: "webhook.test", created_at: now.toISOString(), subject: {}, data: {} }
         })
-        const inserted = yield* deliveryRow(sql`
+        return yield* madeDelivery(sql`
           insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at, due_at)
           values (${id}::uuid, ${noticeId}::uuid, 'webhook.test', ${payload}, ${now}, ${now})
           returning ${deliveryColumns}`)
-        return yield* Effect.orDie(Effect.fromOption(inserted))
       })
     )
   })
