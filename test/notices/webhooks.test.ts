@@ -29,6 +29,7 @@ import {
 } from "../support/challenges.ts"
 import { stake, staker, stakers } from "../support/credit.ts"
 import { comment, newEvent } from "../support/discussion.ts"
+import { portOf } from "../support/noticeReaders.ts"
 import { epochMillis } from "../support/growth/identifiers.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 import { Mailbox } from "../support/mailbox.ts"
@@ -68,16 +69,7 @@ const receiver = Effect.gen(function* () {
       response.end(status === 200 ? Buffer.alloc(10_000_000) : undefined)
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.closeAllConnections()
-        server.close(() => resume(Effect.void))
-      })
-  )
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = yield* portOf(server)
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,

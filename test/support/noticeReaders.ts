@@ -1,5 +1,6 @@
 /** Readers of notices of every kind, each cut off at random moments and going on where it was. */
 import { createServer } from "node:http"
+import type { Server } from "node:http"
 import { Effect, Random } from "effect"
 
 /** The ids of what a reader was told, in the order in which it came. */
@@ -102,6 +103,22 @@ export const startStreaming = Effect.fnUntraced(function* (reading: Reading) {
   return told
 })
 
+/** Where the server listens, until the scope ends. */
+export const portOf = (server: Server) =>
+  Effect.acquireRelease(
+    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+    () =>
+      Effect.callback<void>((resume) => {
+        server.closeAllConnections()
+        server.close(() => resume(Effect.void))
+      })
+  ).pipe(
+    Effect.map(() => {
+      const address = server.address()
+      return typeof address === "object" && address !== null ? address.port : 0
+    })
+  )
+
 /** Takes what is posted, by an id once; some requests break off before or after it was taken, none of them twice. */
 export const startReceiving = Effect.fnUntraced(function* (seed: number) {
   const told = new Map<string, Array<string>>()
@@ -123,16 +140,7 @@ export const startReceiving = Effect.fnUntraced(function* (seed: number) {
       return breaks ? void request.socket.destroy() : void response.writeHead(204).end()
     })
   })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.callback<void>((resume) => {
-        server.closeAllConnections()
-        server.close(() => resume(Effect.void))
-      })
-  )
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = yield* portOf(server)
   return {
     urlOf: (agentId: string) => `http://127.0.0.1:${port}/${agentId}`,
     of: (agentId: string): Told => ({
