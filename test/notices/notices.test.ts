@@ -126,6 +126,23 @@ layer(testServices())("Everybody is told", (it) => {
     })
   )
 
+  it.effect("in the order in which it is written, also when the clock is set back", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const start = yield* latest("public")
+      const events = [yield* newEvent()]
+      for (const hours of [5, 2, 9, 1]) {
+        yield* TestClock.setTime(DateTime.toEpochMillis(now) + hours * 3_600_000)
+        events.push(yield* newEvent())
+        yield* latest("public")
+      }
+      assert.deepStrictEqual(
+        yield* told("public", start),
+        events.map(({ event_id }) => ["event.published", event_id])
+      )
+    })
+  )
+
   it.effect("of an event when it comes, not when it is edited", () =>
     Effect.gen(function* () {
       const start = yield* latest("public")

@@ -428,12 +428,41 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
       yield* newEvent()
       yield* Notices.use(({ advance }) => advance)
       yield* Webhooks.use(({ dispatch }) => dispatch)
-      yield* sql`update webhooks set leased_until = ${DateTime.toDateUtc(plus(now, "1 minute"))} where id = ${id}::uuid`
+      yield* sql`update webhooks set leased_until = ${DateTime.toDateUtc(plus(now, "20 seconds"))} where id = ${id}::uuid`
       yield* deliver
       assert.deepStrictEqual(received, [])
-      yield* moveTo(plus(now, "1 minute"))
+      yield* moveTo(plus(now, "20 seconds"))
       yield* deliver
       assert.lengthOf(received, 1)
+    })
+  )
+
+  it.effect("while the clock was ahead is sent what comes once it is set back, and nothing twice", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const by = ofAgent(yield* claimedAgent())
+      const { answer, received, url } = yield* receiver
+      const { webhook_id: id } = yield* make(by, url, "event.published")
+      yield* TestClock.setTime(DateTime.toEpochMillis(plus(now, "5 hours")))
+      answer(500)
+      const first = yield* newEvent()
+      yield* deliver
+      // As of an instance that was killed meanwhile.
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        update webhooks set leased_until = ${DateTime.toDateUtc(plus(now, "5 hours"))} where id = ${id}::uuid`
+      yield* TestClock.setTime(DateTime.toEpochMillis(now))
+      answer(204)
+      const second = yield* newEvent()
+      yield* deliver
+      yield* deliver
+      yield* moveTo(plus(now, "6 hours"))
+      yield* deliver
+      yield* deliver
+      assert.deepStrictEqual(
+        told(received).map(([, , event_id]) => event_id),
+        [first.event_id, second.event_id, first.event_id]
+      )
     })
   )
 

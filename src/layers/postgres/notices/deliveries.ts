@@ -177,7 +177,10 @@ export const make = Effect.fnUntraced(function* (
            for update of w skip locked`)
       if (Option.isNone(state) || state.value.upto === state.value.dispatched) return 0
       const { dispatched: from, upto } = state.value
-      const now = timestamp(yield* DateTime.now)
+      const at = yield* DateTime.now
+      const now = timestamp(at)
+      // A longer rest is of a clock that was ahead.
+      const atMost = timestamp(DateTime.addDuration(at, maxRest))
       const own = (type: string) => ({
         source: sql`told n cross join hooked r`,
         agentId: "r.agent_id",
@@ -221,7 +224,8 @@ export const make = Effect.fnUntraced(function* (
           on conflict do nothing
           returning webhook_id
         )
-        update webhooks w set due_at = least(w.due_at, greatest(${now}::timestamptz, w.rest_until))
+        update webhooks w
+           set due_at = least(w.due_at, greatest(${now}::timestamptz, case when w.rest_until <= ${atMost} then w.rest_until end))
           from (select distinct webhook_id from made) m
          where w.id = m.webhook_id`)
       yield* execute(sql`update webhook_state set dispatched = ${upto}::int8`)
@@ -443,13 +447,16 @@ export const make = Effect.fnUntraced(function* (
   const send: Webhooks["Service"]["send"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     const until = DateTime.addDuration(now, lease)
+    // Of a clock that was ahead and was set back; other instances' may differ a little.
+    const absurd = DateTime.addDuration(now, Duration.times(lease, 2))
     const room = {
       slow: maxSlowReceivers - (yield* FiberSet.size(slowReceivers)),
       others: maxReceivers - maxSlowReceivers - (yield* FiberSet.size(receivers))
     }
     const dueHooks = (isSlow: boolean, limit: number) => sql`
       select id from webhooks
-       where due_at <= ${timestamp(now)} and (leased_until is null or leased_until <= ${timestamp(now)})
+       where due_at <= ${timestamp(now)}
+         and (leased_until is null or leased_until <= ${timestamp(now)} or leased_until > ${timestamp(absurd)})
          and disabled_at is null and slow = ${isSlow}
        order by due_at limit ${limit} for update skip locked`
     const hooks = yield* hookRows(sql`
