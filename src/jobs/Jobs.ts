@@ -24,6 +24,7 @@ import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
+import { Skill } from "../services/Skill.ts"
 import { Webhooks } from "../services/Webhooks.ts"
 import { Witnesses } from "../services/Witnesses.ts"
 import { singletonCron, poll } from "./scheduler.ts"
@@ -63,12 +64,14 @@ const start = Effect.gen(function* () {
   const operators = yield* Operators
   const ownerMails = yield* OwnerMails
   const sequencer = yield* LogSequencer
+  const skill = yield* Skill
   const webhooks = yield* Webhooks
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
+  yield* Effect.forkScoped(singletonCron("skill", aMinute, skill.countDue))
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
   }
@@ -120,7 +123,7 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, schedules, practice, published counts, mail, webhooks, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
+/** Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock. */

@@ -9,7 +9,8 @@ import {
   DirectionalKind,
   MacroBin,
   OrderedCategory,
-  PriceEventKind
+  PriceEventKind,
+  ReferenceForecast
 } from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { ChallengeId, EventId, PredictionId } from "./domain/ids.ts"
@@ -72,6 +73,10 @@ const PracticeCandle = Schema.Struct({
 const QuestionContext = Schema.Struct({
   price: Schema.NullOr(Price).annotate({
     description: "the latest that is known of the asset; null of a series, and before the first"
+  }),
+  reference: Schema.NullOr(ReferenceForecast).annotate({
+    description:
+      "what a random walk knows now, which an answer is measured against; null of a series and of practice, and where no price is known"
   }),
   candles: Schema.NullOr(Schema.Array(PracticeCandle)).annotate({
     description:

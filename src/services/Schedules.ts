@@ -1,6 +1,6 @@
 /**
  * Challenges that make themselves: a session a target and trading day, a flash hour after an event that names a target,
- * questions on the week of a crypto asset, and a macro challenge before each planned release. Each is made once, in one
+ * a ladder of 1, 4 and 24 hours on every target with hourly prices, questions on the week of a crypto asset, and a macro challenge before each planned release. Each is made once, in one
  * transaction with the record that it was made, so any number of replicas may run it. A missed period is not made up
  * for: predictions could not be in time.
  */
@@ -9,19 +9,21 @@ import type { DateTime, Effect, Option } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
+import type { ladderHours } from "./domain/Challenge.ts"
 import { categoriesOrBins, NewMacroChallenge, OrderedCategory, scaleBounds } from "./domain/Challenge.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
 
 /** What an operator switches on and off. */
-export const scheduleNames = ["session", "flash", "price_event", "macro"] as const
+export const scheduleNames = ["session", "flash", "ladder", "price_event", "macro"] as const
 export type ScheduleName = (typeof scheduleNames)[number]
 
 /** What is made at most once a target and period: a schedule, or one of the questions that it asks. */
 export type ScheduledKind =
   | "session"
   | "flash"
+  | keyof typeof ladderHours
   | "numeric_close"
   | "threshold"
   | "count_days"

@@ -11,6 +11,7 @@ import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId, PredictionId } from "./domain/ids.ts"
 import { NameTag } from "./domain/names.ts"
 import type { Page } from "./domain/paging.ts"
+import { SkillFields } from "./Skill.ts"
 import { Category } from "./Targets.ts"
 import { Timestamp } from "./domain/text.ts"
 
@@ -31,6 +32,28 @@ export const AgentStatsFields = {
   })
 }
 
+export const LeaderboardOrder = Schema.Literals(["average", "skill", "peer"])
+
+/** How long a question runs after its deadline: up to 2 hours, 8 hours, 2 days, or longer. */
+export const Horizon = Schema.Literals(["1h", "4h", "1d", "1w"])
+
+/** As 2026-03. */
+export const Month = Schema.String.check(
+  Schema.isPattern(/^20\d{2}-(0[1-9]|1[0-2])$/, { expected: "a month, for example 2026-03" })
+)
+
+/** Which leaderboard. Horizons and times are of skill alone, and so not of the order by average. */
+export interface LeaderboardQuery {
+  readonly category?: Category | undefined
+  /** By average without one; by skill beside a horizon or a month. */
+  readonly order?: typeof LeaderboardOrder.Type | undefined
+  readonly horizon?: typeof Horizon.Type | undefined
+  /** The first month that counts, as 2026-03. */
+  readonly since?: string | undefined
+  /** Lists agents under min_count after all others. */
+  readonly establishedFirst?: boolean
+}
+
 export const LeaderboardRow = Schema.Struct({
   rank: Schema.NullOr(Schema.Int).annotate({
     description: "among claimed agents with a scored prediction; null while unverified"
@@ -41,10 +64,17 @@ export const LeaderboardRow = Schema.Struct({
   name_tag: NameTag,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
-  status: Schema.Literals(["verified", "unverified"]),
+  status: Schema.Literals(["verified", "unverified", "reference"]).annotate({
+    description: "a reference is a method of ours that answers every question; it has no rank"
+  }),
   verified: Schema.Boolean,
   owner_agents: Schema.NullOr(Schema.Int).annotate({
     description: "agents of its owner, itself among them: many tries find luck; null while unverified"
+  }),
+  ...SkillFields,
+  group: Schema.NullOr(Schema.Int).annotate({
+    description:
+      "order=skill: rows of a group cannot be told from its first one, for their confidence sequences overlap"
   }),
   ...AgentStatsFields
 }).annotate({ identifier: "Standing" })
@@ -53,6 +83,9 @@ export const Leaderboard = Schema.Struct({
   items: Schema.Array(LeaderboardRow),
   total: Schema.Int,
   category: Schema.NullOr(Category),
+  order: LeaderboardOrder,
+  horizon: Schema.NullOr(Horizon),
+  since: Schema.NullOr(Schema.String),
   min_count: Schema.Int,
   updated_at: Schema.NullOr(Timestamp),
   next_cursor: Schema.NullOr(Schema.String)
@@ -164,12 +197,7 @@ export class Scoring extends Context.Service<
     ) => Effect.Effect<PriceEvent, NotFound | ChallengeState>
     /** Closes, settles and voids challenges that are due. Any number of replicas may run it at once. */
     readonly settleDue: Effect.Effect<SettlementReport>
-    /** By average; `establishedFirst` lists agents under min_count after all others. */
-    readonly leaderboard: (
-      category: Category | undefined,
-      page: Page,
-      order?: "establishedFirst"
-    ) => Effect.Effect<Leaderboard, InvalidRequest>
+    readonly leaderboard: (query: LeaderboardQuery, page: Page) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
     /** Of all numeric forecasts, or of one agent's. */
     readonly calibration: Effect.Effect<Calibration>

@@ -276,6 +276,8 @@ const webhookBy = (token: string) =>
 /** What there is nothing behind yet, or only with a secret of somebody else. */
 const nothingToRead: ReadonlyArray<string> = [
   "/api/v1/llm/keys/{key_id}",
+  // Without two agents there is nothing to compare.
+  "/api/v1/eval/compare",
   "/api/v1/log/settlement/{challenge_id}",
   "/api/v1/llm/v1/models/{model}",
   "/claim/:token",

@@ -1,7 +1,8 @@
 /** Challenges that make themselves, on a real database with a clock that tests move. Each begins on a date of its own. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Exit, Schema } from "effect"
+import { DateTime, Effect, Exit, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { deadZoneOf, ewmaVolatility } from "../../src/scoring/reference.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventImport } from "../../src/services/Events.ts"
@@ -402,6 +403,97 @@ world("off")("Schedules that are off", (it) => {
       yield* priced(futures)
       yield* imported(event("any", ["GC"]))
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+})
+
+world("ladder")("The ladder of horizons", (it) => {
+  /** Hourly closes of a driftless walk until a time, seeded. */
+  const walk = (asset: string, until: string, hours: number) =>
+    Effect.gen(function* () {
+      const last = instant(until)
+      const closes = [100]
+      for (let index = 1; index < hours; index++) {
+        const step = (yield* Random.nextIntBetween(-100, 100)) / 10_000
+        closes.push(Number(((closes.at(-1) ?? 100) * (1 + step)).toFixed(4)))
+      }
+      yield* importCandles(
+        asset,
+        "1h",
+        closes.map((close, index) => [plus(last, { hours: index - hours }), close] as const)
+      )
+      return closes
+    }).pipe(Random.withSeed(`ladder ${asset}`))
+
+  it.effect("begins with the price of its hour, and is decided 1, 4 and 24 hours after its deadline", () =>
+    Effect.gen(function* () {
+      yield* at("2026-03-10T23:59:00Z")
+      yield* walk("ETH", "2026-03-10T23:00:00Z", 800)
+      yield* at("2026-03-11T00:05:00Z")
+      // The price of midnight is not known yet.
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* importCandles("ETH", "1h", [[instant("2026-03-10T23:00:00Z"), 110]])
+      const report = yield* make
+      assert.deepStrictEqual(made(report), ["1d ETH", "1h ETH", "4h ETH"])
+      const found = yield* Effect.forEach(report.made, ({ challengeId }) =>
+        Arenas.use((arenas) => arenas.directional.get(challengeId))
+      )
+      assert.deepStrictEqual(
+        found.map(({ deadline, kind, open_price, resolve_at }) => [kind, open_price, deadline, resolve_at]),
+        [
+          ["1h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T02:00:00.000Z"],
+          ["4h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T05:00:00.000Z"],
+          ["1d", 110, "2026-03-11T01:00:00.000Z", "2026-03-12T01:00:00.000Z"]
+        ]
+      )
+      const zones = found.map((each) => each.dead_zone_pct ?? 0)
+      assert.deepStrictEqual(
+        zones,
+        zones.toSorted((a, b) => a - b)
+      )
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      // One hour later only the shortest begins again.
+      yield* importCandles("ETH", "1h", [[instant("2026-03-11T00:00:00Z"), 110.2]])
+      yield* at("2026-03-11T01:01:00Z")
+      assert.deepStrictEqual(made(yield* make), ["1h ETH"])
+      // Too late for another.
+      yield* importCandles("ETH", "1h", [[instant("2026-03-11T01:00:00Z"), 110.2]])
+      yield* at("2026-03-11T02:59:59Z")
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+    })
+  )
+
+  it.effect("is of what trades, is not paused, and has prices enough for a dead zone of its own", () =>
+    Effect.gen(function* () {
+      // A Saturday, on which futures do not trade; bitcoin is paused, and copper has one price only.
+      yield* at("2026-03-21T04:00:00Z")
+      for (const asset of ["GC", "BTC"]) yield* walk(asset, "2026-03-21T04:00:00Z", 800)
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* at("2026-03-24T16:00:00Z")
+      yield* importCandles("HG", "1h", [[instant("2026-03-24T15:00:00Z"), 4]])
+      const report = yield* make
+      assert.deepStrictEqual(report.made, [])
+      assert.deepStrictEqual(waits(report).slice(0, 1), [
+        "HG: too few prices of HG are known for its dead zone"
+      ])
+    })
+  )
+
+  it.effect("has dead zones that about every third move stays within, on recorded prices", () =>
+    Effect.gen(function* () {
+      const closes = yield* walk("ETH", "2026-06-01T00:00:00Z", 3000)
+      const outcomes = { bullish: 0, neutral: 0, bearish: 0 }
+      for (let hour = 800; hour < 2998; hour += 3) {
+        const known = closes
+          .slice(hour - 720, hour + 1)
+          .map((price, index) => ({ at: index * 3_600_000, price }))
+        const zone = deadZoneOf(ewmaVolatility(known, 1, 720 * 3_600_000) ?? Number.NaN, 2)
+        const move = 100 * ((closes[hour + 2] ?? 0) / (closes[hour] ?? 1) - 1)
+        const side = move > 0 ? ("bullish" as const) : ("bearish" as const)
+        outcomes[Math.abs(move) > zone ? side : "neutral"] += 1
+      }
+      const total = outcomes.bullish + outcomes.neutral + outcomes.bearish
+      for (const count of Object.values(outcomes)) assert.closeTo(count / total, 1 / 3, 0.05)
     })
   )
 })

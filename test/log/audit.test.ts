@@ -66,6 +66,11 @@ const unrecorded: Readonly<Record<string, string>> = {
   "stakes.position": "the check of the ledger replays the stakes of a pool in their order",
   "stakes.predicted_value": "what counts is the bin that it lies in",
   "stakes.received_at": "what counts is that it lies before the deadline",
+  "challenges.volatility": "the check of figures computes it again from prices",
+  "challenges.odds": "the same",
+  "challenges.reference_loss": "the same",
+  "prediction_scores.reference_skill": "the same, from the answers and the steps of the reference",
+  "prediction_scores.bounded_skill": "the same",
   "log_pending.id": "the order of what waits is not fixed before it has an index",
   "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
@@ -81,7 +86,7 @@ const unrecordedOfAgents = new Set(
   `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
    policy_profile owner_org disclosure_level default_spaces requested_scopes provisional_until challenge_passed_at
    first_token_at token_epoch suspended_at prediction_limit predictions_used grace_notices issuance_paused_at
-   credit_arena_enabled claim_grant held_name`.split(/\s+/)
+   credit_arena_enabled claim_grant held_name reference`.split(/\s+/)
 )
 
 /** Where the first row of a table is not the one to look at. */

@@ -438,7 +438,13 @@ describe("Settings", () => {
       const schedulesOf = (environment: Readonly<Record<string, string>>) =>
         Effect.map(loaded(environment), ({ rules }) => rules.schedules)
       assert.deepStrictEqual(yield* schedulesOf({}), [])
-      assert.deepStrictEqual(yield* schedulesOf(replay), ["session", "flash", "price_event", "macro"])
+      assert.deepStrictEqual(yield* schedulesOf(replay), [
+        "session",
+        "flash",
+        "ladder",
+        "price_event",
+        "macro"
+      ])
       assert.deepStrictEqual(yield* schedulesOf({ ...replay, AUSPEX_SCHEDULES: "off" }), [])
       assert.deepStrictEqual(yield* schedulesOf({ AUSPEX_SCHEDULES: "macro, session" }), ["session", "macro"])
     })

@@ -92,7 +92,10 @@ const jobs = ["schedules"]
 const maxRowsOfChart = 1200
 const maxPagesOfChart = 5000
 const isChart = ({ route }: Read) =>
-  route === `GET ${pagePaths.challenge}` || route === `GET ${pagePaths.agent}`
+  route === `GET ${pagePaths.challenge}` ||
+  route === `GET ${pagePaths.agent}` ||
+  route === "GET /api/v1/eval/agents/:agent_id/skill" ||
+  route === "GET /api/v1/eval/compare"
 
 /** A rank is counted from the top of the board, so far down it takes what stands above. */
 const isCounted = (read: Read) => read.route.endsWith("/leaderboard") && read.page === "last"

@@ -145,7 +145,7 @@ const makeCrowd = Effect.gen(function* () {
   const { access_token } = yield* issue(agent.agentId, agent.secret)
   const commit = predicted[0]?.answer.receipt?.commit ?? "none"
   yield* Notices.use(({ advance }) => advance)
-  return { agent, commit, hot, keyId, open, talk, token: access_token }
+  return { agent, commit, hot, keyId, open, others, talk, token: access_token }
 })
 
 /** Its owner lets it use the gateway; it has a key for each of its calls. */
@@ -290,6 +290,18 @@ const pinned: Readonly<Record<string, Pinned>> = {
     parameters: { challenge_id: hot.id }
   })),
   "GET /eval/leaderboard": page(2),
+  "GET /eval/agents/:agent_id/skill": made(
+    4,
+    Effect.map(Crowd, ({ agent }) => ({ parameters: { agent_id: agent.agentId } }))
+  ),
+  "GET /eval/compare": made(
+    4,
+    Effect.map(Crowd, ({ agent, others }) => ({ query: `?a=${agent.agentId}&b=${others[0] ?? ""}` }))
+  ),
+  "GET /eval/challenges/:challenge_id/reference": made(
+    2,
+    Effect.map(Crowd, ({ hot }) => ({ parameters: { challenge_id: hot.id } }))
+  ),
   "GET /eval/agents/:agent_id/scorecard": page(4, "", ({ agent }) => ({
     parameters: { agent_id: agent.agentId }
   })),
@@ -586,7 +598,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { accept: true, reason: "why" } }
     }))
   ),
-  "POST /admin/challenges": plain(8, {
+  "POST /admin/challenges": plain(11, {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
@@ -597,7 +609,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/challenges/:challenge_id/amend": {
-    statements: 16,
+    statements: 17,
     // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()
@@ -646,7 +658,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
-  "POST /admin/price-events/challenges": plain(6, {
+  "POST /admin/price-events/challenges": plain(9, {
     asked: {
       json: { kind: "threshold", asset: "ETH", level: 100, deadline: farDeadline, resolve_at: farDeadline }
     }
@@ -679,7 +691,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 17,
+    statements: 20,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -723,7 +735,8 @@ const pinned: Readonly<Record<string, Pinned>> = {
   ),
   "GET /admin/purchases": page(1),
   "GET /admin/audit": page(1),
-  "GET /admin/figures/check": plain(7),
+  // Seven for all, and six for each of the newest settled questions, whose reference is made again.
+  "GET /admin/figures/check": plain(147),
   // Of this instance's memory.
   "GET /admin/gateway/routes": plain(0),
   "GET /admin/gateway/usage": plain(2),
@@ -738,13 +751,13 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
-  "/": 5,
-  "/leaderboard": 2,
-  "/leaderboard?category=commodities": 2,
+  "/": 7,
+  "/leaderboard": 3,
+  "/leaderboard?category=commodities": 3,
   "/challenges": 2,
   "/challenges?status=resolved&type=directional": 2,
   "/challenges/:challenge_id": 8,
-  "/agents/:agent_id": 8,
+  "/agents/:agent_id": 11,
   "/events": 2,
   "/events/event-0": 5,
   "/archive": 2,

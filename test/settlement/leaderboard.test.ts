@@ -13,7 +13,7 @@ import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const leaderboard = (category: Category | undefined, page: Page = firstPage) =>
-  Scoring.use((scoring) => scoring.leaderboard(category, page))
+  Scoring.use((scoring) => scoring.leaderboard({ category }, page))
 const scorecard = (agentId: string, page: Page = firstPage) =>
   Scoring.use((scoring) => scoring.scorecard(agentId, page))
 
@@ -134,7 +134,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
           const pages = yield* allPages(limit, (page) => leaderboard(undefined, page))
           assert.deepStrictEqual(shown(pages.flat()), expected, `pages of ${limit}`)
           const shownToPeople = yield* allPages(limit, (page) =>
-            Scoring.use((scoring) => scoring.leaderboard(undefined, page, "establishedFirst"))
+            Scoring.use((scoring) => scoring.leaderboard({ establishedFirst: true }, page))
           )
           assert.deepStrictEqual(shown(shownToPeople.flat()), establishedFirst, `pages of ${limit}`)
         }
@@ -149,6 +149,9 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
         items: [],
         total: 0,
         category: "crypto",
+        order: "average",
+        horizon: null,
+        since: null,
         min_count: 2,
         updated_at: null,
         next_cursor: null
@@ -233,7 +236,14 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
         accuracy_rate: 0.5,
         correct_count: 1,
         prediction_count: 2,
-        mean_skill: null
+        mean_skill: null,
+        // Days are counted once they are over.
+        skill: null,
+        peer: null,
+        coverage: null,
+        evidence: null,
+        needed: null,
+        group: null
       })
       // p = 0.75 on each: Brier scores 0.0625 and 0.5625.
       assert.closeTo(brier_index ?? Number.NaN, 100 * (1 - Math.sqrt((0.0625 + 0.5625) / 2)), 1e-9)

@@ -244,7 +244,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
         yield* importQuotes("GC", [[deadline, 102]])
         yield* settleDue
         const { score, skill } = crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.2), 0.12)
-        const economics = (yield* scoring.leaderboard("economics", firstPage)).items.find(
+        const economics = (yield* scoring.leaderboard({ category: "economics" }, firstPage)).items.find(
           ({ agent_id }) => agent_id === agent
         )
         assert.deepInclude(economics, {

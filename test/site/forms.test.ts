@@ -221,6 +221,8 @@ const scriptsOfOurs =
 const everybodysPages: ReadonlySet<string> = new Set([
   pagePaths.home,
   pagePaths.leaderboard,
+  pagePaths.compare,
+  pagePaths.methods,
   pagePaths.challenges,
   pagePaths.events,
   pagePaths.archive,

@@ -14,6 +14,7 @@ import {
   predict
 } from "../support/challenges.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { Skill } from "../../src/services/Skill.ts"
 import { keptPosts } from "../support/hostilePosts.ts"
 import { hostileNames, maxSummary, publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
@@ -67,12 +68,12 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
       yield* moveTo(plus(deadline, "2 minutes"))
       yield* importQuotes("GC", [[deadline, 102]])
       yield* Scoring.use((scoring) => scoring.settleDue)
-      const shown = textOf(yield* get("/leaderboard"))
+      const shown = textOf(yield* get("/leaderboard?order=average"))
       assert.match(
         shown,
         /2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 31\.3 .* 1 Ada [0-9a-f]{8} few predictions 1 of \d+ agents of this owner 93\.8/
       )
-      assert.include(shown, "Agents with fewer than 2 scored predictions come after all others")
+      assert.include(shown, "Agents with fewer than 2 answers come after all others")
     })
   )
 })
@@ -122,16 +123,18 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
   it.effect("has a leaderboard for each category, and refuses what is none", () =>
     Effect.gen(function* () {
       yield* settledFixture(["Edsger", "Barbara"])
-      const gold = yield* get("/leaderboard?category=commodities")
-      assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Commodities"])
+      const gold = yield* get("/leaderboard?category=commodities&order=average")
+      assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Average score", "Commodities"])
       assert.match(
         textOf(gold),
         /Edsger [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 100\.0 % 93\.8 – 1/
       )
-      assert.include(linksOf(gold), "/api/v1/eval/leaderboard?category=commodities")
+      assert.include(linksOf(gold), "/api/v1/eval/leaderboard?category=commodities&order=average")
       assert.notInclude(textOf(yield* get("/leaderboard?category=crypto")), "Edsger")
       for (const path of [
         "/leaderboard?category=x",
+        "/leaderboard?order=x",
+        "/leaderboard?horizon=x",
         "/challenges?status=x",
         "/challenges?type=x",
         "/events?space=x"
@@ -140,6 +143,32 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         assert.strictEqual(page.status, 400, path)
         assert.include(textOf(page), "Expected one of ")
       }
+    })
+  )
+
+  it.effect("shows skill once a day is over: what each row proves, its group, and two agents compared", () =>
+    Effect.gen(function* () {
+      const { ada, grace } = yield* settledFixture(["Alonzo", "Haskell"])
+      yield* moveTo(plus(yield* DateTime.now, "1 day"))
+      yield* Skill.use((skill) => skill.countDue)
+      const board = yield* get("/leaderboard?category=commodities")
+      assert.deepStrictEqual(chosenIn(board), ["Leaderboard", "Skill", "Commodities", "Any time"])
+      assert.match(
+        textOf(board),
+        /group 1 Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner .*\+\d\.\d{3} -1\.00 to 1\.00/
+      )
+      assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
+      assert.include(linksOf(board), "/methods")
+      assert.include(textOf(yield* get("/leaderboard?horizon=1w")), "Nothing is scored here yet.")
+      assert.match(textOf(yield* get("/")), /Who is ahead .*Alonzo/)
+      const agent = yield* get(`/agents/${ada}`)
+      assert.match(textOf(agent), /Skill .* E-value .* after 1 day/)
+      assert.include(drawingsOf(agent)[0] ?? "", "After 1 days between")
+      const compared = textOf(yield* get(`/compare?a=${ada}&b=${grace}`))
+      assert.include(compared, "Which of the two is better cannot be told yet.")
+      assert.include(textOf(yield* get("/compare")), "Compare two agents")
+      assert.strictEqual((yield* get(`/compare?a=${ada}&b=${ada}`)).status, 400)
+      assert.include(textOf(yield* get("/methods")), "reflection principle")
     })
   )
 
@@ -342,7 +371,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
   it.effect("keeps names of any script apart from what stands beside them", () =>
     Effect.gen(function* () {
       yield* settledFixture([hostileNames.rightToLeft, hostileNames.emoji])
-      const { text } = yield* get("/leaderboard")
+      const { text } = yield* get("/leaderboard?order=average")
       for (const name of [hostileNames.rightToLeft, hostileNames.emoji]) {
         assert.include(text, `<bdi>${name}</bdi>`)
       }

@@ -292,8 +292,7 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       { call: "public.scorecard", params: { agent_id: "<AGENT_ID>" } },
       "Whether your standard deviations are right: shares of outcomes within your 50, 80 and 95 % intervals:",
       { call: "public.calibrationOfAgent", params: { agent_id: "<AGENT_ID>" } },
-      `The leaderboard. A claimed agent with a scored prediction has a rank; it is \`established\` from ${settings.rankMinCount} on:`,
-      { call: "public.leaderboard" },
+      `\`GET /api/v1/eval/leaderboard\` ranks claimed agents by average, \`established\` from ${settings.rankMinCount} scored predictions on; \`order=skill\` by what you knew more than a random walk did then (\`context.reference\`).`,
       "Where your prediction stands in the public log. `leaf_index` is null in the receipt and 409 here until it is sequenced, about a second after it was sent:",
       { call: "log.entry", params: { commit: "<COMMIT>" } },
       `A receipt proves what you sent, because its \`commit\` is SHA-256("auspex/commit/v1" ‖ 0x00 ‖ salt ‖ body):
@@ -422,6 +421,7 @@ const schedules: Readonly<Record<ScheduleName, (settings: Settings["Service"]) =
     `a session challenge of each asset every trading day, ${durationText(sessionLead)} to ${durationText(scheduleNotice)} before the session begins`,
   flash: ({ flashTime }) =>
     `a flash challenge when an event names an asset, open for ${durationText(flashTime)}`,
+  ladder: () => "every hour questions that end 1, 4 and 24 hours after their deadline",
   price_event: ({ weeklyLead }) =>
     `price events each week, ${durationText(weeklyLead)} before Monday 00:00 UTC, their deadline`,
   macro: ({ releaseLead }) => `macro challenges ${durationText(releaseLead)} before a release`

@@ -6,7 +6,15 @@ import { Results } from "../../services/Arenas.ts"
 import { MarketEvents } from "../../services/Events.ts"
 import { PoolOdds } from "../../services/Pools.ts"
 import { Space } from "../../services/Registry.ts"
-import { Calibration, Leaderboard, Scorecard } from "../../services/Scoring.ts"
+import {
+  Calibration,
+  Horizon,
+  Leaderboard,
+  LeaderboardOrder,
+  Month,
+  Scorecard
+} from "../../services/Scoring.ts"
+import { Comparison, QuestionReference, SkillProfile } from "../../services/Skill.ts"
 import { CandleInterval, Candles, LatestPrices } from "../../services/Prices.ts"
 import { PublishedReleases } from "../../services/Schedules.ts"
 import { Category, TargetCatalog } from "../../services/Targets.ts"
@@ -124,11 +132,24 @@ export class PublicApi extends HttpApiGroup.make("public")
       .annotate(OpenApi.Summary, "Results; individual predictions from the deadline on")
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("leaderboard", "/eval/leaderboard", {
-      query: { ...pageQuery, category: Schema.optional(Category) },
+      query: {
+        ...pageQuery,
+        category: Schema.optional(Category),
+        order: Schema.optional(LeaderboardOrder).annotate({
+          description:
+            "default average, and skill beside horizon or since; skill and peer are counted once a day is over"
+        }),
+        horizon: Schema.optional(Horizon).annotate({
+          description: "how long questions run after their deadline"
+        }),
+        since: Schema.optional(Month).annotate({
+          description: "the first month that counts, as 2026-03"
+        })
+      },
       success: Leaderboard,
       error: InvalidRequest
     })
-      .annotate(OpenApi.Summary, "Agents by average score, over all or in a category")
+      .annotate(OpenApi.Summary, "Agents by average score or skill")
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("scorecard", "/eval/agents/:agent_id/scorecard", {
       params: { agent_id: Schema.String },
@@ -137,6 +158,30 @@ export class PublicApi extends HttpApiGroup.make("public")
       error: [NotFound, InvalidRequest]
     })
       .annotate(OpenApi.Summary, "An agent's figures and settled predictions")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("skill", "/eval/agents/:agent_id/skill", {
+      params: { agent_id: Schema.String },
+      success: SkillProfile,
+      error: NotFound
+    })
+      .annotate(OpenApi.Summary, "An agent's skill, by day and kind of question")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("compare", "/eval/compare", {
+      query: {
+        a: Schema.String.annotate({ description: "id of an agent" }),
+        b: Schema.String.annotate({ description: "id of another" })
+      },
+      success: Comparison,
+      error: [NotFound, InvalidRequest]
+    })
+      .annotate(OpenApi.Summary, "Two agents on what both answered")
+      .annotate(SharedCache, true),
+    HttpApiEndpoint.get("reference", "/eval/challenges/:challenge_id/reference", {
+      params: { challenge_id: Schema.String },
+      success: QuestionReference,
+      error: NotFound
+    })
+      .annotate(OpenApi.Summary, "What answers are measured against")
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("calibration", "/eval/distribution-calibration", { success: Calibration })
       .annotate(OpenApi.Summary, "How well the uncertainty of all numeric forecasts fits what happened")

@@ -7,6 +7,7 @@ import { Pools } from "../../services/Pools.ts"
 import { Prices } from "../../services/Prices.ts"
 import { ReleaseCalendar } from "../../services/Schedules.ts"
 import { Scoring } from "../../services/Scoring.ts"
+import { Skill } from "../../services/Skill.ts"
 import { Targets } from "../../services/Targets.ts"
 import type { Target } from "../../services/Targets.ts"
 import { inLanguage } from "../../services/domain/language.ts"
@@ -26,6 +27,7 @@ export const layer = HttpApiBuilder.group(
     const prices = yield* Prices
     const releases = yield* ReleaseCalendar
     const scoring = yield* Scoring
+    const skill = yield* Skill
     const targets = yield* Targets
     /** What a list has anything of is known. */
     const known =
@@ -73,8 +75,11 @@ export const layer = HttpApiBuilder.group(
           .pipe(Effect.map((page) => ({ ...page, items: page.items.map(inLanguage(query.lang)) }))),
       results: ({ params, query }) =>
         Effect.map(arenas.results(params.challenge_id, longPageOf(query)), inLanguage(query.lang)),
-      leaderboard: ({ query }) => scoring.leaderboard(query.category, pageOf(query)),
+      leaderboard: ({ query }) => scoring.leaderboard(query, pageOf(query)),
       scorecard: ({ params, query }) => scoring.scorecard(params.agent_id, pageOf(query)),
+      skill: ({ params }) => skill.profile(params.agent_id),
+      compare: ({ query }) => skill.compare(query.a, query.b),
+      reference: ({ params }) => skill.referenceOf(params.challenge_id),
       calibration: () => scoring.calibration,
       calibrationOfAgent: ({ params }) => scoring.calibrationOf(params.agent_id),
       // BTC is seeded, so a missing one is a defect.

@@ -22,6 +22,8 @@ export const pagePaths = {
   topUp: "/account/agents/:agent_id/topup",
   home: "/",
   leaderboard: "/leaderboard",
+  compare: "/compare",
+  methods: "/methods",
   challenges: "/challenges",
   challenge: "/challenges/:challenge_id",
   events: "/events",
@@ -78,6 +80,8 @@ export const pageMethods: Readonly<
   [pagePaths.topUp]: ["GET", "POST"],
   [pagePaths.home]: ["GET"],
   [pagePaths.leaderboard]: ["GET"],
+  [pagePaths.compare]: ["GET"],
+  [pagePaths.methods]: ["GET"],
   [pagePaths.challenges]: ["GET"],
   [pagePaths.challenge]: ["GET"],
   [pagePaths.events]: ["GET"],
@@ -93,7 +97,7 @@ export const pageMethods: Readonly<
 }
 
 const belowPages =
-  /^\/($|(claim|sign-in|sign-out|account|leaderboard|challenges|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
+  /^\/($|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
@@ -116,7 +120,18 @@ export const homePage = "/"
 /** Open challenges of all types by default. */
 export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>
   withQuery("/challenges", query)
-export const leaderboardPage = (category?: string) => withQuery("/leaderboard", { category })
+/** By skill unless another order is asked for. */
+export const leaderboardPage = (
+  query: {
+    readonly category?: string | undefined
+    readonly order?: string | undefined
+    readonly horizon?: string | undefined
+    readonly since?: string | undefined
+  } = {}
+) => withQuery("/leaderboard", query)
+export const comparePage = (query: { readonly a?: string; readonly b?: string } = {}) =>
+  withQuery("/compare", query)
+export const methodsPage = "/methods"
 export const eventsPage = (query: { readonly space?: string; readonly asset?: string } = {}) =>
   withQuery("/events", query)
 export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`

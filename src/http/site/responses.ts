@@ -98,7 +98,8 @@ export const query = Effect.map(
   ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
 )
 
-const parameter = Effect.fnUntraced(function* (name: string) {
+/** A parameter of the query; undefined when absent. */
+export const parameter = Effect.fnUntraced(function* (name: string) {
   const [value, ...more] = (yield* query).getAll(name)
   return more.length > 0 ? yield* InvalidRequest.of(name, "Expected it once") : value
 })

@@ -40,6 +40,7 @@ import * as Registry from "./agents/Registry.ts"
 import * as ReleaseCalendar from "./challenges/ReleaseCalendar.ts"
 import * as Schedules from "./challenges/Schedules.ts"
 import * as Scoring from "./settlement/Scoring.ts"
+import * as Skill from "./settlement/Skill.ts"
 import * as Social from "./community/Social.ts"
 import * as Targets from "./challenges/Targets.ts"
 import * as Tokens from "./agents/Tokens.ts"
@@ -89,6 +90,7 @@ export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) 
     ReleaseCalendar.layer,
     Schedules.layer,
     Scoring.layer,
+    Skill.layer,
     Social.layer,
     Webhooks.layer,
     Witnesses.layer

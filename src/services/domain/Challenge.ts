@@ -23,7 +23,10 @@ export type ChallengeStatus = typeof ChallengeStatus.Type
 export const AnyStatus = Schema.Literals([...ChallengeStatus.literals, "void"])
 export type AnyStatus = typeof AnyStatus.Type
 
-export const DirectionalKind = Schema.Literals(["session", "flash"])
+/** How many hours after its deadline a question of the ladder is decided. */
+export const ladderHours = { "1h": 1, "4h": 4, "1d": 24 } as const
+
+export const DirectionalKind = Schema.Literals(["session", "flash", "1h", "4h", "1d"])
 
 /** When counts that move in steps were true. */
 export const CountsAsOf = Schema.NullOr(Timestamp).annotate({
@@ -386,3 +389,19 @@ export class ChallengeState extends apiError("ChallengeState", 400, "challenge_s
 
 /** 400: no challenge is created on a paused target. */
 export class TargetPaused extends apiError("TargetPaused", 400, "target_paused") {}
+
+const Probabilities = Schema.Array(Schema.Finite)
+
+/** What a random walk knew from a time on. */
+export const ReferenceForecast = Schema.Struct({
+  from: Timestamp.annotate({ description: "when its price was observed; it holds until the next one" }),
+  price: Schema.NullOr(Schema.Finite).annotate({ description: "null of base rates" }),
+  source: Schema.NullOr(Schema.String),
+  odds: Schema.optionalKey(Probabilities).annotate({
+    description: "of bullish, neutral and bearish, or of bullish and bearish"
+  }),
+  mean: Schema.optionalKey(Schema.Finite).annotate({ description: "of a close, which is normal around it" }),
+  sd: Schema.optionalKey(Schema.Finite),
+  counts: Schema.optionalKey(Probabilities).annotate({ description: "of 0 to 7 days" })
+}).annotate({ identifier: "ReferenceForecast" })
+export type ReferenceForecast = typeof ReferenceForecast.Type

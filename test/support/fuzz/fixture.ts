@@ -494,6 +494,9 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       always({ query: { since: "2001-01-01T00:00:00Z", until: "2031-05-05T00:00:00.123Z" } })
     ],
     "public.odds": [always({ params: { challenge_id: forecastOnce } })],
+    "public.skill": [always({ params: { agent_id: agent.agent_id } })],
+    "public.compare": [always({ query: { a: agent.agent_id, b: rival.agent_id } })],
+    "public.reference": [always({ params: { challenge_id: oldest.id } })],
     "public.calibrationOfAgent": [always({ params: { agent_id: agent.agent_id } })],
     "admin.createMacroChallenge": [
       always({

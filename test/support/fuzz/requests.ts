@@ -90,6 +90,16 @@ export const rightRequest = (document: Document, operation: Operation, sample: S
   }
 }
 
+/** The query with the parameters that the operation needs, where it lacks them. */
+const withRequired = (operation: Operation, sample: Sample, query: string): string => {
+  const lacking = operation.parameters.flatMap(({ in: where, name, required }) =>
+    where === "query" && required && !query.includes(`${name}=`) && !query.includes(`${name}[`)
+      ? [`${name}=${encodeURIComponent(sample.query[name] ?? "")}`]
+      : []
+  )
+  return lacking.length === 0 ? query : `${query === "" ? "?" : `${query}&`}${lacking.join("&")}`
+}
+
 /** As it goes out, with this or that replaced. */
 export const outgoing = (
   fixture: Fixture,
@@ -106,7 +116,7 @@ export const outgoing = (
   const sent = replaced.body ?? body
   return {
     method: replaced.method ?? operation.method,
-    target: `${replaced.path ?? pathOf(operation, sample.params)}${replaced.query ?? ""}`,
+    target: `${replaced.path ?? pathOf(operation, sample.params)}${withRequired(operation, sample, replaced.query ?? "")}`,
     headers: [
       ...(replaced.credential ?? fixture.credentialFor(operation)),
       ...(replaced.headers ?? (sent === undefined ? [] : [jsonType]))

@@ -41,8 +41,17 @@ export const worst = "avg_score, scored, agent_id desc"
 /** The agent at this place of a board. */
 export const leaderboardRow = (board: string, order: string, offset: number): Item => ({
   list: "leaderboard",
-  which: board,
+  which: `${board} average`,
   key: `
-  select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id)
+  select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id, 'group', 1, 'low', -1)
     from agent_stats where board = '${board}' order by ${order} offset ${offset} limit 1`
+})
+
+/** The same of a board in the order of skill or beside peers. */
+export const skillRow = (board: string, order: "skill" | "peer", offset: number): Item => ({
+  list: "leaderboard",
+  which: `${board} ${order}`,
+  key: `
+  select json_build_object('score', ${order}, 'count', answered, 'agent_id', agent_id, 'group', 1, 'low', -1)
+    from agent_skill where board = '${board}' order by ${order}, answered, agent_id desc offset ${offset} limit 1`
 })

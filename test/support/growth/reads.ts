@@ -30,6 +30,7 @@ import type { Schedules } from "../../../src/services/Schedules.ts"
 import { Webhooks } from "../../../src/services/Webhooks.ts"
 import { Witnesses } from "../../../src/services/Witnesses.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
+import { Skill } from "../../../src/services/Skill.ts"
 import type { Social } from "../../../src/services/Social.ts"
 import { Targets } from "../../../src/services/Targets.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
@@ -38,7 +39,7 @@ import type { Page } from "../../../src/services/domain/paging.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
 import { moneyReads } from "./money.ts"
-import { best, firstPage, fromTheEnd, pageAfter, leaderboardRow, worst } from "./pages.ts"
+import { best, firstPage, fromTheEnd, pageAfter, leaderboardRow, skillRow, worst } from "./pages.ts"
 import type { Item } from "./pages.ts"
 import { noticeReads } from "./notices.ts"
 import { practiceReads } from "./practice.ts"
@@ -72,6 +73,7 @@ export type Reading = Effect.Effect<
   | ReleaseCalendar
   | Schedules
   | Scoring
+  | Skill
   | Targets
   | TransparencyLog
 >
@@ -220,23 +222,31 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add(
     "/eval/leaderboard",
     "",
-    (page) => Scoring.use((scoring) => scoring.leaderboard(undefined, page)),
+    (page) => Scoring.use((scoring) => scoring.leaderboard({}, page)),
     standingAt("200 down", best, 199, "global"),
     standingAt("last", worst, fromTheEnd, "global")
   )
   yield* add(
     "/eval/leaderboard",
     "category",
-    (page) => Scoring.use((scoring) => scoring.leaderboard("commodities", page)),
+    (page) => Scoring.use((scoring) => scoring.leaderboard({ category: "commodities" }, page)),
     standingAt("200 down", best, 199, "commodities"),
     standingAt("last", worst, fromTheEnd, "commodities")
   )
   yield* listed(
     pagePaths.leaderboard,
     "established first",
-    (page) => Scoring.use((scoring) => scoring.leaderboard(undefined, page, "establishedFirst")),
-    { ...standingAt("last", worst, fromTheEnd, "global"), which: "global establishedFirst" }
+    (page) => Scoring.use((scoring) => scoring.leaderboard({ establishedFirst: true }, page)),
+    { ...standingAt("last", worst, fromTheEnd, "global"), which: "global average establishedFirst" }
   )
+  for (const order of ["skill", "peer"] as const) {
+    yield* add(
+      "/eval/leaderboard",
+      order,
+      (page) => Scoring.use((scoring) => scoring.leaderboard({ order }, page)),
+      { page: "last", ...skillRow("global", order, fromTheEnd) }
+    )
+  }
 
   const ofAgent = (list: string, id: string, which?: string) =>
     last(list, `predictions where agent_id = '${id}'`, which)
@@ -250,6 +260,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* add("/eval/distribution-calibration", "", () => Scoring.use((scoring) => scoring.calibration))
   yield* add("/eval/agents/:agent_id/distribution-calibration", "", () =>
     Scoring.use((scoring) => scoring.calibrationOf(agent))
+  )
+  yield* add("/eval/agents/:agent_id/skill", "", () => Skill.use((skill) => skill.profile(agent)))
+  yield* add("/eval/compare", "", () => Skill.use((skill) => skill.compare(agent, ordinary)))
+  yield* add("/eval/challenges/:challenge_id/reference", "", () =>
+    Skill.use((skill) => skill.referenceOf(hot))
   )
   yield* scorecard("an agent's", ordinary)
   yield* scorecard("the busiest agent's", busiest, ofAgent("scorecard", busiest, busiest))

@@ -242,9 +242,15 @@ const settlements = Effect.gen(function* () {
            current_date
       from challenges where resolved_at is not null and type = 'price_event'`
   yield* sql`
-    insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
+    insert into challenge_references (challenge_id, steps, made_at)
+    select id, '[{"from": "2026-01-01T00:00:00.000Z", "price": null, "source": null, "odds": [0.5, 0, 0.5]}]', resolved_at
+      from challenges where resolved_at is not null and type <> 'macro'`
+  yield* sql`
+    insert into prediction_scores
+      (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill)
     select p.challenge_id, 1, p.agent_id, p.revision, p.direction = 'bullish',
-           case when p.direction = 'bullish' then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
+           case when p.direction = 'bullish' then 50 + 50 * p.confidence else 50 - 50 * p.confidence end,
+           p.confidence - 0.5, p.confidence - 0.5
       from predictions p join settlements s on s.challenge_id = p.challenge_id`
 })
 
@@ -303,7 +309,23 @@ const figures = Effect.gen(function* () {
      cross join lateral (values ('global'), (t.category), (t.key)) as b (board)
      group by b.board, s.agent_id`
   yield* sql`
-    insert into boards (board, agents, updated_at) select board, count(*), now() from agent_stats group by board`
+    insert into agent_skill
+      (board, agent_id, last_day, answered, skill_sum, peer_count, peer_sum, days, score_sum, deviation, weight, weighted,
+       penalty, log_wealth, volume, verified)
+    select board, agent_id, last_day, scored, score_sum / 100 - scored * 0.5, scored, score_sum / 100 - scored * 0.5, 1, 0.1, 0.1,
+           0.7, 0.4, 0.1, 0.1, scored, true
+      from agent_stats`
+  yield* sql`
+    insert into agent_skill_months
+      (board, month, agent_id, answered, skill_sum, peer_count, peer_sum, days, score_sum, deviation, weight, weighted, penalty,
+       log_wealth)
+    select board, date_trunc('month', last_day), agent_id, answered, skill_sum, peer_count, peer_sum, days, score_sum, deviation,
+           weight, weighted, penalty, log_wealth
+      from agent_skill`
+  yield* sql`
+    insert into boards (board, agents, updated_at)
+    select b.name || board, count(*), now() from agent_stats cross join (values (''), ('skill ')) as b (name)
+     group by b.name, board`
 })
 
 /** What the busiest agent subscribes to and sends too late. */

@@ -1,5 +1,6 @@
-/** Average scores with their 95 % intervals: one drawing a table row, all on the same scale. */
+/** Values with their intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
+import type { SkillFields } from "../../../services/Skill.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import { across, down } from "./chart.ts"
@@ -7,34 +8,64 @@ import { across, down } from "./chart.ts"
 /** The score of random answers. */
 export const noSkill = 50
 
-interface Scored {
+/** A value, and where it lies; both null where nothing is known. */
+export interface Ranged {
+  readonly value: number | null
+  readonly range: readonly [number, number] | null
+}
+
+/** What is without skill, at least how far the scale goes from it, and where it ends. */
+interface Axis {
+  readonly noSkill: number
+  readonly reach: number
+  readonly ends: readonly [number, number]
+}
+
+const scores: Axis = { noSkill, reach: 10, ends: [0, 100] }
+/** Daily scores against the reference, which earns 0. */
+const skills: Axis = { noSkill: 0, reach: 0.1, ends: [-1, 1] }
+
+export const averageOf = (row: {
   readonly avg_score: number | null
   readonly score_ci95: readonly [number, number] | null
-}
+}): Ranged => ({ value: row.avg_score, range: row.score_ci95 })
+
+export const evidenceOf = ({
+  evidence
+}: {
+  readonly evidence: (typeof SkillFields.evidence)["Type"]
+}): Ranged =>
+  evidence === null ? { value: null, range: null } : { value: evidence.score, range: evidence.sequence }
 
 export interface IntervalScale {
   (score: number): number
+  readonly noSkill: number
   readonly ticks: ReadonlyArray<number>
 }
 
 const height = 22
 const middle = height / 2
 
-/** A scale that holds all rows and the score without skill. */
-export const intervalScale = (rows: ReadonlyArray<Scored>): IntervalScale => {
-  const scores = rows.flatMap(({ avg_score, score_ci95 }) => [
-    ...(avg_score === null ? [] : [avg_score]),
-    ...(score_ci95 ?? [])
-  ])
-  const scale = scaleLinear()
-    .domain([
-      Math.max(0, Math.min(noSkill - 10, ...scores)),
-      Math.min(100, Math.max(noSkill + 10, ...scores))
-    ])
-    .nice(4)
-    .range([4, 96])
-  return Object.assign((score: number) => scale(Math.min(100, Math.max(0, score))), { ticks: scale.ticks(4) })
-}
+/** A scale that holds all rows and what is without skill. */
+const scaleOn =
+  ({ ends: [lowest, highest], noSkill: none, reach }: Axis) =>
+  (rows: ReadonlyArray<Ranged>): IntervalScale => {
+    const values = rows.flatMap(({ range, value }) => [...(value === null ? [] : [value]), ...(range ?? [])])
+    const scale = scaleLinear()
+      .domain([
+        Math.max(lowest, Math.min(none - reach, ...values)),
+        Math.min(highest, Math.max(none + reach, ...values))
+      ])
+      .nice(4)
+      .range([4, 96])
+    return Object.assign((value: number) => scale(Math.min(highest, Math.max(lowest, value))), {
+      noSkill: none,
+      ticks: scale.ticks(4)
+    })
+  }
+
+export const intervalScale = scaleOn(scores)
+export const skillScale = scaleOn(skills)
 
 /** The axis, for the head of the column. */
 export const intervalAxis = (scale: IntervalScale) =>
@@ -45,17 +76,23 @@ export const intervalAxis = (scale: IntervalScale) =>
   </svg>`
 
 /** Hidden from readers: the numbers stand beside it as text. */
-export const interval = (scale: IntervalScale, { avg_score, score_ci95 }: Scored): Html => {
-  if (avg_score === null) return null
-  const [low, high] = score_ci95 ?? [avg_score, avg_score]
+export const interval = (scale: IntervalScale, { range, value }: Ranged): Html => {
+  if (value === null) return null
+  const [low, high] = range ?? [value, value]
   return html`<svg class="interval" width="100%" height=${height} aria-hidden="true" focusable="false">
     ${scale.ticks.map(
       (tick) =>
         html`<line class="grid" x1=${across(scale(tick))} x2=${across(scale(tick))} y1="0" y2=${height} />`
     )}
-    <line class="no-skill" x1=${across(scale(noSkill))} x2=${across(scale(noSkill))} y1="0" y2=${height} />
+    <line
+      class="no-skill"
+      x1=${across(scale(scale.noSkill))}
+      x2=${across(scale(scale.noSkill))}
+      y1="0"
+      y2=${height}
+    />
     ${
-      score_ci95 === null
+      range === null
         ? null
         : html`<line
               class="whisker"
@@ -75,6 +112,6 @@ export const interval = (scale: IntervalScale, { avg_score, score_ci95 }: Scored
                 />`
             )}`
     }
-    <circle class="mean" cx=${across(scale(avg_score))} cy=${down(middle)} r="5" />
+    <circle class="mean" cx=${across(scale(value))} cy=${down(middle)} r="5" />
   </svg>`
 }

@@ -7,10 +7,29 @@ import { Registry } from "../../../services/Registry.ts"
 import type { PublicProfile } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Calibration, Scorecard } from "../../../services/Scoring.ts"
+import { Skill } from "../../../services/Skill.ts"
+import type { SkillProfile } from "../../../services/Skill.ts"
 import { Pages } from "../Pages.ts"
-import { interval, intervalAxis, intervalScale } from "../charts/intervals.ts"
+import { sequenceChart } from "../charts/evidence.ts"
+import {
+  averageOf,
+  evidenceOf,
+  interval,
+  intervalAxis,
+  intervalScale,
+  skillScale
+} from "../charts/intervals.ts"
 import { coverageChart, pitHistogram, reliabilityChart, trackRecordChart } from "../charts/trackRecord.ts"
-import { agentFeed, agentPage, challengePage, leaderboardPage, pagePaths, verifyPage } from "../paths.ts"
+import {
+  agentFeed,
+  agentPage,
+  challengePage,
+  comparePage,
+  leaderboardPage,
+  methodsPage,
+  pagePaths,
+  verifyPage
+} from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { earned, said } from "../views/challenge.ts"
 import {
@@ -35,6 +54,7 @@ export const layer = HttpRouter.use(
     const registry = yield* Registry
     const scoring = yield* Scoring
     const charts = yield* Charts
+    const skills = yield* Skill
 
     yield* router.add(
       "GET",
@@ -43,16 +63,17 @@ export const layer = HttpRouter.use(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
-          const [profile, scorecard, calibration, record] = yield* Effect.all(
+          const [profile, scorecard, calibration, record, skill] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
               scoring.scorecard(id, yield* listPage),
               scoring.calibrationOf(id),
-              charts.trackRecord(id)
+              charts.trackRecord(id),
+              skills.profile(id)
             ],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, agentView(frame, { profile, scorecard, calibration, record }))
+          return show(site, frame, agentView(frame, { profile, scorecard, calibration, record, skill }))
         })
       )
     )
@@ -93,7 +114,7 @@ const statsByPart = ({ categories, targets }: Scorecard): Html => {
     ...targets.map(({ target, ...stats }) => ({ name: target, isTarget: true, stats }))
   ]
   if (rows.length === 0) return null
-  const scale = intervalScale(rows.map(({ stats }) => stats))
+  const scale = intervalScale(rows.map(({ stats }) => averageOf(stats)))
   return html`<section aria-labelledby="parts">
     <h2 id="parts">By category and target</h2>
     <table class="board unranked" role="table">
@@ -117,7 +138,7 @@ const statsByPart = ({ categories, targets }: Scorecard): Html => {
               </th>
               <td role="cell" class="number"><strong>${rounded(stats.avg_score, 1)}</strong></td>
               <td role="cell" class="scale">
-                ${interval(scale, stats)}
+                ${interval(scale, averageOf(stats))}
                 <span class="quiet interval-text">${bounds(stats) ?? "no interval yet"}</span>
               </td>
               <td role="cell" class="number more" data-label="Right">
@@ -128,6 +149,119 @@ const statsByPart = ({ categories, targets }: Scorecard): Html => {
         )}
       </tbody>
     </table>
+  </section>`
+}
+
+const signed = (value: number) => `${value > 0 ? "+" : ""}${value.toFixed(3)}`
+
+const provenBy = ({ told }: NonNullable<SkillProfile["overall"]>["evidence"] & {}, needed: number | null) => {
+  if (told) return "It beats a random walk that knew the same price, and not by luck."
+  return needed === null
+    ? "Nothing says yet that it beats a random walk that knew the same price."
+    : `It is ahead of a random walk that knew the same price, which cannot be told from luck yet: about ${counted(needed, "more day")}.`
+}
+
+/** How much better than a random walk it answers, and what its days say of it. */
+const skillSection = (
+  frame: Frame,
+  { agent_id, by_day, categories, horizons, hours, overall, targets }: SkillProfile
+): Html => {
+  if (overall === null || overall.skill === null || overall.evidence === null) return null
+  const { coverage, evidence, needed, peer, skill } = overall
+  const rows = [
+    ...categories.map(({ category, ...each }) => ({ name: category, ...each })),
+    ...horizons.map(({ horizon, ...each }) => ({ name: `within ${horizon}`, ...each })),
+    ...targets.map(({ target, ...each }) => ({ name: target, ...each }))
+  ]
+  const scale = skillScale(rows.map(evidenceOf))
+  return html`<section aria-labelledby="skill">
+    <h2 id="skill">Skill</h2>
+    <p>
+      ${provenBy(evidence, needed)}
+      <a href=${frame.at(methodsPage)}>How it is reckoned</a>,
+      <a href=${frame.at(comparePage({ a: agent_id }))}>compare it with another</a>.
+    </p>
+    ${facts([
+      ["Skill", html`<strong>${signed(skill)}</strong>; 0 is the walk, 1 is perfect`],
+      ["Beside peers", peer === null ? null : signed(peer)],
+      ["Answered", percent(coverage)],
+      ["E-value", `${evidence.e_value.toPrecision(3)} after ${counted(evidence.days, "day")}`]
+    ])}
+    ${sequenceChart(
+      by_day.map(({ answers, e_value, ...each }) => ({
+        ...each,
+        more: [String(answers), e_value.toPrecision(3)]
+      })),
+      {
+        title: "Where its mean daily score against the walk lies",
+        summary: `After ${evidence.days} days between ${evidence.sequence[0].toFixed(2)} and ${evidence.sequence[1].toFixed(2)}; the walk has 0.`,
+        zero: "0: the random walk",
+        more: ["Answers", "E-value"]
+      }
+    )}
+    <table class="board unranked" role="table">
+      <caption class="unseen">
+        Skill by category, horizon and target
+      </caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col" class="agent">Of</th>
+          <th role="columnheader" scope="col" class="number">Skill</th>
+          <th role="columnheader" scope="col" class="scale">
+            <span>Against the walk, 95 %</span> ${intervalAxis(scale)}
+          </th>
+          <th role="columnheader" scope="col" class="number">Answers</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${rows.map(
+          (row) =>
+            html`<tr role="row">
+              <th role="rowheader" scope="row" class="agent"><span class="tag">${row.name}</span></th>
+              <td role="cell" class="number">
+                <strong>${row.skill === null ? "–" : signed(row.skill)}</strong>
+              </td>
+              <td role="cell" class="scale">
+                ${interval(scale, evidenceOf(row))}
+                <span class="quiet interval-text"
+                  >${
+                    row.evidence === null
+                      ? "no day yet"
+                      : `${row.evidence.sequence[0].toFixed(2)} to ${row.evidence.sequence[1].toFixed(2)}`
+                  }</span
+                >
+              </td>
+              <td role="cell" class="number more" data-label="Answers">${row.answers}</td>
+            </tr>`
+        )}
+      </tbody>
+    </table>
+    ${
+      hours.length === 0
+        ? null
+        : html`<details class="numbers">
+            <summary>By the hour of its answers, UTC</summary>
+            <table class="bins">
+              <thead>
+                <tr>
+                  <th scope="col">Hour</th>
+                  <th scope="col" class="number">Skill</th>
+                  <th scope="col" class="number">Answers</th>
+                </tr>
+              </thead>
+              <tbody>
+                ${hours.map(
+                  (each) =>
+                    html`<tr>
+                      <th scope="row">${String(each.hour).padStart(2, "0")}:00</th>
+                      <td>${signed(each.skill)}</td>
+                      <td>${each.answers}</td>
+                    </tr>`
+                )}
+              </tbody>
+            </table>
+          </details>`
+    }
   </section>`
 }
 
@@ -183,9 +317,10 @@ export const agentView = (
     readonly scorecard: Scorecard
     readonly calibration: Calibration
     readonly record: TrackRecord
+    readonly skill: SkillProfile
   }
 ): Page => {
-  const { calibration, profile, record, scorecard } = view
+  const { calibration, profile, record, scorecard, skill } = view
   const id = scorecard.agent_id
   return {
     title: scorecard.agent_name,
@@ -209,7 +344,7 @@ export const agentView = (
           <section class="panel" aria-label="About it">${aboutAgent(profile)}</section>
         </div>
         <div class="first">
-          ${trackRecordCharts(record, calibration)} ${statsByPart(scorecard)}
+          ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)} ${statsByPart(scorecard)}
           <section aria-labelledby="predictions">
             <h2 id="predictions">Settled predictions</h2>
             ${
@@ -232,6 +367,7 @@ export const agentView = (
       <p class="quiet small">
         The same as JSON:
         <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>its scorecard</a>,
+        <a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>its skill</a>,
         <a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}>its calibration</a>. Agent
         id: <code>${id}</code>
       </p>

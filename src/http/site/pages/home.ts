@@ -23,7 +23,7 @@ import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import { eventRows } from "./events.ts"
-import { leaderboardTable } from "./leaderboard.ts"
+import { leaderboardTable, skillTable } from "./leaderboard.ts"
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 
@@ -33,6 +33,14 @@ export const layer = HttpRouter.use(
     const arenas = yield* Arenas
     const events = yield* Events
     const scoring = yield* Scoring
+
+    /** By skill; on the first day, which is not over, by average. */
+    const leaders = Effect.gen(function* () {
+      const by = (order: "skill" | "average") =>
+        scoring.leaderboard({ order, establishedFirst: true }, firstOnes(maxLeaders))
+      const board = yield* by("skill")
+      return board.items.length === 0 ? yield* by("average") : board
+    })
 
     yield* router.add(
       "GET",
@@ -44,7 +52,7 @@ export const layer = HttpRouter.use(
             [
               arenas.list({ status: "open" }, firstOnes(6)),
               arenas.lastSettled(4),
-              scoring.leaderboard(undefined, firstOnes(maxLeaders), "establishedFirst"),
+              leaders,
               events.today({}, firstOnes(6)),
               DateTime.now
             ],
@@ -63,6 +71,15 @@ export const layer = HttpRouter.use(
 
 export const maxLeaders = 6
 
+const leadersOf = (frame: Frame, { items, order }: Leaderboard) => {
+  if (items.length === 0) {
+    return empty("Nothing is scored yet. An agent appears here with its first settled prediction.")
+  }
+  return order === "skill"
+    ? skillTable(frame, items, { caption: "The best agents by skill", columns: "few" })
+    : leaderboardTable(frame, items, { caption: "The best agents by average score", columns: "few" })
+}
+
 export const homeView = (
   frame: Frame,
   view: {
@@ -74,7 +91,6 @@ export const homeView = (
   }
 ): Page => {
   const { board, now, open, settled, today } = view
-  const ahead = board.items
   return {
     title: "AI agents, on the record",
     audience: "everybody",
@@ -129,14 +145,7 @@ export const homeView = (
             <h2 id="ahead">Who is ahead</h2>
             <a href=${frame.at(leaderboardPage())}>The whole leaderboard</a>
           </header>
-          ${
-            ahead.length === 0
-              ? empty("Nothing is scored yet. An agent appears here with its first settled prediction.")
-              : leaderboardTable(frame, ahead, {
-                  caption: "The best agents by average score",
-                  columns: "few"
-                })
-          }
+          ${leadersOf(frame, board)}
         </section>
         <section aria-labelledby="today">
           <header>

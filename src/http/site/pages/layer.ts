@@ -8,6 +8,8 @@ import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as notices from "./notices.ts"
 import * as archive from "./archive.ts"
+import * as compare from "./compare.ts"
+import * as methods from "./methods.ts"
 import * as challenge from "./challenge.ts"
 import * as challenges from "./challenges.ts"
 import * as claim from "./claim.ts"
@@ -41,6 +43,8 @@ export const layer = Layer.mergeAll(
   archive.layer,
   home.layer,
   leaderboard.layer,
+  compare.layer,
+  methods.layer,
   agent.layer,
   challenges.layer,
   challenge.layer,

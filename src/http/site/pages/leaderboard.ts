@@ -1,13 +1,21 @@
 /** The leaderboard, over all or of one category, with the interval that each average can be trusted in. */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { Scoring } from "../../../services/Scoring.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { Horizon, LeaderboardOrder, Month, Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
-import { interval, intervalAxis, intervalScale } from "../charts/intervals.ts"
-import { leaderboardPage, pagePaths } from "../paths.ts"
-import { chosen, listPage, show } from "../responses.ts"
+import {
+  averageOf,
+  evidenceOf,
+  interval,
+  intervalAxis,
+  intervalScale,
+  skillScale
+} from "../charts/intervals.ts"
+import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
+import { chosen, listPage, parameter, show } from "../responses.ts"
 import { agentLink, choices, counted, empty, instant, named, nextPage } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -22,16 +30,29 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.leaderboard,
       publicPage(
-        ["category", "cursor"],
+        ["category", "order", "horizon", "since", "cursor"],
         Effect.fnUntraced(function* (frame) {
-          const category = yield* chosen("category", Category)
-          const board = yield* scoring.leaderboard(category, yield* listPage, "establishedFirst")
-          return show(site, frame, leaderboardView(frame, board, Category.literals))
+          const query = {
+            category: yield* chosen("category", Category),
+            order: (yield* chosen("order", LeaderboardOrder)) ?? ("skill" as const),
+            horizon: yield* chosen("horizon", Horizon),
+            since: yield* month
+          }
+          const board = yield* scoring.leaderboard({ ...query, establishedFirst: true }, yield* listPage)
+          return show(site, frame, leaderboardView(frame, board))
         })
       )
     )
   })
 )
+
+const isMonth = Schema.is(Month)
+
+const month = Effect.gen(function* () {
+  const value = yield* parameter("since")
+  if (value === undefined || value === "") return undefined
+  return isMonth(value) ? value : yield* InvalidRequest.of("since", "Expected a month, for example 2026-03")
+})
 
 const categoryNames: Readonly<Record<Category, string>> = {
   commodities: "Commodities",
@@ -41,14 +62,38 @@ const categoryNames: Readonly<Record<Category, string>> = {
   crypto: "Crypto"
 }
 
-export const leaderboardView = (
-  frame: Frame,
-  board: Leaderboard,
-  categories: ReadonlyArray<Category>
-): Page => {
-  const { category, items, min_count, next_cursor, total, updated_at } = board
-  const path = leaderboardPage(category ?? undefined)
-  const json = `/api/v1/eval/leaderboard${category === null ? "" : `?category=${category}`}`
+const orderNames = { skill: "Skill", average: "Average score", peer: "Beside peers" } as const
+const horizonNames = { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as const
+
+const rowsOf = (frame: Frame, { category, items, order, total }: Leaderboard, averages: string): Html => {
+  if (items.length > 0) {
+    return order === "average"
+      ? leaderboardTable(frame, items, {
+          caption: `Agents by average score${category === null ? "" : `, ${categoryNames[category]}`}`,
+          columns: "all"
+        })
+      : skillTable(frame, items, { caption: `Agents by ${orderNames[order].toLowerCase()}` })
+  }
+  if (total > 0) return empty("There are no more agents.")
+  return empty(
+    order === "average"
+      ? "Nothing is scored here yet. An agent appears with its first settled prediction."
+      : html`Nothing is scored here yet. A day of claimed agents is counted once it is over, UTC. Until then
+          there are <a href=${averages}>averages</a>.`
+  )
+}
+
+export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
+  const { category, horizon, min_count, next_cursor, order, since, total, updated_at } = board
+  const query = {
+    category: category ?? undefined,
+    order: order === "skill" ? undefined : order,
+    horizon: horizon ?? undefined,
+    since: since ?? undefined
+  }
+  const at = (change: Partial<typeof query>) => frame.at(leaderboardPage({ ...query, ...change }))
+  const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
+  const isOfSkill = order !== "average"
   return {
     title: category === null ? "Leaderboard" : `Leaderboard: ${categoryNames[category]}`,
     audience: "everybody",
@@ -59,48 +104,74 @@ export const leaderboardView = (
         <h1>Leaderboard</h1>
       </div>
       <p class="lead">
-        Agents by their average score, from 0 to 100, over every settled prediction. 50 is what no skill
-        earns. Where two intervals overlap, who is better is not yet known.
+        ${
+          isOfSkill
+            ? html`How much better than a random walk that knew the same price agents answer, and whether that
+                can be told from luck. <a href=${frame.at(methodsPage)}>How it is reckoned</a>.`
+            : html`Agents by their average score, from 0 to 100, over every settled prediction. Averages
+                reward luck, boldness and many tries: <a href=${frame.at(leaderboardPage())}>skill</a> does
+                not.`
+        }
       </p>
+      ${choices(
+        "Order",
+        (["skill", "average", "peer"] as const).map((each) => ({
+          name: orderNames[each],
+          href: at({
+            order: each === "skill" ? undefined : each,
+            ...(each === "average" && { horizon: undefined, since: undefined })
+          }),
+          isChosen: each === order
+        }))
+      )}
       ${choices("Category", [
-        { name: "All", href: frame.at(leaderboardPage()), isChosen: category === null },
-        ...categories.map((each) => ({
+        { name: "All", href: at({ category: undefined }), isChosen: category === null },
+        ...Category.literals.map((each) => ({
           name: categoryNames[each],
-          href: frame.at(leaderboardPage(each)),
+          href: at({ category: each }),
           isChosen: each === category
         }))
       ])}
+      ${
+        isOfSkill
+          ? choices("Horizon", [
+              { name: "Any time", href: at({ horizon: undefined }), isChosen: horizon === null },
+              ...Horizon.literals.map((each) => ({
+                name: horizonNames[each],
+                href: at({ horizon: each }),
+                isChosen: each === horizon
+              }))
+            ])
+          : null
+      }
       <section aria-label="Ranking">
-        ${
-          items.length === 0
-            ? empty(
-                total === 0
-                  ? "Nothing is scored here yet. An agent appears with its first settled prediction."
-                  : "There are no more agents."
-              )
-            : leaderboardTable(frame, items, {
-                caption: `Agents by average score${category === null ? "" : `, ${categoryNames[category]}`}`,
-                columns: "all"
-              })
-        }
-        ${nextPage(frame, path, next_cursor)}
+        ${rowsOf(frame, board, at({ order: "average", horizon: undefined, since: undefined }))}
+        ${nextPage(frame, leaderboardPage(query), next_cursor)}
       </section>
       <section class="prose" aria-labelledby="reading">
         <h2 id="reading">How to read it</h2>
         <p>
           ${counted(total, "agent has", "agents have")} a score
-          here${updated_at === null ? "" : html`, as of ${instant(DateTime.makeUnsafe(updated_at))}`}. A rank
-          takes an owner who answers for the agent. Agents with fewer than ${min_count} scored predictions
-          come after all others, whatever their rank, for so few say more about luck than skill. The interval
-          is clustered by day, because answers of one day are right or wrong together. The Brier index rewards
-          saying what one believes: 100 is perfect, 50 is always half and half. Skill is of numeric forecasts:
-          0 is as good as knowing the usual spread, 1 is perfect.
+          here${updated_at === null ? "" : html`, as of ${instant(DateTime.makeUnsafe(updated_at))}`}.
+          ${isOfSkill ? readingSkill : readingAverages} Agents with fewer than ${min_count} answers come after
+          all others, whatever their rank, for so few say more about luck than skill.
         </p>
       </section>
       <p class="quiet small">The same as JSON: <a href=${frame.at(json)}>the leaderboard</a>.</p>
     `
   }
 }
+
+const readingSkill = html`Skill is 0 for a random walk that knew the price at the moment of each answer, and 1
+for whoever is always right and sure; only answers since an owner claimed the agent count. The bar is where
+the mean of its daily scores against that walk lies, and holds on all days at once, however often one looks;
+the dashed line is the walk. Rows of one group cannot be told from its first row. The more agents an owner
+has, the more each has to show.`
+
+const readingAverages = html`A rank takes an owner who answers for the agent. The interval is clustered by
+day, because answers of one day are right or wrong together. The Brier index rewards saying what one believes:
+100 is perfect, 50 is always half and half. Skill is of numeric forecasts: 0 is as good as knowing the usual
+spread.`
 
 type LeaderboardRow = Leaderboard["items"][number]
 
@@ -123,13 +194,108 @@ const furtherColumns: ReadonlyArray<readonly [name: string, value: (row: Leaderb
   ["Scored", ({ prediction_count }) => String(prediction_count)]
 ]
 
+const whoIs = (frame: Frame, item: LeaderboardRow) => html`
+  ${agentLink(frame, item.agent_id, named(item.agent_name))}
+  ${
+    item.status === "verified"
+      ? null
+      : html`<span class="quiet small"
+          >${item.status === "reference" ? "a reference of ours" : "unverified"}</span
+        >`
+  }
+  ${item.established ? null : html`<span class="quiet small">few predictions</span>`}
+  ${
+    item.owner_agents === null || item.owner_agents < 2
+      ? null
+      : html`<span class="quiet small">1 of ${item.owner_agents} agents of this owner</span>`
+  }
+  ${model(item)}
+`
+
+/** What a row proves, in one sentence. */
+const proof = ({ evidence, needed, status }: LeaderboardRow): Html => {
+  if (status === "reference" || evidence === null) return null
+  if (evidence.told) return "Beats the random walk, and not by luck."
+  if (needed !== null) {
+    return `Ahead of the random walk, and cannot be told from luck yet: about ${counted(needed, "more day")}.`
+  }
+  return "Nothing says that it beats the random walk."
+}
+
+const signed = (value: number | null): string =>
+  value === null ? "–" : `${value > 0 ? "+" : ""}${value.toFixed(3)}`
+
+const skillColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
+  ["Beside peers", ({ peer }) => signed(peer)],
+  ["Answered", ({ coverage }) => percent(coverage)],
+  ["E-value", ({ evidence }) => (evidence === null ? "–" : evidence.e_value.toPrecision(3))],
+  ["Days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))],
+  ["Average", ({ avg_score }) => rounded(avg_score, 1)]
+]
+
+export const skillTable = (
+  frame: Frame,
+  items: ReadonlyArray<LeaderboardRow>,
+  options: { readonly caption: string; readonly columns?: "few" }
+) => {
+  const scale = skillScale(items.map(evidenceOf))
+  const columns = options.columns === "few" ? [] : skillColumns
+  return html`<table class="board" role="table">
+    <caption class="unseen">
+      ${options.caption}
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        <th role="columnheader" scope="col" class="rank">
+          <span aria-hidden="true">#</span><span class="unseen">Rank</span>
+        </th>
+        <th role="columnheader" scope="col" class="agent">Agent</th>
+        <th role="columnheader" scope="col" class="number">Skill</th>
+        <th role="columnheader" scope="col" class="scale">
+          <span>Against the walk, 95 %</span> ${intervalAxis(scale)}
+        </th>
+        ${columns.map(([name]) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${items.map(
+        (item) =>
+          html`<tr role="row">
+            <td role="cell" class="rank">
+              ${item.rank ?? html`<span aria-label="no rank">–</span>`}
+              ${item.group === null ? null : html`<span class="quiet small">group ${item.group}</span>`}
+            </td>
+            <th role="rowheader" scope="row" class="agent">
+              ${whoIs(frame, item)}
+              <p class="quiet small">${proof(item)}</p>
+            </th>
+            <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
+            <td role="cell" class="scale">
+              ${interval(scale, evidenceOf(item))}<span class="quiet interval-text"
+                >${
+                  item.evidence === null
+                    ? "no day yet"
+                    : `${item.evidence.sequence[0].toFixed(2)} to ${item.evidence.sequence[1].toFixed(2)}`
+                }</span
+              >
+            </td>
+            ${columns.map(
+              ([name, value]) =>
+                html`<td role="cell" class="number more" data-label=${name}>${value(item)}</td>`
+            )}
+          </tr>`
+      )}
+    </tbody>
+  </table>`
+}
+
 /** `few` leaves out the columns after the interval, for the home page. */
 export const leaderboardTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
   options: { readonly caption: string; readonly columns: "all" | "few" }
 ) => {
-  const scale = intervalScale(items)
+  const scale = intervalScale(items.map(averageOf))
   // Narrow screens show rows as blocks, and some browsers then drop the table semantics: the explicit roles keep
   // them.
   return html`<table class="board" role="table">
@@ -160,20 +326,10 @@ export const leaderboardTable = (
         (item) =>
           html`<tr role="row">
             <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
-            <th role="rowheader" scope="row" class="agent">
-              ${agentLink(frame, item.agent_id, named(item.agent_name))}
-              ${item.verified ? null : html`<span class="quiet small">unverified</span>`}
-              ${item.established ? null : html`<span class="quiet small">few predictions</span>`}
-              ${
-                item.owner_agents === null || item.owner_agents < 2
-                  ? null
-                  : html`<span class="quiet small">1 of ${item.owner_agents} agents of this owner</span>`
-              }
-              ${model(item)}
-            </th>
+            <th role="rowheader" scope="row" class="agent">${whoIs(frame, item)}</th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
             <td role="cell" class="scale">
-              ${interval(scale, item)}<span class="quiet interval-text">${bounds(item)}</span>
+              ${interval(scale, averageOf(item))}<span class="quiet interval-text">${bounds(item)}</span>
             </td>
             ${
               options.columns === "all"

@@ -16,6 +16,7 @@ import { practiceHours, practiceQuestion, practiceSlot } from "../../../services
 import { Settings } from "../../../services/Settings.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
+import { referenceNow } from "./reference.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, outcomesOf, valuesOf } from "./challengeRows.ts"
 
 const { answer, context, mine: _, practice: _practice, question, ...columns } = OpenQuestion.fields
@@ -28,6 +29,8 @@ const Row = Schema.Struct({
   question: Schema.NullOr(question),
   target_name: Schema.String,
   candles,
+  volatility: Schema.NullOr(Schema.Finite),
+  odds: Schema.NullOr(Schema.Array(Schema.Finite)),
   outcomes: Schema.NullOr(Schema.Array(Schema.String)),
   bin_edges: Schema.NullOr(Schema.Array(Schema.Finite)),
   price,
@@ -98,7 +101,7 @@ const make = Effect.gen(function* () {
         wanted.challenges,
         sql`select id, type, kind, target, event_id, question, resolution_criteria, resolution_criteria_zh, created_at, deadline,
                    resolve_at, open_price, dead_zone_pct, level, window_from, period, unit, reference_scale, bin_edges,
-                   categories, reference, null::jsonb as candles
+                   categories, reference, volatility, odds, null::jsonb as candles
               from challenges c
              where ${hasStatus(sql, "open", now)}`
       )}
@@ -108,7 +111,7 @@ const make = Effect.gen(function* () {
         sql`select id, 'directional' as type, 'practice' as kind, asset as target, null::text, null::text, null::text, null::text,
                    opened_at, deadline, deadline as resolve_at, open_price, dead_zone_pct, null::numeric,
                    null::timestamptz, null::text, null::text, null::numeric, null::numeric[], null::text[],
-                   null::numeric[], candles
+                   null::numeric[], null::numeric, null::numeric[], candles
               from practice_questions
              where opened_at = ${timestamp(practiceSlot(now))}`
       )}
@@ -128,6 +131,7 @@ const make = Effect.gen(function* () {
              ${isoTimestamp(sql, "c.window_from")} as window_from, c.period, c.unit,
              c.reference_scale::float8 as reference_scale, c.bin_edges::float8[] as bin_edges, ${outcomesOf(sql)} as outcomes,
              ${categoriesOf(sql)} as categories, c.candles,
+             c.volatility::float8 as volatility, c.odds::float8[] as odds,
              n.bullish + n.bearish + n.neutral + n.forecasts + case when ${isPractice}
                then (select count(*)::int from practice_predictions where question_id = c.id) else 0 end as prediction_count,
              v.price, ${valuesOf(sql)}, p.id::text as prediction_id, p.revision as revision_count,
@@ -202,6 +206,7 @@ const make = Effect.gen(function* () {
         },
         context: {
           price: row.price,
+          reference: referenceNow(row),
           candles: row.candles,
           links: {
             page: practice ? null : `${baseUrl}/challenges/${challenge_id}`,

@@ -5,7 +5,13 @@ import type { Scheduled, ScheduleReport } from "../../../services/Schedules.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { findAll, rowsOf, timestamp, transaction } from "../sql.ts"
-import { makeDirectionalPlans, NotYet, makeReleasePlans, makeWeekPlans } from "./schedulePlans.ts"
+import {
+  makeDirectionalPlans,
+  makeLadderPlans,
+  NotYet,
+  makeReleasePlans,
+  makeWeekPlans
+} from "./schedulePlans.ts"
 import type { Plan } from "./schedulePlans.ts"
 
 const madeTotal = Metric.counter("scheduled_challenges_total", {
@@ -31,6 +37,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const targets = yield* Targets
   const { flashes, nextSessions, sessions } = yield* makeDirectionalPlans
+  const { ladders, nextLadders } = yield* makeLadderPlans
   const { nextWeeks, weeks } = yield* makeWeekPlans
   const { nextReleases, releases } = yield* makeReleasePlans
   const keys = findAll(Key)
@@ -46,6 +53,7 @@ const make = Effect.gen(function* () {
     return [
       ...(isOn("session") ? sessions(all, now) : []),
       ...(isOn("flash") ? yield* flashes(all, now) : []),
+      ...(isOn("ladder") ? yield* ladders(all, now) : []),
       ...(isOn("price_event") ? yield* weeks(all, now) : []),
       ...(isOn("macro") ? yield* releases(now) : [])
     ]
@@ -146,6 +154,7 @@ const make = Effect.gen(function* () {
     const all = yield* everyTarget
     const expected = [
       ...(isOn("session") ? nextSessions(all, now) : []),
+      ...(isOn("ladder") ? yield* nextLadders(all, now) : []),
       ...(isOn("price_event") ? nextWeeks(all, now) : []),
       ...(isOn("macro") ? yield* nextReleases(all, now) : [])
     ].filter(

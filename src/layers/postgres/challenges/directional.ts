@@ -22,6 +22,7 @@ import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
+import { makeReferences } from "./reference.ts"
 import { decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
@@ -37,6 +38,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
   const targets = yield* Targets
   const prices = yield* Prices
   const random = yield* SecureRandom.SecureRandom
+  const references = yield* makeReferences
   const challenges = findAll(Challenge)
   const challenge = findOption(Challenge)
   const total = findOne(Total)
@@ -211,7 +213,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
             closePriceWithinHours: Duration.toHours(settings.closePriceWithin),
             cancelAfterHours: Duration.toHours(settings.directionalCancelAfter)
           }
-    yield* createChallenge(sql, {
+    const created = {
       challenge_id: id,
       challenge_type: "directional",
       asset: target.key,
@@ -241,7 +243,15 @@ export const makeDirectionalArena = Effect.gen(function* () {
       window_from: null,
       pool_owner_rule: null,
       rule_version: null
+    }
+    const reference = yield* references.freeze({
+      ...created,
+      target: target.key,
+      open_price: Number(open_price),
+      dead_zone_pct: dead_zone_pct === null ? null : Number(dead_zone_pct),
+      level: null
     })
+    yield* createChallenge(sql, created, reference)
     return yield* get(id)
   })
 

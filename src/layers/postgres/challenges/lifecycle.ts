@@ -5,15 +5,22 @@ import type { SqlClient, Statement } from "effect/sql"
 import { challengeCreate, voided } from "../log/entries.ts"
 import type { CreatedChallenge, Voided } from "../log/entries.ts"
 import { tellChallenges } from "../notices/tell.ts"
+import { noReference } from "./reference.ts"
+import type { FrozenReference } from "./reference.ts"
 import { arrayParam, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
 
-export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChallenge): Effect.Effect<void> =>
+export const createChallenge = (
+  sql: SqlClient.SqlClient,
+  created: CreatedChallenge,
+  reference: FrozenReference = noReference
+): Effect.Effect<void> =>
   execute(sql`
     with created as (
       insert into challenges
         (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
          resolution_criteria, resolution_criteria_zh, open_price, dead_zone_pct, period, unit, bin_edges,
-         reference_scale, decimal_step, categories, reference, reward_pool, pool_owner_rule, level, window_from, rule_version)
+         reference_scale, decimal_step, categories, reference, reward_pool, pool_owner_rule, level, window_from, rule_version,
+         volatility, odds, reference_loss)
       values (${created.challenge_id}::uuid, ${created.challenge_type}, ${created.kind}, ${created.asset},
               ${created.event_id}, ${created.question}, ${timestamp(created.created_at)}, ${timestamp(created.deadline)},
               ${timestamp(created.resolve_at)}, ${timestamp(created.close_price_until)}, ${timestamp(created.cancel_at)},
@@ -26,7 +33,8 @@ export const createChallenge = (sql: SqlClient.SqlClient, created: CreatedChalle
               (${created.reward_pool}::numeric * 1000000)::bigint, ${created.pool_owner_rule}::boolean,
               ${created.level}::numeric,
               ${created.window_from === null ? null : timestamp(created.window_from)}::timestamptz,
-              ${created.rule_version}::smallint)
+              ${created.rule_version}::smallint, ${reference.volatility}::numeric,
+              ${reference.odds === null ? null : arrayParam("numeric", reference.odds)}::numeric[], ${reference.loss}::numeric)
       returning *
     ),
     told as (${tellChallenges(sql, {

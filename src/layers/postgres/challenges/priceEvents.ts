@@ -24,6 +24,7 @@ import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
+import { makeReferences } from "./reference.ts"
 import { findAll, findOption, isoTimestamp, decimal, findOne } from "../sql.ts"
 import {
   priceEventCriteria,
@@ -59,6 +60,7 @@ export const makePriceEventArena = Effect.gen(function* () {
   const questions = findAll(PriceEvent)
   const question = findOption(PriceEvent)
   const termsOf = yield* makePriceEventTerms
+  const references = yield* makeReferences
 
   const get: PriceEventArena["get"] = Effect.fn("PriceEventArena.get")(function* (id) {
     if (!isUuid(id)) return yield* unknownChallenge(id)
@@ -92,7 +94,7 @@ export const makePriceEventArena = Effect.gen(function* () {
     const now = yield* DateTime.now
     const terms = yield* termsOf(wanted, target, now)
     const id = yield* random.uuidV7()
-    yield* createChallenge(sql, {
+    const created = {
       ...terms,
       challenge_id: id,
       challenge_type: "price_event",
@@ -111,7 +113,13 @@ export const makePriceEventArena = Effect.gen(function* () {
       reward_pool: null,
       pool_owner_rule: null,
       rule_version: ruleVersion
+    }
+    const reference = yield* references.freeze({
+      ...created,
+      target: target.key,
+      level: created.level === null ? null : Number(created.level)
     })
+    yield* createChallenge(sql, created, reference)
     return yield* Effect.orDie(get(id))
   })
 

@@ -24,12 +24,14 @@ import {
   scaleReturns,
   levelsAround
 } from "../../../scoring/priceEvents.ts"
-import { OrderedCategory } from "../../../services/domain/Challenge.ts"
+import { deadZoneOf } from "../../../scoring/reference.ts"
+import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { categoriesOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macro.ts"
+import { makeReferences } from "./reference.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
 export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string }> {}
@@ -55,7 +57,7 @@ export interface Expected {
   readonly at: number
 }
 
-/** No new session or flash challenges are made on a paused target. */
+/** No new directional challenges are made on a paused target. */
 const hasSessions = ({ kind, paused }: Target): boolean => kind === "asset" && !paused
 
 /** Sessions and flash hours. */
@@ -144,6 +146,106 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   })
 
   return { sessions, nextSessions, flashes }
+})
+
+/** Predictions end so long after the price that a question of the ladder begins from. */
+const ladderOpens = hour
+
+const steps = Struct.keys(ladderHours).map((kind) => [kind, ladderHours[kind]] as const)
+
+const Priced = Schema.Struct({ target: Schema.String, price: Schema.Finite })
+
+/** Questions that end 1, 4 and 24 hours after their deadline, on every target of which the price of the hour is known. */
+export const makeLadderPlans = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const arenas = yield* Arenas
+  const { volatilityOf } = yield* makeReferences
+  const priced = findAll(Priced)
+  const hourly = findAll(Schema.Struct({ target: Schema.String }))
+
+  const trades = (target: string, begins: number, hours: number): boolean =>
+    hours < 24
+      ? tradesThrough(target, begins, begins + ladderOpens + hours * hour)
+      : tradesThrough(target, begins, begins + ladderOpens) &&
+        tradesThrough(target, begins + hours * hour, begins + ladderOpens + hours * hour)
+
+  const make = (
+    target: Target,
+    kind: keyof typeof ladderHours,
+    { begins, price }: { readonly begins: number; readonly price: number }
+  ): Plan["make"] =>
+    Effect.gen(function* () {
+      const deadline = DateTime.makeUnsafe(begins + ladderOpens)
+      const resolveAt = DateTime.addDuration(deadline, Duration.hours(ladderHours[kind]))
+      const volatility = yield* volatilityOf({
+        target: target.key,
+        created_at: DateTime.makeUnsafe(begins),
+        resolve_at: resolveAt
+      })
+      if (volatility === undefined) {
+        return yield* new NotYet({ reason: `too few prices of ${target.key} are known for its dead zone` })
+      }
+      return yield* orNotYet(
+        arenas.directional.create({
+          asset: target.key,
+          kind,
+          open_price: price,
+          dead_zone_pct: deadZoneOf(volatility, ladderHours[kind] + ladderOpens / hour),
+          question: `Which way will ${target.name} (${target.key}) have moved by ${DateTime.formatIso(resolveAt)}?`,
+          deadline,
+          resolve_at: resolveAt
+        })
+      )
+    })
+
+  const ladders = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+    const moment = DateTime.toEpochMillis(now)
+    const begins = Math.floor(moment / hour) * hour
+    if (moment > begins + ladderOpens - Duration.toMillis(settings.scheduleNotice)) return []
+    // Without the price of this hour there is nothing to begin from yet.
+    const known = yield* priced(sql`
+      select distinct on (asset) asset as target, close::float8 as price from price_points
+       where interval = '1h' and observed_at = ${timestamp(DateTime.makeUnsafe(begins))} and close > 0
+       order by asset, source, revision desc`)
+    return targets.filter(hasSessions).flatMap((target) => {
+      const found = known.find((each) => each.target === target.key)
+      if (found === undefined) return []
+      return steps
+        .filter(([, hours]) => begins % (hours * hour) === 0 && trades(target.key, begins, hours))
+        .map(([kind]): Plan => ({
+          kind,
+          target: target.key,
+          period: DateTime.formatIso(DateTime.makeUnsafe(begins)).slice(0, 13),
+          eventId: null,
+          make: make(target, kind, { begins, price: found.price })
+        }))
+    })
+  })
+
+  /** With the next hour, of what had hourly prices in the last days. */
+  const nextLadders = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
+    const known = yield* hourly(sql`
+      select t.key as target from targets t
+       where exists (
+         select from price_points
+          where asset = t.key and interval = '1h' and observed_at > ${timestamp(DateTime.subtract(now, { days: 4 }))})`)
+    const moment = DateTime.toEpochMillis(now)
+    return targets
+      .filter((target) => hasSessions(target) && known.some((each) => each.target === target.key))
+      .flatMap((target) =>
+        steps.flatMap(([kind, hours]): ReadonlyArray<Expected> => {
+          const period = hours * hour
+          const first = (Math.floor(moment / period) + 1) * period
+          const at = Array.from({ length: 96 }, (_, index) => first + index * period).find((each) =>
+            trades(target.key, each, hours)
+          )
+          return at === undefined ? [] : [{ target, type: "directional", kind, at }]
+        })
+      )
+  })
+
+  return { ladders, nextLadders }
 })
 
 interface Asked {

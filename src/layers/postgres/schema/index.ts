@@ -27,6 +27,8 @@ import { forms } from "./migrations/0014_forms.ts"
 import { notices } from "./migrations/0015_notices.ts"
 import { webhooks } from "./migrations/0016_webhooks.ts"
 import { programByUse } from "./migrations/0017_program_by_use.ts"
+import { skill } from "./migrations/0018_skill.ts"
+import { ladder } from "./migrations/0019_ladder.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -103,7 +105,12 @@ export const migrations = {
   "0014_forms": expand(forms),
   "0015_notices": expand(notices),
   "0016_webhooks": expand(webhooks),
-  "0017_program_by_use": expand(programByUse)
+  "0017_program_by_use": expand(programByUse),
+  "0018_skill": {
+    indexes: [{ name: "agents_suspended", definition: "on agents (id) where suspended_at is not null" }],
+    ...expand(skill)
+  },
+  "0019_ladder": expand(ladder)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -16,6 +16,8 @@ const all = "select, insert, update, delete"
  */
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,
+  agent_skill: all,
+  agent_skill_months: all,
   agent_stats: change,
   agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch)`,
   archived_challenges: add,
@@ -28,6 +30,8 @@ export const privileges: Readonly<Record<string, string>> = {
   boards: change,
   calibration_stats: change,
   challenge_counts: change,
+  challenge_references: add,
+  challenge_skill: change,
   challenges: `${add}, update (cancel_reason, cancelled_at, closed_at, resolved_at)`,
   checkout_sessions: add,
   claim_links: change,
@@ -99,6 +103,8 @@ export const privileges: Readonly<Record<string, string>> = {
   scheduled_challenges: add,
   settlements: add,
   sign_in_links: all,
+  skill_days: change,
+  skill_questions: change,
   stakes: add,
   targets: `${read}, update`,
   transfers: add,

@@ -13,6 +13,7 @@ import {
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
+import { makeReferences } from "../challenges/reference.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { amendStats } from "./agentStats.ts"
@@ -82,6 +83,7 @@ const make = Effect.gen(function* () {
   const viewRow = findOne(ViewRow)
   const inSettlement = yield* makeSettlementTransaction
   const scoreForecasts = yield* makeScoreForecasts
+  const references = yield* makeReferences
 
   const read = (id: string, amendment: Amendment, now: DateTime.Utc) => {
     const value = amendment.close_price ?? amendment.actual_value
@@ -147,15 +149,16 @@ const make = Effect.gen(function* () {
     const { categories, dead_zone_pct, id, kind, level, observation, open_price, reference_scale, value } =
       decided
     const version = decided.version + 1
+    const reference = yield* references.settled(id, decided.now)
     if (level !== null && (kind === "barrier" || kind === "threshold")) {
       const result = answerOf(kind, BigDecimal.fromStringUnsafe(value), level)
       yield* record(decided, reason, result)
-      return yield* scoreDirections(sql, { challengeId: id, version }, result)
+      return yield* scoreDirections(sql, { challengeId: id, version }, result, reference)
     }
     if (open_price !== null && dead_zone_pct !== null) {
       const result = directionalResult(open_price, BigDecimal.fromStringUnsafe(value), dead_zone_pct)
       yield* record(decided, reason, result)
-      return yield* scoreDirections(sql, { challengeId: id, version }, result)
+      return yield* scoreDirections(sql, { challengeId: id, version }, result, reference)
     }
     if (reference_scale !== null) {
       yield* record(decided, reason, null)
@@ -165,7 +168,8 @@ const make = Effect.gen(function* () {
         outcome: { actual_value: value, reference_scale, categories },
         replaced: { actual_value: observation, reference_scale, categories },
         isCalibrated: decided.is_calibrated,
-        decimalStep: decided.decimal_step
+        decimalStep: decided.decimal_step,
+        reference
       })
     }
     return yield* Effect.die(new Error(`the settlement of challenge ${id} has the terms of no type`))

@@ -6,11 +6,31 @@ import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../
 import type { AgentStats } from "../../../scoring/agentStats.ts"
 import { findOne, timestamp, execute } from "../sql.ts"
 
+const sums = [
+  "scored",
+  "score_sum",
+  "binary_scored",
+  "correct",
+  "brier_sum",
+  "skill_count",
+  "skill_sum",
+  "day_count",
+  "day_sum",
+  "days",
+  "sum_day_sq",
+  "sum_day_cross"
+]
+
 /** The columns of `StatsRow`, of `agent_stats f`. */
 export const statsColumns = (sql: SqlClient.SqlClient) =>
-  sql.literal(`
-    f.last_day, f.scored, f.score_sum, f.binary_scored, f.correct, f.brier_sum, f.skill_count, f.skill_sum, f.day_count,
-    f.day_sum, f.days, f.sum_day_sq, f.sum_day_cross, f.sum_day_count_sq::float8 as sum_day_count_sq`)
+  sql.literal(
+    `f.last_day, ${sums.map((name) => `f.${name}`).join(", ")}, f.sum_day_count_sq::float8 as sum_day_count_sq`
+  )
+
+/** The same of a row that may be missing, which has no scores. */
+export const statsOrNone = (sql: SqlClient.SqlClient) =>
+  sql.literal(`coalesce(f.last_day::text, '') as last_day, ${sums.map((name) => `coalesce(f.${name}, 0) as ${name}`).join(", ")},
+    coalesce(f.sum_day_count_sq, 0)::float8 as sum_day_count_sq`)
 
 export const StatsRow = Schema.Struct({
   last_day: Schema.String,

@@ -200,7 +200,8 @@ const makeSettleMacro = Effect.gen(function* () {
         outcome,
         replaced: null,
         isCalibrated: found.value.is_calibrated,
-        decimalStep: found.value.decimal_step
+        decimalStep: found.value.decimal_step,
+        reference: null
       })
       yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })
       yield* execute(

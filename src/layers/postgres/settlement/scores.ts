@@ -1,7 +1,7 @@
 /** Scores the last prediction of every agent, within the transaction that records the result. */
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { execute, findAll, rowsOf, decimal } from "../sql.ts"
+import { arrayParam, decimal, execute, findAll, rowsOf, timestamp } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
@@ -10,22 +10,77 @@ import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import { crpsScore } from "../../../scoring/crps.ts"
 import { rps, rpsScore } from "../../../scoring/ordered.ts"
 import type { Distribution } from "../../../scoring/distributions.ts"
+import {
+  boundedNumericSkill,
+  boundedSkill,
+  minStake,
+  referenceLoss,
+  referenceSkill,
+  stepAt
+} from "../../../scoring/reference.ts"
+import type { Reference } from "../../../scoring/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
+import type { SettledReference } from "../challenges/reference.ts"
+
+/** Decimals of skills, which sums of them keep exactly. */
+const skillDecimals = 12
+
+/**
+ * The skill of the last answers `p` against the reference, and what it is at most by any outcome, as src/scoring/reference.ts has it.
+ * By a vector p its Brier score is sum p^2 - 2 p(outcome) + 1, and so that of a reference.
+ */
+const skillOf = (sql: SqlClient.SqlClient, { expected, steps }: SettledReference, result: Direction) => {
+  const [{ odds: first = [] } = {}] = steps
+  const isBinary = first.length === 2
+  const part = (index: number) =>
+    arrayParam(
+      "numeric",
+      steps.map(({ odds = [] }) => decimal(odds[index] ?? 0))
+    )
+  const squares = steps.map(({ odds = [] }) => decimal(odds.reduce((sum, q) => sum + q * q, 0)))
+  const places = isBinary ? { bullish: 0, bearish: 1 } : { bullish: 0, neutral: 1, bearish: 2 }
+  const names = ["bullish", ...(isBinary ? [] : ["neutral"]), "bearish"]
+  const said = (name: string) => sql`
+    case when p.stated is not null then coalesce((p.stated -> 'probabilities' ->> ${name})::numeric, 0)
+         when p.direction = ${name} then (1 + p.confidence) / 2 else (1 - p.confidence) / ${isBinary ? 2 : 4}::int end`
+  const skillBy = (name: string) =>
+    sql`(r.squares - 2 * r.${sql(name)} - s.squares + 2 * s.${sql(name)}) / ${expected}::numeric`
+  return sql`
+   cross join lateral (
+     select greatest(1, width_bucket(p.received_at, ${arrayParam(
+       "timestamptz",
+       steps.map(({ from }) => timestamp(DateTime.makeUnsafe(from)))
+     )})) as step) at
+   cross join lateral (
+     select (${arrayParam("numeric", squares)})[at.step] as squares,
+            ${sql.csv(Object.entries(places).map(([name, index]) => sql`(${part(index)})[at.step] as ${sql(name)}`))}) r
+   cross join lateral (
+     select *, ${sql.csv([sql.literal(names.map((name) => `${name} * ${name}`).join(" + "))])} as squares
+       from (select ${sql.csv(names.map((name) => sql`${said(name)} as ${sql(name)}`))}) said) s
+   cross join lateral (
+     select ${skillBy(result)} as skill,
+            greatest(${sql.csv(names.map((name) => sql`abs(${skillBy(name)})`))}) as stake) k`
+}
 
 /** By a direction: half of the points, plus or minus half times the confidence. */
 export const scoreDirections = (
   sql: SqlClient.SqlClient,
   settlement: { readonly challengeId: string; readonly version: number },
-  result: Direction
+  result: Direction,
+  reference: SettledReference | null
 ) =>
   execute(sql`
-    insert into prediction_scores (challenge_id, version, agent_id, revision, is_correct, score)
+    insert into prediction_scores
+      (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill)
     select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
-           case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end
+           case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end,
+           round(k.skill, ${skillDecimals}), round(k.skill / greatest(${minStake}::numeric, k.stake), ${skillDecimals})
       from (
-        select distinct on (agent_id) challenge_id, agent_id, revision, direction, confidence
-          from predictions where challenge_id = ${settlement.challengeId}::uuid
-         order by agent_id, revision desc) p
+        select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
+               ${statedOf(sql)} as stated
+          from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
+         order by p.agent_id, p.revision desc) p
+     ${reference === null ? sql`cross join (select null::numeric as skill, null::numeric as stake) k` : skillOf(sql, reference, result)}
      order by p.agent_id`)
 
 /** What a settlement scores forecasts by, as decimal texts. */
@@ -56,21 +111,57 @@ interface Forecast {
 const distribution = ({ predicted_std, predicted_value, stated }: Forecast): Distribution =>
   distributionOf(stated ?? {}, Number(predicted_value), Number(predicted_std))
 
+/** What the walk knew of a number when a forecast was received. */
+const referenceOf = ({ steps }: SettledReference, receivedAt: DateTime.Utc): Reference | undefined => {
+  const step = stepAt(
+    steps.map((each) => ({ ...each, at: Date.parse(each.from) })),
+    DateTime.toEpochMillis(receivedAt)
+  )
+  if (step?.counts !== undefined) return { counts: step.counts }
+  return step?.mean === undefined || step.sd === undefined ? undefined : { mean: step.mean, sd: step.sd }
+}
+
 const earnedBy = (forecast: Forecast, { actual_value, categories, reference_scale }: Outcome) => {
   const { stated } = forecast
   const [outcome, scale] = [Number(actual_value), Number(reference_scale)]
   if (stated !== null && "probabilities" in stated) {
-    const value = rps(categories?.map((name) => stated.probabilities[name] ?? 0) ?? [], outcome)
-    return { value, ...rpsScore(value, scale) }
+    const said = categories?.map((name) => stated.probabilities[name] ?? 0) ?? []
+    const skills = said.map((_, other) => rpsScore(rps(said, other), scale).skill)
+    const value = rps(said, outcome)
+    return { value, skills, ...rpsScore(value, scale) }
   }
   const value = distribution(forecast).crps(outcome)
-  return { value, ...crpsScore(value, scale) }
+  return { value, skills: null, ...crpsScore(value, scale) }
 }
 
+const stored = ({ score, skill, value }: Omit<ReturnType<typeof earnedBy>, "skills">) => ({
+  crps: decimal(value),
+  skill: decimal(skill),
+  score: decimal(score)
+})
+
 /** The stored decimals of a numeric score. Its doubles come out the same on every machine. */
-export const numericScore = (forecast: Forecast, outcome: Outcome) => {
-  const { score, skill, value } = earnedBy(forecast, outcome)
-  return { crps: decimal(value), skill: decimal(skill), score: decimal(score) }
+export const numericScore = (forecast: Forecast, outcome: Outcome) => stored(earnedBy(forecast, outcome))
+
+/** The same with the skill against the reference of when it was answered. */
+export const forecastScore = (
+  forecast: Forecast & { readonly received_at: DateTime.Utc },
+  outcome: Outcome,
+  reference: SettledReference | null
+) => {
+  const earned = earnedBy(forecast, outcome)
+  const known = reference && referenceOf(reference, forecast.received_at)
+  const skill =
+    reference === null || !known
+      ? earned.skill
+      : referenceSkill(
+          earned.value,
+          referenceLoss(known, Number(outcome.actual_value)),
+          Number(reference.expected)
+        )
+  const bounded = earned.skills === null ? boundedNumericSkill(skill) : boundedSkill(skill, earned.skills)
+  const rounded = (value: number) => decimal(Number(value.toFixed(skillDecimals)))
+  return { ...stored(earned), reference_skill: rounded(skill), bounded_skill: rounded(bounded) }
 }
 
 export const calibrationOf = (
@@ -93,7 +184,8 @@ const LastForecast = Schema.Struct({
   revision: Schema.Int,
   predicted_value: Schema.NullOr(Schema.String),
   predicted_std: Schema.NullOr(Schema.String),
-  stated: statedForecast
+  stated: statedForecast,
+  received_at: Schema.DateTimeUtcFromDate
 })
 
 /** One version of a settlement. */
@@ -106,6 +198,8 @@ export interface ForecastSettlement {
   /** Challenges without a frozen scale do not count in calibration, and ordered ones neither. */
   readonly isCalibrated: boolean
   readonly decimalStep: string | null
+  /** Null where an answer is compared with the scale of the outcome. */
+  readonly reference: SettledReference | null
 }
 
 export const makeScoreForecasts = Effect.gen(function* () {
@@ -115,23 +209,30 @@ export const makeScoreForecasts = Effect.gen(function* () {
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
       select distinct on (p.agent_id) p.agent_id::text, revision, predicted_value::text, predicted_std::text,
-             ${statedOf(sql)} as stated
+             received_at, ${statedOf(sql)} as stated
         from predictions p
        where challenge_id = ${challengeId}::uuid ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
        order by p.agent_id, revision desc
        limit ${page}`)
 
   const write = (settlement: ForecastSettlement, rows: ReadonlyArray<typeof LastForecast.Type>) => {
-    const scores = rows.map((row) => ({ ...row, ...numericScore(row, settlement.outcome) }))
+    const scores = rows.map((row) => ({
+      ...row,
+      ...forecastScore(row, settlement.outcome, settlement.reference)
+    }))
     return execute(sql`
-      insert into prediction_scores (challenge_id, version, agent_id, revision, score, crps, skill)
-      select ${settlement.challengeId}::uuid, ${settlement.version}::int, agent_id, revision, score, crps, skill
+      insert into prediction_scores
+        (challenge_id, version, agent_id, revision, score, crps, skill, reference_skill, bounded_skill)
+      select ${settlement.challengeId}::uuid, ${settlement.version}::int, agent_id, revision, score, crps, skill,
+             reference_skill, bounded_skill
         from ${rowsOf(sql, "s", scores, {
           agent_id: ["uuid", (each) => each.agent_id],
           revision: ["int4", (each) => each.revision],
           score: ["numeric", (each) => each.score],
           crps: ["numeric", (each) => each.crps],
-          skill: ["numeric", (each) => each.skill]
+          skill: ["numeric", (each) => each.skill],
+          reference_skill: ["numeric", (each) => each.reference_skill],
+          bounded_skill: ["numeric", (each) => each.bounded_skill]
         })}`)
   }
 

@@ -11,6 +11,7 @@ import type { ObservedPrice, KnownCandle, HourlySpan } from "../../../services/P
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
+import { makeReferences } from "../challenges/reference.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
 import { execute, findAll, findOption, timestamp } from "../sql.ts"
@@ -52,6 +53,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const overdueRows = findAll(Overdue)
   const inSettlement = yield* makeSettlementTransaction
   const { voidWithoutValue } = yield* makeVoidChallenge
+  const references = yield* makeReferences
   const terms = findOption(Terms)
   const priceEvents = yield* makeSettlePriceEvents
 
@@ -76,7 +78,8 @@ export const makeSettleDue = Effect.gen(function* () {
                 ${BigDecimal.format(price.price)}::numeric, ${BigDecimal.format(dead_zone_pct)}::numeric, ${price.source},
                 ${timestamp(price.observedAt)}, ${timestamp(price.fetchedAt)}, ${price.payloadHash}::bytea, ${timestamp(now)},
                 ${settlementDay(sql, now)})`)
-      yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result)
+      const reference = yield* references.settled(due.id, now)
+      yield* scoreDirections(sql, { challengeId: due.id, version: 1 }, result, reference)
       yield* addScores(sql, { challengeId: due.id, version: 1, boards: ["global", category, target], now })
       yield* execute(sql`update challenges set resolved_at = ${timestamp(now)} where id = ${due.id}::uuid`)
       yield* logSettlement(sql, { challenge_id: due.id, version: 1 })
@@ -253,6 +256,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
   const scoreForecasts = yield* makeScoreForecasts
   const { voidWithoutCandles } = yield* makeVoidChallenge
   const barrierScan = yield* makeBarrierScan
+  const references = yield* makeReferences
 
   /** Questions after their deadline that may be decided. A barrier may be decided before its window ends. */
   const page = (now: DateTime.Utc, after: DuePriceEvent | undefined, limit: number) =>
@@ -283,7 +287,10 @@ const makeSettlePriceEvents = Effect.gen(function* () {
               ${level === null ? null : BigDecimal.format(level)}::numeric,
               ${result === null ? observation : null}::numeric, ${reference_scale}::numeric, ${source}, ${timestamp(observedAt)},
               ${timestamp(fetchedAt)}, ${payloadHash}::bytea, ${timestamp(now)}, ${settlementDay(sql, now)})`)
-    if (result !== null) return yield* scoreDirections(sql, { challengeId: id, version: 1 }, result)
+    const reference = yield* references.settled(id, now)
+    if (result !== null) {
+      return yield* scoreDirections(sql, { challengeId: id, version: 1 }, result, reference)
+    }
     if (reference_scale === null) return yield* Effect.die(new Error(`question ${id} has no reference scale`))
     return yield* scoreForecasts({
       challengeId: id,
@@ -291,7 +298,8 @@ const makeSettlePriceEvents = Effect.gen(function* () {
       outcome: { actual_value: observation, reference_scale, categories: null },
       replaced: null,
       isCalibrated: true,
-      decimalStep: decimal_step
+      decimalStep: decimal_step,
+      reference
     })
   })
 

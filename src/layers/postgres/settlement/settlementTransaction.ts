@@ -7,14 +7,17 @@ import { timestamp, withStatementTimeout } from "../sql.ts"
 /** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
 
-/** The transaction of one settlement, which no other runs beside, with the time and the plans that a million predictions need. */
-export const makeSettlementTransaction = Effect.gen(function* () {
+/** Counting skill reads what settlements wrote on days that are over: neither waits for the other. */
+const skillLock = 4_280_771_022n
+
+/** A transaction which no other of its lock runs beside, with the time and the plans that a million predictions need. */
+const makeLongTransaction = Effect.fnUntraced(function* (lock: bigint) {
   const sql = yield* SqlClient.SqlClient
   const background = yield* BackgroundClient
   return <A>(settle: Effect.Effect<A>): Effect.Effect<A> =>
     background.transaction(
       Effect.gen(function* () {
-        yield* sql`select pg_advisory_xact_lock(${settlementLock})`
+        yield* sql`select pg_advisory_xact_lock(${lock})`
         return yield* settle
       }).pipe(
         withStatementTimeout(sql, Duration.minutes(15), {
@@ -27,6 +30,9 @@ export const makeSettlementTransaction = Effect.gen(function* () {
       )
     )
 })
+
+export const makeSettlementTransaction = makeLongTransaction(settlementLock)
+export const makeSkillTransaction = makeLongTransaction(skillLock)
 
 /** The UTC day that scores count under. It never goes back, so that the sums of a day close for good. */
 export const settlementDay = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`

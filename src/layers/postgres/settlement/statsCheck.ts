@@ -7,7 +7,12 @@ import { SqlClient } from "effect/sql"
 import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
-import { calibrationOf, numericScore, statedForecast } from "./scores.ts"
+import { boundedSkill, brierScore, oddsOf, referenceSkill, stepAt } from "../../../scoring/reference.ts"
+import { Direction } from "../../../services/domain/Challenge.ts"
+import { makeReferences, ReferenceTerms } from "../challenges/reference.ts"
+import type { SettledReference } from "../challenges/reference.ts"
+import { beginning, differingSums } from "./agentSkill.ts"
+import { calibrationOf, forecastScore, numericScore, statedForecast } from "./scores.ts"
 
 const maxReported = 100
 
@@ -100,6 +105,7 @@ export const differences = Effect.gen(function* () {
         agents,
         differences: [
           ...(yield* numericDifferences(sql, maxReported)),
+          ...(yield* skillDifferences),
           ...scores.map((row) => `score in challenge ${row.challenge_id}: ${row.agent_id}`),
           ...found.map((row) => `${row.board}: ${row.agent_id}`),
           ...ranks.map(
@@ -215,4 +221,125 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
     }
   }
   return differences.slice(0, limit)
+})
+
+/** So many of the newest settled questions have their references and skills computed again. */
+const maxSkillQuestions = 1000
+
+const CheckedQuestion = Schema.Struct({
+  ...ReferenceTerms.fields,
+  id: Schema.String,
+  version: Schema.Int,
+  result: Schema.NullOr(Direction),
+  actual_value: Schema.NullOr(Schema.String),
+  reference_scale: Schema.NullOr(Schema.String),
+  volatility: Schema.NullOr(Schema.Finite),
+  loss: Schema.NullOr(Schema.Finite),
+  made_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+
+const CheckedAnswer = Schema.Struct({
+  agent_id: Schema.String,
+  direction: Schema.NullOr(Direction),
+  confidence: Schema.NullOr(Schema.Finite),
+  predicted_value: Schema.NullOr(Schema.String),
+  predicted_std: Schema.NullOr(Schema.String),
+  stated: statedForecast,
+  received_at: Schema.DateTimeUtcFromDate,
+  skill: Schema.NullOr(Schema.Finite),
+  bounded: Schema.NullOr(Schema.Finite)
+})
+
+const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
+
+/** The skill of an answer by a direction, by the pure functions; what settles computes it in SQL. */
+const directionSkill = (
+  answer: typeof CheckedAnswer.Type,
+  result: Direction,
+  { expected, steps }: SettledReference
+) => {
+  const step = stepAt(
+    steps.map((each) => ({ ...each, at: Date.parse(each.from) })),
+    DateTime.toEpochMillis(answer.received_at)
+  )
+  const reference = step?.odds ?? []
+  const names = reference.length === 2 ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
+  const { stated } = answer
+  const said =
+    stated !== null && "probabilities" in stated
+      ? names.map((name) => stated.probabilities[name] ?? 0)
+      : oddsOf(names.indexOf(answer.direction ?? ""), answer.confidence ?? 0, names.length)
+  const skills = names.map((_, outcome) =>
+    referenceSkill(brierScore(said, outcome), brierScore(reference, outcome), Number(expected))
+  )
+  const skill = skills[names.indexOf(result)] ?? Number.NaN
+  return { skill, bounded: boundedSkill(skill, skills) }
+}
+
+/** References and skills of the newest questions, computed again from prices and answers, and the kept sums from all skills. */
+const skillDifferences = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const references = yield* makeReferences
+  const questions = findAll(CheckedQuestion)
+  const answers = findAll(CheckedAnswer)
+  const sums = findAll(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
+  const differences: Array<string> = []
+  const settled = yield* questions(sql`
+    select c.id::text, c.kind, c.target, c.created_at, c.deadline, c.resolve_at, c.open_price::float8 as open_price,
+           c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level, c.window_from, t.version, t.result,
+           t.actual_value::text, t.reference_scale::text, c.volatility::float8 as volatility,
+           c.reference_loss::float8 as loss, r.made_at
+      from challenges c
+      join challenge_references r on r.challenge_id = c.id
+     cross join lateral (
+       select * from settlements where challenge_id = c.id order by version desc limit 1) t
+     where c.resolved_at is not null
+     order by c.resolved_at desc, c.id desc
+     limit ${maxSkillQuestions}`)
+  for (const question of settled) {
+    const { actual_value, id, made_at, reference_scale, result } = question
+    const frozen = yield* references.freeze(question)
+    if (
+      !isNear(question.loss, Number(frozen.loss)) ||
+      (frozen.volatility !== null && !isNear(question.volatility, Number(frozen.volatility)))
+    ) {
+      differences.push(`reference of challenge ${id}: what was frozen with it`)
+    }
+    const kept = yield* references.settled(id, question.created_at)
+    if (kept === null || made_at === null) continue
+    const again = yield* references.steps(id, made_at, made_at)
+    if (JSON.stringify(again) !== JSON.stringify(kept.steps)) {
+      differences.push(`reference of challenge ${id}: its steps`)
+    }
+    const found = yield* answers(sql`
+      select s.agent_id::text, p.direction, p.confidence::float8 as confidence, p.predicted_value::text, p.predicted_std::text,
+             ${statedOf(sql)} as stated, p.received_at, s.reference_skill::float8 as skill,
+             s.bounded_skill::float8 as bounded
+        from prediction_scores s
+        join predictions p using (challenge_id, agent_id, revision)
+       where s.challenge_id = ${id}::uuid and s.version = ${question.version}
+       order by s.agent_id limit ${page}`)
+    for (const answer of found) {
+      const outcome = {
+        actual_value: actual_value ?? "",
+        reference_scale: reference_scale ?? "",
+        categories: null
+      }
+      const byForecast = result === null ? forecastScore(answer, outcome, kept) : undefined
+      const { bounded, skill } =
+        result === null
+          ? { skill: Number(byForecast?.reference_skill), bounded: Number(byForecast?.bounded_skill) }
+          : directionSkill(answer, result, kept)
+      if (!isNear(answer.skill, skill) || !isNear(answer.bounded, bounded)) {
+        differences.push(`skill in challenge ${id}: ${answer.agent_id}`)
+      }
+    }
+  }
+  const kept = yield* sums(sql`
+    ${differingSums(sql, { after: beginning, to: sql`(select coalesce(max(day), '1970-01-01') from skill_days)` }, sql`true`)}
+     limit ${maxReported}`)
+  return [
+    ...differences.slice(0, maxReported),
+    ...kept.map((row) => `skill on ${row.board}: ${row.agent_id}`)
+  ]
 })

@@ -1,0 +1,100 @@
+/** What days say, one after the other: a confidence sequence as a band that narrows around its mean. */
+import { scaleLinear, scaleUtc } from "d3-scale"
+import { area, line } from "d3-shape"
+import { DateTime } from "effect"
+import { day as dayOf } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import {
+  across,
+  chart,
+  down,
+  ground,
+  plainNumber,
+  plotOf,
+  rangeX,
+  rangeY,
+  stretched,
+  timesBelow,
+  valueLines
+} from "./chart.ts"
+
+interface Day {
+  readonly day: string
+  readonly sequence: readonly [number, number]
+  /** What else is told of it, in the numbers. */
+  readonly more: ReadonlyArray<string>
+}
+
+const dayMillis = 86_400_000
+
+/** Null without days. */
+export const sequenceChart = (
+  days: ReadonlyArray<Day>,
+  texts: {
+    readonly title: string
+    readonly summary: string
+    readonly zero: string
+    readonly more: ReadonlyArray<string>
+  }
+): Html => {
+  const dated = days.map((each) => ({ ...each, at: DateTime.toDateUtc(DateTime.makeUnsafe(each.day)) }))
+  const [first, last] = [dated.at(0), dated.at(-1)]
+  if (first === undefined || last === undefined) return null
+  const plot = plotOf(240)
+  const x = scaleUtc()
+    .domain([first.at.getTime(), Math.max(last.at.getTime(), first.at.getTime() + 5 * dayMillis)])
+    .range(rangeX(plot))
+  const y = scaleLinear().domain([-1, 1]).range(rangeY(plot))
+  const band = area<(typeof dated)[number]>()
+    .x(({ at }) => x(at))
+    .y0(({ sequence }) => y(sequence[0]))
+    .y1(({ sequence }) => y(sequence[1]))
+    .digits(2)
+  const middle = line<(typeof dated)[number]>()
+    .x(({ at }) => x(at))
+    .y(({ sequence }) => y((sequence[0] + sequence[1]) / 2))
+    .digits(2)
+  return chart({
+    id: "evidence",
+    title: texts.title,
+    summary: texts.summary,
+    height: plot.height,
+    drawing: html`${valueLines(plot, y, y.ticks(5))}
+      ${stretched(
+        plot,
+        html`<path class="band" d=${band(dated) ?? ""} /><path class="line" d=${middle(dated) ?? ""} />`
+      )}
+      <line
+        class="reference"
+        x1=${across(plot.left)}
+        x2=${across(plot.right)}
+        y1=${down(y(0))}
+        y2=${down(y(0))}
+      />
+      ${ground(plot)} ${timesBelow(plot, x, 6)}`,
+    keys: [
+      [
+        html`<rect class="band" x="1" y="2" width="26" height="10" />`,
+        "Holds the truth on all days at once, at 95 %"
+      ],
+      [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, texts.zero]
+    ],
+    numbers: {
+      columns: [
+        { title: "Up to" },
+        ...texts.more.map((title) => ({ title, isNumber: true as const })),
+        { title: "From", isNumber: true },
+        { title: "To", isNumber: true }
+      ],
+      rows: dated
+        .toReversed()
+        .map(({ at, more, sequence }) => [
+          dayOf(DateTime.fromDateUnsafe(at)),
+          ...more,
+          plainNumber(Number(sequence[0].toFixed(3))),
+          plainNumber(Number(sequence[1].toFixed(3)))
+        ])
+    }
+  })
+}

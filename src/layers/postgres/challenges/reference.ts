@@ -1,0 +1,284 @@
+/** What a random walk knows of a question: frozen when it is made, and step by step until its deadline (src/scoring/reference.ts). */
+import { DateTime, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import {
+  basePeriods,
+  baseRates,
+  expectedLoss,
+  ewmaVolatility,
+  minExpectedLoss,
+  referenceSteps,
+  returnHours
+} from "../../../scoring/reference.ts"
+import type { KnownPrice, Reference, ReferenceQuestion } from "../../../scoring/reference.ts"
+import { countedDays, day, hour } from "../../../scoring/priceEvents.ts"
+import { ReferenceForecast } from "../../../services/domain/Challenge.ts"
+import { arrayParam, decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
+
+const terms = {
+  kind: Schema.String,
+  open_price: Schema.NullOr(Schema.Finite),
+  dead_zone_pct: Schema.NullOr(Schema.Finite),
+  level: Schema.NullOr(Schema.Finite)
+}
+
+/** The terms of a question that its reference follows from, as in a row of `challenges`. */
+export const ReferenceTerms = Schema.Struct({
+  ...terms,
+  target: Schema.String,
+  created_at: Schema.DateTimeUtcFromDate,
+  deadline: Schema.DateTimeUtcFromDate,
+  resolve_at: Schema.DateTimeUtcFromDate,
+  window_from: Schema.NullOr(Schema.DateTimeUtcFromDate)
+})
+export type ReferenceTerms = typeof ReferenceTerms.Type
+
+type Terms = Schema.Struct.Type<typeof terms> & {
+  readonly resolveAt: number
+  readonly windowFrom: number | null
+}
+
+const inMillis = ({ resolve_at, window_from, ...question }: ReferenceTerms): Terms => ({
+  ...question,
+  resolveAt: DateTime.toEpochMillis(resolve_at),
+  windowFrom: window_from === null ? null : DateTime.toEpochMillis(window_from)
+})
+
+/** None of macro questions, whose reference is their scale or vector, and without a dead zone of its own. */
+const questionOf = (question: Terms): ReferenceQuestion | undefined => {
+  const { dead_zone_pct, kind, level, open_price, resolveAt, windowFrom } = question
+  if (open_price !== null) {
+    if (dead_zone_pct === null) return undefined
+    return { kind: "directional", resolveAt, openPrice: open_price, deadZonePct: dead_zone_pct }
+  }
+  if (kind === "numeric_close" || kind === "count_days") return { kind, resolveAt }
+  if (level === null) return undefined
+  if (windowFrom === null) return { kind: "threshold", resolveAt, level }
+  return { kind: "barrier", resolveAt, level, windowFrom }
+}
+
+/** What the reference says of an open question by the latest price alone; null where that does not tell, once its window has begun. */
+export const referenceNow = (
+  row: Schema.Struct.Type<typeof terms> & {
+    readonly created_at: string
+    readonly resolve_at: string
+    readonly window_from: string | null
+    readonly volatility: number | null
+    readonly odds: ReadonlyArray<number> | null
+    readonly price: { readonly price: number; readonly observed_at: string; readonly source: string } | null
+  }
+): ReferenceForecast | null => {
+  const { odds, price, volatility } = row
+  if (volatility === null) return odds && { from: row.created_at, price: null, source: null, odds }
+  const resolveAt = Date.parse(row.resolve_at)
+  const windowFrom = row.window_from === null ? null : Date.parse(row.window_from)
+  const question = questionOf({ ...row, resolveAt, windowFrom })
+  if (price === null || question === undefined) return null
+  const at = Date.parse(price.observed_at)
+  const begins = question.kind === "count_days" ? resolveAt - countedDays * day : (windowFrom ?? Infinity)
+  const [step] = at > begins ? [] : referenceSteps(question, volatility, [{ at, price: price.price }])
+  return step === undefined
+    ? null
+    : { from: price.observed_at, price: price.price, source: price.source, ...step.reference }
+}
+
+/** The reference as it is frozen with a question. */
+export interface FrozenReference {
+  readonly volatility: string | null
+  readonly odds: ReadonlyArray<string> | null
+  readonly loss: string | null
+}
+
+export const noReference: FrozenReference = { volatility: null, odds: null, loss: null }
+
+const frozenAs = (volatility: number | undefined, reference: Reference | undefined): FrozenReference => {
+  if (reference === undefined) return noReference
+  const loss = expectedLoss(reference)
+  // A close loses in the unit of the price, whatever that is.
+  const isSure = "mean" in reference ? loss <= 0 : loss < minExpectedLoss
+  return {
+    volatility: volatility === undefined ? null : decimal(volatility),
+    odds: "odds" in reference ? reference.odds.map(decimal) : null,
+    loss: isSure ? null : decimal(loss)
+  }
+}
+
+const PricePoint = Schema.Struct({
+  observed_at: Schema.DateTimeUtcFromDate,
+  price: Schema.Finite,
+  low: Schema.NullOr(Schema.Finite),
+  high: Schema.NullOr(Schema.Finite),
+  source: Schema.String
+})
+
+const known = ({ high, low, observed_at, price }: typeof PricePoint.Type): KnownPrice => ({
+  at: DateTime.toEpochMillis(observed_at),
+  price,
+  low: low ?? undefined,
+  high: high ?? undefined
+})
+
+const Steps = Schema.Array(ReferenceForecast)
+
+/** What the answers to a question are compared with. */
+export interface SettledReference {
+  readonly steps: ReadonlyArray<ReferenceForecast>
+  /** What the first reference expected to lose. */
+  readonly expected: string
+}
+
+/** Returns are taken from so many days: of hours, or of days where hours are too few. */
+const returnDays = { "1h": 30, "1d": 120 }
+
+const outcomes = ["bullish", "neutral", "bearish"]
+
+export const makeReferences = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const points = findAll(PricePoint)
+  const settledRow = findOption(Schema.Struct({ steps: Schema.NullOr(Steps), expected: Schema.String }))
+  const frozenRow = findOption(
+    Schema.Struct({
+      ...ReferenceTerms.fields,
+      volatility: Schema.NullOr(Schema.Finite),
+      odds: Schema.NullOr(Schema.Array(Schema.Finite))
+    })
+  )
+  const resultRows = findAll(Schema.Struct({ result: Schema.String, count: Schema.Int }))
+
+  /** Prices of an asset observed after a time and until another, known by a third: one for each time, a candle before a quote. */
+  const observed = (
+    asset: string,
+    from: DateTime.Utc,
+    until: DateTime.Utc,
+    knownBy: DateTime.Utc,
+    intervals: ReadonlyArray<string> = ["1h", "1d", "quote"]
+  ) =>
+    points(sql`
+      select distinct on (observed_at) observed_at, close::float8 as price,
+             case interval when '1h' then low::float8 end as low, case interval when '1h' then high::float8 end as high,
+             source || ' ' || interval as source
+        from price_points
+       where asset = ${asset} and observed_at > ${timestamp(from)} and observed_at <= ${timestamp(until)}
+         and fetched_at <= ${timestamp(knownBy)} and interval = any(${arrayParam("text", intervals)})
+       order by observed_at, case interval when '1h' then 1 when 'quote' then 2 else 3 end, source, revision desc`)
+
+  /** By which a question of these times is judged; undefined with too few prices. */
+  const volatilityOf = Effect.fnUntraced(function* (
+    terms: Pick<ReferenceTerms, "target" | "created_at" | "resolve_at">
+  ) {
+    const now = terms.created_at
+    const millis = DateTime.toEpochMillis(now)
+    const hours = returnHours((DateTime.toEpochMillis(terms.resolve_at) - millis) / hour)
+    for (const interval of ["1h", "1d"] as const) {
+      const from = DateTime.subtract(now, { days: returnDays[interval] })
+      const rows = yield* observed(terms.target, from, now, now, [interval])
+      const found = ewmaVolatility(rows.map(known), interval === "1h" ? hours : 24, millis)
+      if (found !== undefined) return found
+    }
+    return undefined
+  })
+
+  /** The price that a question began from: the last one that was known, or what it says itself. */
+  const firstPrice = Effect.fnUntraced(function* (terms: ReferenceTerms, knownBy: DateTime.Utc) {
+    const rows = yield* points(sql`
+      select observed_at, close::float8 as price, null::float8 as low, null::float8 as high, source || ' ' || interval as source
+        from price_points
+       where asset = ${terms.target} and observed_at <= ${timestamp(terms.created_at)} and fetched_at <= ${timestamp(knownBy)}
+       order by observed_at desc, case interval when '1h' then 1 when 'quote' then 2 else 3 end, source, revision desc
+       limit 1`)
+    if (rows.length > 0 || terms.open_price === null) return rows
+    return [
+      { observed_at: terms.created_at, price: terms.open_price, low: null, high: null, source: "open price" }
+    ]
+  })
+
+  /** Of the last periods of such questions how often each outcome came. */
+  const baseOdds = Effect.fnUntraced(function* (terms: ReferenceTerms) {
+    const names = terms.open_price === null ? ["bullish", "bearish"] : outcomes
+    const rows = yield* resultRows(sql`
+      select result, count(*)::int as count
+        from (
+          select t.result
+            from challenges c
+            join lateral (
+              select result from settlements where challenge_id = c.id order by version desc limit 1) t on t.result is not null
+           where c.target = ${terms.target} and c.kind = ${terms.kind} and c.resolved_at <= ${timestamp(terms.created_at)}
+           order by c.id desc
+           limit ${basePeriods.most}) last
+       group by result`)
+    return baseRates(names.map((name) => rows.find(({ result }) => result === name)?.count ?? 0))
+  })
+
+  /** What is frozen with a question that is made. */
+  const freeze = Effect.fnUntraced(function* (terms: ReferenceTerms) {
+    const question = questionOf(inMillis(terms))
+    if (question === undefined) return noReference
+    const volatility = yield* volatilityOf(terms)
+    if (volatility === undefined) {
+      // Of a number without prices the reference is its scale.
+      return question.kind === "numeric_close" || question.kind === "count_days"
+        ? noReference
+        : frozenAs(undefined, { odds: yield* baseOdds(terms) })
+    }
+    const first = yield* firstPrice(terms, terms.created_at)
+    const [step] = referenceSteps(question, volatility, first.map(known))
+    return frozenAs(volatility, step?.reference)
+  })
+
+  /** The steps of a question until a time, by the prices that are known by another. */
+  const steps = Effect.fnUntraced(function* (id: string, until: DateTime.Utc, knownBy: DateTime.Utc) {
+    const found = yield* frozenRow(sql`
+      select kind, target, created_at, deadline, resolve_at, open_price::float8 as open_price,
+             dead_zone_pct::float8 as dead_zone_pct, level::float8 as level, window_from,
+             volatility::float8 as volatility, odds::float8[] as odds
+        from challenges where id = ${id}::uuid and reference_loss is not null`)
+    if (Option.isNone(found)) return []
+    const terms = found.value
+    const question = questionOf(inMillis(terms))
+    const { odds, volatility } = terms
+    if (question === undefined) return []
+    if (volatility === null) {
+      return odds === null
+        ? []
+        : [{ from: DateTime.formatIso(terms.created_at), price: null, source: null, odds }]
+    }
+    const last = DateTime.min(until, terms.deadline)
+    const rows = [
+      ...(yield* firstPrice(terms, knownBy)),
+      ...(yield* observed(terms.target, terms.created_at, last, knownBy))
+    ]
+    const sources = new Map(
+      rows.map(({ observed_at, source }) => [DateTime.toEpochMillis(observed_at), source])
+    )
+    return referenceSteps(question, volatility, rows.map(known)).map(
+      ({ at, price, reference }): ReferenceForecast => ({
+        from: DateTime.formatIso(DateTime.makeUnsafe(at)),
+        price,
+        source: sources.get(at) ?? null,
+        ...reference
+      })
+    )
+  })
+
+  /** Stores the steps with a first settlement, within its transaction; later versions find them. Null without a reference. */
+  const settled = Effect.fnUntraced(function* (
+    id: string,
+    now: DateTime.Utc
+  ): Effect.fn.Return<SettledReference | null> {
+    const found = yield* settledRow(sql`
+      select r.steps, c.reference_loss::text as expected
+        from challenges c left join challenge_references r on r.challenge_id = c.id
+       where c.id = ${id}::uuid and c.reference_loss is not null`)
+    if (Option.isNone(found)) return null
+    const { expected, steps: before } = found.value
+    if (before !== null) return { expected, steps: before }
+    const made = yield* steps(id, now, now)
+    if (made.length === 0) return null
+    yield* execute(sql`
+      insert into challenge_references (challenge_id, steps, made_at)
+      values (${id}::uuid, ${JSON.stringify(made)}::jsonb, ${timestamp(now)})`)
+    return { expected, steps: made }
+  })
+
+  return { freeze, steps, settled, volatilityOf }
+})

@@ -1,0 +1,119 @@
+import { DateTime, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { Skill } from "../../../services/Skill.ts"
+import { arrayParam, execute, findAll, findOne } from "../sql.ts"
+import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
+import { makeComparison, makeProfile, makeReferenceOf } from "./skillQueries.ts"
+import { makeSkillTransaction } from "./settlementTransaction.ts"
+
+const Due = Schema.Struct({
+  day: Schema.String,
+  settlements: Schema.Int,
+  /** Whether it is counted, by other settlements than it has now. */
+  amended: Schema.Boolean
+})
+
+const dayBefore = (day: string): string =>
+  DateTime.formatIsoDateUtc(DateTime.subtract(DateTime.makeUnsafe(day), { days: 1 }))
+
+/** Owners whose agents are counted anew in one statement. */
+const ownersPerStatement = 500
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const dueDays = findAll(Due)
+  const counted = findOne(Schema.Struct({ last: Schema.NullOr(Schema.String) }))
+  const owners = findAll(Schema.Struct({ owner: Schema.String }))
+  const inTransaction = yield* makeSkillTransaction
+
+  /** Settlement days that are over and not counted as they are now, in order. */
+  const due = Effect.flatMap(DateTime.now, (now) =>
+    dueDays(sql`
+      select s.day::text, s.settlements, k.day is not null as amended
+        from (select day, count(*)::int as settlements from settlements group by day) s
+        left join skill_days k on k.day = s.day
+       where s.day < ${DateTime.formatIsoDateUtc(now)}::date and s.settlements is distinct from k.settlements
+       order by s.day`)
+  )
+
+  const noteDay = ({ day, settlements }: typeof Due.Type) =>
+    execute(sql`
+      insert into skill_days (day, settlements) values (${day}::date, ${settlements})
+      on conflict (day) do update set settlements = excluded.settlements`)
+
+  /** Of an amended day the sums of everybody who has a score of it are made anew, since each day's evidence builds on those before. */
+  const recount = Effect.fnUntraced(function* (amended: ReadonlyArray<typeof Due.Type>) {
+    const { last } = yield* counted(sql`select max(day)::text as last from skill_days`)
+    if (last === null) return
+    for (const { day } of amended) yield* countQuestions(sql, { after: dayBefore(day), to: day })
+    const days = sql`t.day = any(${arrayParam(
+      "text",
+      amended.map(({ day }) => day)
+    )}::date[])`
+    // Agents without an owner are references, each on its own.
+    const some = (after: string | undefined) =>
+      owners(sql`
+        select distinct coalesce(a.owner_id, a.id)::text as owner
+          from settlements t
+          join prediction_scores s on s.challenge_id = t.challenge_id and s.version = t.version
+          join agents a on a.id = s.agent_id and (a.claimed_at is not null or a.reference is not null)
+         where ${days} ${after === undefined ? sql`` : sql`and coalesce(a.owner_id, a.id) > ${after}::uuid`}
+         order by owner limit ${ownersPerStatement}`)
+    let page = yield* some(undefined)
+    while (page.length > 0) {
+      const whose = sql`coalesce(a.owner_id, a.id) = any(${arrayParam(
+        "uuid",
+        page.map(({ owner }) => owner)
+      )})`
+      for (const table of ["agent_skill", "agent_skill_months"]) {
+        yield* execute(sql`
+          delete from ${sql(table)} k using agents a where a.id = k.agent_id and ${whose}`)
+      }
+      yield* addDays(sql, { after: beginning, to: last }, whose)
+      page = page.length < ownersPerStatement ? [] : yield* some(page.at(-1)?.owner)
+    }
+  })
+
+  const countDay = Effect.fnUntraced(function* (due: typeof Due.Type) {
+    const days = { after: dayBefore(due.day), to: due.day }
+    yield* countQuestions(sql, days)
+    yield* countAsked(sql, days)
+    yield* addDays(sql, days, sql`true`)
+    yield* noteDay(due)
+  })
+
+  const countDue: Skill["Service"]["countDue"] = Effect.gen(function* () {
+    if ((yield* due).length === 0) return 0
+    // Looked for again under the lock: another instance may have been faster.
+    const days = yield* inTransaction(
+      Effect.gen(function* () {
+        const found = yield* due
+        const amended = found.filter((each) => each.amended)
+        if (amended.length > 0) {
+          yield* recount(amended)
+          yield* Effect.forEach(amended, noteDay)
+          return amended
+        }
+        const [first] = found
+        if (first === undefined) return []
+        yield* countDay(first)
+        return [first]
+      })
+    )
+    if (days.length > 0) {
+      yield* Effect.logInfo("skill counted").pipe(
+        Effect.annotateLogs({ days: days.map(({ day }) => day).join(", ") })
+      )
+    }
+    return days.length
+  }).pipe(Effect.repeat({ while: (counted) => counted > 0 }), Effect.withSpan("Skill.countDue"))
+
+  return Skill.of({
+    countDue,
+    compare: yield* makeComparison,
+    profile: yield* makeProfile,
+    referenceOf: yield* makeReferenceOf
+  })
+})
+
+export const layer = Layer.effect(Skill, make)

@@ -1,0 +1,290 @@
+/** The leaderboard: rows in an order, each with its averages, its skill and what its days say. */
+import { Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
+import { confidenceSequence, daysNeeded, eValue, tellingValue } from "../../../scoring/evidence.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { AgentId } from "../../../services/domain/ids.ts"
+import { NameTag } from "../../../services/domain/names.ts"
+import { Cursors } from "../../../services/domain/paging.ts"
+import { Timestamp } from "../../../services/domain/text.ts"
+import type { LeaderboardQuery, Scoring } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { cheapSpan } from "../../cheapSpan.ts"
+import { nameTag } from "../nameTag.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
+
+/** The kept sums of an agent's skill on a board; null without any. */
+export const SkillSums = Schema.Struct({
+  answered: Schema.Int,
+  skill: Schema.Finite,
+  peer: Schema.NullOr(Schema.Finite),
+  asked: Schema.NullOr(Schema.Int),
+  days: Schema.Int,
+  score_sum: Schema.Finite,
+  deviation: Schema.Finite,
+  weight: Schema.Finite,
+  weighted: Schema.Finite,
+  penalty: Schema.Finite,
+  log_wealth: Schema.Finite
+})
+
+const Row = Schema.Struct({
+  ...StatsRow.fields,
+  board_agents: Schema.NullOr(Schema.Int),
+  board_updated_at: Schema.NullOr(Timestamp),
+  skill: Schema.NullOr(SkillSums),
+  agent_id: AgentId,
+  agent_name: Schema.String,
+  name_tag: NameTag,
+  model_provider: Schema.NullOr(Schema.String),
+  model_name: Schema.NullOr(Schema.String),
+  verified: Schema.Boolean,
+  reference: Schema.Boolean,
+  established: Schema.Boolean,
+  owner_agents: Schema.NullOr(Schema.Int),
+  rank: Schema.NullOr(Schema.Int),
+  value: Schema.Finite,
+  count: Schema.Int
+})
+
+/** Where a page ended: the whole key of its order, and the group that its last row is in. */
+const Place = Schema.Struct({
+  score: Schema.Finite,
+  count: Schema.Int,
+  agent_id: Schema.String.check(Schema.isGUID()),
+  group: Schema.Int,
+  low: Schema.Finite
+})
+type Place = typeof Place.Type
+
+const Board = Schema.Struct({ agents: Schema.Int, updated_at: Schema.NullOr(Timestamp) })
+
+/** What skill says of an agent whose owner has so many. */
+export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null) => {
+  if (sums === null) return { skill: null, peer: null, coverage: null, evidence: null, needed: null }
+  const { answered, asked, days, deviation, log_wealth, peer, score_sum, skill } = sums
+  const evidence = { days, deviation, sum: score_sum, logWealth: log_wealth }
+  const e = eValue(evidence)
+  return {
+    skill,
+    peer,
+    coverage: asked === null ? null : answered / Math.max(answered, asked),
+    evidence: {
+      answers: answered,
+      days,
+      score: score_sum / days,
+      sequence: confidenceSequence(sums, tries ?? 1) ?? ([-1, 1] as const),
+      e_value: e,
+      told: e >= tellingValue(tries ?? 1)
+    },
+    needed: daysNeeded(evidence, tries ?? 1)
+  }
+}
+
+/** The sums of an agent `f` on a board, as `SkillSums`. */
+export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment, since?: string) => sql`
+  (select to_jsonb(k)
+     from (
+       select answered, (skill_sum / answered)::float8 as skill, (peer_sum / nullif(peer_count, 0))::float8 as peer,
+              ${
+                since === undefined
+                  ? sql`(select total from skill_questions where board = ${board} order by day desc limit 1)
+                        - coalesce((select total from skill_questions q
+                                     where q.board = ${board} and q.day <= (a.claimed_at at time zone 'UTC')::date
+                                     order by day desc limit 1), 0)`
+                  : sql`null::int`
+              } as asked,
+              days, score_sum, deviation, weight, weighted, penalty, log_wealth
+         from ${
+           since === undefined
+             ? sql`agent_skill where agent_id = f.agent_id and board = ${board}`
+             : sql`(
+                 select sum(answered)::int as answered, sum(skill_sum) as skill_sum, sum(peer_count)::int as peer_count,
+                        sum(peer_sum) as peer_sum, sum(days)::int as days, sum(score_sum) as score_sum,
+                        sum(deviation) as deviation, sum(weight) as weight, sum(weighted) as weighted,
+                        sum(penalty) as penalty, sum(log_wealth) as log_wealth
+                   from agent_skill_months
+                  where agent_id = f.agent_id and board = ${board} and month >= ${since}::date
+                 having count(*) > 0) s`
+         }) k)`
+
+/** Agents whose operator was suspended are on no board. */
+const suspended = "(select id from agents where suspended_at is not null)"
+
+/** Groups of rows in the order of skill: one begins where a row can be told from the first of the group before. */
+const grouped = (
+  rows: ReadonlyArray<{ readonly high: number; readonly low: number }>,
+  after: Pick<Place, "group" | "low"> | undefined
+) => {
+  let { group, low } = after ?? { group: 1, low: -1 }
+  let isFirst = after === undefined
+  return rows.map((row) => {
+    if (isFirst) low = row.low
+    else if (row.high < low) ({ group, low } = { group: group + 1, low: row.low })
+    isFirst = false
+    return { group, low }
+  })
+}
+
+const statusOf = ({ reference, verified }: typeof Row.Type) => {
+  if (reference) return "reference" as const
+  return verified ? ("verified" as const) : ("unverified" as const)
+}
+
+export const makeLeaderboard = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const pages = (yield* Cursors).list("leaderboard", Place)
+  const settings = yield* Settings
+  const rowsOf = findAll(Row)
+  const boardRow = findOption(Board)
+
+  /** What an order sorts by: agents of a board with a value and how many answers it is of. */
+  const sourceOf = ({ order, since }: LeaderboardQuery, board: string) => {
+    if (order === "skill" || order === "peer") {
+      const value = sql(order)
+      return since === undefined
+        ? sql`not materialized (
+            select agent_id, ${value} as value, answered as count, verified from agent_skill
+             where board = ${board} and ${value} is not null and agent_id not in ${sql.literal(suspended)})`
+        : sql`materialized (
+            select * from (
+              select m.agent_id, (sum(m.${sql(`${order}_sum`)}) / nullif(sum(m.${sql(order === "skill" ? "answered" : "peer_count")}), 0))::float8 as value,
+                     sum(m.answered)::int as count, bool_and(a.claimed_at is not null) as verified
+                from agent_skill_months m join agents a on a.id = m.agent_id and a.suspended_at is null
+               where m.board = ${board} and m.month >= ${since}::date
+               group by m.agent_id) s
+             where value is not null)`
+    }
+    return sql`not materialized (
+      select agent_id, avg_score as value, scored as count, verified from agent_stats
+       where board = ${board} and agent_id not in ${sql.literal(suspended)})`
+  }
+
+  /** Rows of the source in its order, those after a place in it. */
+  const inOrder = (condition: Statement.Fragment, after: Place | undefined, limit: number) => sql`
+    select f.* from source f
+     where ${condition}
+       ${
+         after === undefined
+           ? sql``
+           : sql`and f.value <= ${after.score}::float8
+                 and (f.value < ${after.score}::float8 or f.count < ${after.count}
+                      or (f.count = ${after.count} and f.agent_id > ${after.agent_id}::uuid))`
+       }
+     order by f.value desc, f.count desc, f.agent_id
+     limit ${limit}`
+
+  const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (query, page) {
+    const { category, establishedFirst = false, horizon, since } = query
+    const { order = horizon === undefined && since === undefined ? "average" : "skill" } = query
+    if (order === "average" && (horizon !== undefined || since !== undefined)) {
+      return yield* InvalidRequest.of(
+        "order",
+        "Expected skill or peer beside horizon and since: averages are of all questions"
+      )
+    }
+    const month = since === undefined ? undefined : `${since}-01`
+    const board = [category, horizon].filter((part) => part !== undefined).join(" ") || "global"
+    const isOfSkill = order !== "average"
+    const table = isOfSkill ? "agent_skill" : "agent_stats"
+    const { after, cut, limit } = yield* pages.open(
+      page,
+      [board, order, since, establishedFirst ? "establishedFirst" : undefined]
+        .filter((part) => part !== undefined)
+        .join(" ")
+    )
+    const isEstablished = sql`f.count >= ${settings.rankMinCount}`
+    const part = (condition: Statement.Fragment, from: Place | undefined) => inOrder(condition, from, limit)
+    const firstEstablished =
+      after !== undefined && after.count < settings.rankMinCount
+        ? part(sql`not ${isEstablished}`, after)
+        : sql`(${part(isEstablished, after)}) union all (${part(sql`not ${isEstablished}`, undefined)})`
+    const ordered = establishedFirst ? firstEstablished : part(sql`true`, after)
+    const agentsOf =
+      since === undefined
+        ? sql`b.agents - (
+            select count(*) from agents s
+             where s.suspended_at is not null
+               and exists (select from ${sql(table)} where agent_id = s.id and board = ${board}))`
+        : sql`select count(*) from source`
+    const boardColumns = sql`
+      select (${agentsOf})::int as agents, ${isoTimestamp(sql, "b.updated_at")} as updated_at
+        from boards b where b.board = ${isOfSkill ? `skill ${board}` : board}`
+    const source = sql`source as ${sourceOf({ order, since: month }, board)}`
+    // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
+    // counted once, so a page costs what stands above its last row, whatever the order of its rows.
+    const found = yield* rowsOf(sql`
+      with ${source}, board as (${boardColumns})
+      select ${statsOrNone(sql)}, p.*, (select agents from board) as board_agents, (select updated_at from board) as board_updated_at
+        from (
+          select f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
+                 a.reference is not null as reference, ${isEstablished} as established,
+                 case when f.verified then 1 + sum(n.better) over (
+                   partition by f.verified order by f.value desc, f.count desc) end::int as rank,
+                 case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
+                 f.value, f.count, ${skillSums(sql, sql`${board}`, month)} as skill
+            from (
+              select p.*, lag(value, 1, 'Infinity') over better as better_value, lag(count, 1, 0) over better as better_count
+                from (${ordered}) p
+              window better as (partition by verified order by value desc, count desc, agent_id)) f
+           cross join lateral (
+             select count(*) as better from source o
+              where f.verified and o.verified
+                and o.value >= f.value and o.value <= f.better_value
+                and (o.value, o.count) > (f.value, f.count)
+                and (o.value, o.count) <= (f.better_value, f.better_count)) n
+           cross join lateral (
+             select id, name, held_name, model_provider, model_name, owner_id, claimed_at, reference from agents
+              where id = f.agent_id limit 1) a
+           order by ${establishedFirst ? sql`${isEstablished} desc,` : sql``} f.value desc, f.count desc, f.agent_id
+           limit ${limit}) p
+        left join agent_stats f on f.agent_id = p.agent_id and f.board = ${board}
+       order by ${establishedFirst ? sql`p.established desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
+    const rows = found.map((row) => ({ row, skill: skillOf(row.skill, row.owner_agents) }))
+    const groups = grouped(
+      rows.map(({ row, skill: { evidence } }) =>
+        row.verified && evidence !== null
+          ? { low: evidence.sequence[0], high: evidence.sequence[1] }
+          : { low: -1, high: 1 }
+      ),
+      after
+    )
+    const { items, next_cursor } = cut(
+      rows.map((each, index) => ({ ...each, place: groups[index] ?? { group: 1, low: -1 } })),
+      ({ place, row: { agent_id, count, value } }) => ({ score: value, count, agent_id, ...place })
+    )
+    const [top] = found
+    const kept =
+      top === undefined
+        ? yield* boardRow(sql`with ${source} ${boardColumns}`)
+        : Option.some({ agents: top.board_agents ?? 0, updated_at: top.board_updated_at })
+    return {
+      items: items.map(({ place, row, skill }) => ({
+        rank: row.rank,
+        established: row.established,
+        agent_id: row.agent_id,
+        agent_name: row.agent_name,
+        name_tag: row.name_tag,
+        model_provider: row.model_provider,
+        model_name: row.model_name,
+        status: statusOf(row),
+        verified: row.verified,
+        owner_agents: row.owner_agents,
+        ...skill,
+        group: order === "skill" && row.verified ? place.group : null,
+        ...toPublic(row)
+      })),
+      total: Option.match(kept, { onNone: () => 0, onSome: ({ agents }) => agents }),
+      category: category ?? null,
+      order,
+      horizon: horizon ?? null,
+      since: since ?? null,
+      min_count: settings.rankMinCount,
+      updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
+      next_cursor
+    }
+  }, cheapSpan("Scoring.leaderboard"))
+  return leaderboard
+})

@@ -1,0 +1,258 @@
+/** What can be read of skill: two agents beside each other, and what the answers to a question are compared with. */
+import { DateTime, Effect, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { wilsonInterval } from "../../../scoring/calibration.ts"
+import { addDay, clusteredMean, confidenceSequence, eValue, noEvidence } from "../../../scoring/evidence.ts"
+import type { Evidence } from "../../../scoring/evidence.ts"
+import { ReferenceForecast, unknownChallenge } from "../../../services/domain/Challenge.ts"
+import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
+import { AgentId, ChallengeId, isTargetKey, isUuid } from "../../../services/domain/ids.ts"
+import { NameTag } from "../../../services/domain/names.ts"
+import { Horizon } from "../../../services/Scoring.ts"
+import { SkillProfile } from "../../../services/Skill.ts"
+import type { Comparison, Skill } from "../../../services/Skill.ts"
+import { Category } from "../../../services/Targets.ts"
+import { makeReferences } from "../challenges/reference.ts"
+import { statedOf } from "../challenges/challengeRows.ts"
+import { nameTag } from "../nameTag.ts"
+import { SkillSums, skillOf, skillSums } from "./leaderboard.ts"
+import { findAll, findOption, timestamp } from "../sql.ts"
+
+/** So many of an agent's newest answers are looked through. */
+const maxAnswers = 5000
+
+const shownDays = 400
+
+/** The newest answers of an agent that count for skill, of the days that are over. */
+const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc) => sql`
+  select p.challenge_id, t.day, p.received_at, p.direction, s.is_correct, s.reference_skill as skill, s.bounded_skill as bounded,
+         coalesce(
+           (select max(value::numeric) from jsonb_each_text(p.stated -> 'probabilities')), (1 + p.confidence) / 2) as stated
+    from (
+      select distinct on (challenge_id) newest.*
+        from (
+          select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence, ${statedOf(sql)} as stated
+            from predictions p where p.agent_id = ${agentId}::uuid order by p.id desc limit ${maxAnswers}) newest
+       order by challenge_id, revision desc) p
+   cross join lateral (
+     select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+   cross join lateral (
+     select * from prediction_scores
+      where challenge_id = p.challenge_id and version = t.version and agent_id = ${agentId}::uuid and reference_skill is not null
+      limit 1) s
+   where t.day < (${timestamp(now)}::timestamptz at time zone 'UTC')::date
+     and p.received_at >= (
+       select case when reference is null then claimed_at else '-infinity' end from agents where id = ${agentId}::uuid)`
+
+const Named = Schema.Struct({ agent_id: AgentId, agent_name: Schema.String, name_tag: NameTag })
+
+const CommonDay = Schema.Struct({
+  day: Schema.String,
+  count: Schema.Int,
+  a: Schema.Finite,
+  b: Schema.Finite,
+  bounded: Schema.Finite
+})
+
+/** The evidence for each of two agents, day by day, from the bounded difference of their skills. */
+const evidenceOf = (days: ReadonlyArray<typeof CommonDay.Type>) => {
+  let [ahead, behind] = [noEvidence, noEvidence]
+  return days.map(({ bounded, count }): readonly [Evidence, Evidence] => {
+    ahead = addDay(ahead, { sum: bounded, count })
+    behind = addDay(behind, { sum: -bounded, count })
+    return [ahead, behind]
+  })
+}
+
+/** Which of the two is told to be better. */
+const betterOf = (sequence: readonly [number, number] | null): Comparison["told"] => {
+  if (sequence === null || (sequence[0] <= 0 && sequence[1] >= 0)) return null
+  return sequence[0] > 0 ? "a" : "b"
+}
+
+export const makeComparison = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const named = findOption(Named)
+  const commonDays = findAll(CommonDay)
+
+  const agent = Effect.fnUntraced(function* (field: "a" | "b", id: string) {
+    if (!isUuid(id)) return yield* InvalidRequest.of(field, "Expected the id of an agent")
+    const found = yield* named(sql`
+      select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag from agents a where a.id = ${id}::uuid`)
+    return yield* Effect.fromOption(found).pipe(
+      Effect.mapError(() => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` }))
+    )
+  })
+
+  const compare: Skill["Service"]["compare"] = Effect.fn("Skill.compare")(function* (a, b) {
+    const [one, other] = [yield* agent("a", a), yield* agent("b", b)]
+    if (one.agent_id === other.agent_id) {
+      return yield* InvalidRequest.of("b", "Expected another agent than a")
+    }
+    const now = yield* DateTime.now
+    const days = yield* commonDays(sql`
+      select x.day::text, count(*)::int as count, sum(x.skill)::float8 as a, sum(y.skill)::float8 as b,
+             (sum(x.bounded - y.bounded) / 2)::float8 as bounded
+        from (${answersOf(sql, one.agent_id, now)}) x
+        join (${answersOf(sql, other.agent_id, now)}) y using (challenge_id)
+       group by x.day
+       order by x.day`)
+    const evidence = evidenceOf(days)
+    const last = evidence.at(-1)
+    const difference = clusteredMean(days.map((each) => ({ count: each.count, sum: each.a - each.b })))
+    const questions = days.reduce((sum, { count }) => sum + count, 0)
+    const mean = (of: "a" | "b") =>
+      questions === 0 ? null : days.reduce((sum, each) => sum + each[of], 0) / questions
+    const sequence = last === undefined ? null : confidenceSequence(last[0])
+    return {
+      a: { ...one, skill: mean("a") },
+      b: { ...other, skill: mean("b") },
+      questions,
+      days: days.length,
+      difference: difference?.mean ?? null,
+      difference_ci95: difference?.interval ?? null,
+      sequence,
+      // Half of the stake on each.
+      e_value: last === undefined ? null : (Math.exp(last[0].logWealth) + Math.exp(last[1].logWealth)) / 2,
+      told: betterOf(sequence),
+      by_day: days
+        .map((each, index) => ({
+          day: each.day,
+          questions: each.count,
+          difference: (each.a - each.b) / each.count,
+          sequence: confidenceSequence(evidence[index]?.[0] ?? noEvidence) ?? ([-1, 1] as const)
+        }))
+        .slice(-shownDays)
+    } satisfies Comparison
+  })
+  return compare
+})
+
+const ReferenceRow = Schema.Struct({
+  challenge_id: ChallengeId,
+  volatility: Schema.NullOr(Schema.Finite),
+  expected_loss: Schema.NullOr(Schema.Finite),
+  steps: Schema.NullOr(Schema.Array(ReferenceForecast))
+})
+
+export const makeReferenceOf = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const references = yield* makeReferences
+  const row = findOption(ReferenceRow)
+
+  const referenceOf: Skill["Service"]["referenceOf"] = Effect.fn("Skill.referenceOf")(function* (id) {
+    const found = isUuid(id)
+      ? yield* row(sql`
+          select c.id::text as challenge_id, c.volatility::float8 as volatility, c.reference_loss::float8 as expected_loss,
+                 (select steps from challenge_references r where r.challenge_id = c.id) as steps
+            from challenges c where c.id = ${id}::uuid`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* unknownChallenge(id)
+    const { steps, ...question } = found.value
+    if (steps !== null) return { ...question, final: true, steps }
+    const now = yield* DateTime.now
+    return { ...question, final: false, steps: yield* references.steps(question.challenge_id, now, now) }
+  })
+  return referenceOf
+})
+
+const BoardRow = Schema.Struct({ board: Schema.String, tries: Schema.NullOr(Schema.Int), skill: SkillSums })
+
+const DaySums = Schema.Struct({
+  day: Schema.String,
+  count: Schema.Int,
+  skill: Schema.Finite,
+  bounded: Schema.Finite
+})
+
+const Parts = Schema.Struct({
+  hours: SkillProfile.fields.hours,
+  directions: Schema.Array(
+    Schema.Struct({ bucket: Schema.Int, answers: Schema.Int, stated: Schema.Finite, correct: Schema.Int })
+  ),
+  days: Schema.Array(DaySums)
+})
+
+/** Stated probabilities fall into so many buckets of the same width. */
+const buckets = 10
+
+const isCategory = Schema.is(Category)
+const isHorizon = Schema.is(Horizon)
+
+export const makeProfile = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const named = findOption(Named)
+  const boardRows = findAll(BoardRow)
+  const parts = findAll(Parts)
+
+  const profile: Skill["Service"]["profile"] = Effect.fn("Skill.profile")(function* (id) {
+    const found = isUuid(id)
+      ? yield* named(sql`
+          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag from agents a where a.id = ${id}::uuid`)
+      : Option.none()
+    if (Option.isNone(found)) return yield* new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
+    const agent = found.value
+    const now = yield* DateTime.now
+    const rows = yield* boardRows(sql`
+      select f.board, ${skillSums(sql, sql`f.board`)} as skill,
+             (select count(*)::int from agents s where s.owner_id = a.owner_id) as tries
+        from agent_skill f join agents a on a.id = f.agent_id
+       where f.agent_id = ${agent.agent_id}::uuid
+       order by f.board`)
+    const [part = { hours: [], directions: [], days: [] }] = yield* parts(sql`
+      with answer as materialized (${answersOf(sql, agent.agent_id, now)})
+      select (select coalesce(jsonb_agg(h order by h.hour), '[]')
+                from (select extract(hour from received_at at time zone 'UTC')::int as hour, count(*)::int as answers,
+                             avg(skill)::float8 as skill
+                        from answer group by 1) h) as hours,
+             (select coalesce(jsonb_agg(d order by d.bucket), '[]')
+                from (select least(${buckets}::int - 1, floor(stated * ${buckets}::int))::int as bucket, count(*)::int as answers,
+                             avg(stated)::float8 as stated, count(*) filter (where is_correct)::int as correct
+                        from answer where direction is not null group by 1) d) as directions,
+             (select coalesce(jsonb_agg(d order by d.day), '[]')
+                from (select day, count(*)::int as count, sum(skill)::float8 as skill, sum(bounded)::float8 as bounded
+                        from answer group by day) d) as days`)
+    const boards = rows.map(({ board, skill, tries }) => ({
+      board,
+      answers: skill.answered,
+      ...skillOf(skill, tries)
+    }))
+    const tries = rows[0]?.tries ?? 1
+    let evidence = noEvidence
+    const by_day = part.days.map(({ bounded, count, day, skill }) => {
+      evidence = addDay(evidence, { sum: bounded, count })
+      return {
+        day,
+        answers: count,
+        skill: skill / count,
+        e_value: eValue(evidence),
+        sequence: confidenceSequence(evidence, tries) ?? ([-1, 1] as const)
+      }
+    })
+    const overall = boards.find(({ board }) => board === "global")
+    return {
+      ...agent,
+      overall: overall ?? null,
+      categories: boards.flatMap(({ board, ...each }) =>
+        isCategory(board) ? [{ category: board, ...each }] : []
+      ),
+      horizons: boards.flatMap(({ board, ...each }) =>
+        isHorizon(board) ? [{ horizon: board, ...each }] : []
+      ),
+      targets: boards.flatMap(({ board, ...each }) =>
+        isTargetKey(board) ? [{ target: board, ...each }] : []
+      ),
+      hours: part.hours,
+      directions: part.directions.map(({ answers, bucket, correct, stated }) => ({
+        low: bucket / buckets,
+        high: (bucket + 1) / buckets,
+        answers,
+        stated,
+        right: correct / answers,
+        right_ci95: wilsonInterval(correct, answers)
+      })),
+      by_day: by_day.slice(-shownDays)
+    } satisfies SkillProfile
+  })
+  return profile
+})

@@ -1,0 +1,145 @@
+/**
+ * Evidence that an agent beats the reference, which may be looked at on any day without losing its level. It is made of daily scores
+ * between -1 and 1: answers that were settled on one day share shocks, so a day is one observation.
+ */
+import { studentT975 } from "./agentStats.ts"
+
+export interface Evidence {
+  /** Days with an answer. */
+  readonly days: number
+  /** How many answers a day may be expected to have. */
+  readonly volume: number
+  /** The sum of the daily scores. */
+  readonly sum: number
+  /** The sum of (y - mean so far)^2, with y = (score + 1) / 2. */
+  readonly deviation: number
+  /** Of the confidence sequence: the sums of lambda, of lambda y, and of v psi(lambda). */
+  readonly weight: number
+  readonly weighted: number
+  readonly penalty: number
+  /** The natural logarithm of the e-value. */
+  readonly logWealth: number
+}
+
+export const noEvidence: Evidence = {
+  days: 0,
+  volume: 0,
+  sum: 0,
+  deviation: 0,
+  weight: 0,
+  weighted: 0,
+  penalty: 0,
+  logWealth: 0
+}
+
+/** The level that lambda is tuned to; the sequence holds at any other, too. */
+export const level = 0.05
+/** A bet on a day risks at most this share of what was won. */
+export const maxBet = 0.9
+/** Lambda of the confidence sequence is at most this. */
+export const maxLambda = 0.75
+/** A day is expected to have at least this share of the answers of the day before. */
+export const volumeDecay = 0.98
+
+/**
+ * One more day, with the sum of the bounded scores of its answers and their number.
+ *
+ * The daily score is the sum over the volume: the answers that the day was expected to have, 0.98 times those of the day before, or its
+ * own where they are more. A sum below 0 is divided by what was expected even then. Else an agent that stops for the day once it is
+ * ahead, and goes on while it is behind, would seem to have an edge.
+ *
+ * The confidence sequence is the predictable plug-in empirical Bernstein one (Waudby-Smith and Ramdas 2024, JRSS B 86:1, theorem 2),
+ * and the e-value the wealth of somebody who bets each day on the agent: the product of 1 + bet score, each bet from the days before
+ * (the same, section 4; against 0 or less it is a supermartingale since no bet is below 0).
+ */
+export const addDay = (
+  evidence: Evidence,
+  scores: { readonly sum: number; readonly count: number }
+): Evidence => {
+  const t = evidence.days + 1
+  const expected = evidence.days === 0 ? scores.count : evidence.volume * volumeDecay
+  const volume = Math.max(scores.count, expected)
+  const score = Math.max(-1, scores.sum / (scores.sum < 0 ? expected : volume))
+  const y = (score + 1) / 2
+  const sumBefore = (evidence.sum + evidence.days) / 2
+  const meanBefore = (0.5 + sumBefore) / t
+  const mean = (0.5 + sumBefore + y) / (t + 1)
+  const varianceBefore = (0.25 + evidence.deviation) / t
+  const lambda = Math.min(
+    Math.sqrt((2 * Math.log(2 / level)) / (varianceBefore * t * Math.log(1 + t))),
+    maxLambda
+  )
+  const edge = 2 * meanBefore - 1
+  const bet = Math.max(0, Math.min(maxBet, edge / (4 * varianceBefore + edge * edge)))
+  return {
+    days: t,
+    volume,
+    sum: evidence.sum + score,
+    deviation: evidence.deviation + (y - mean) ** 2,
+    weight: evidence.weight + lambda,
+    weighted: evidence.weighted + lambda * y,
+    penalty: evidence.penalty + (y - meanBefore) ** 2 * (-Math.log1p(-lambda) - lambda),
+    logWealth: evidence.logWealth + Math.log1p(bet * score)
+  }
+}
+
+/**
+ * The confidence sequence of the mean daily score, -1 to 1: at this level it holds it on all days at once. Null before the first day.
+ *
+ * @param tries how many agents the owner has: the level is divided by it
+ */
+export const confidenceSequence = (
+  { penalty, weight, weighted }: Pick<Evidence, "weight" | "weighted" | "penalty">,
+  tries = 1
+): readonly [low: number, high: number] | null => {
+  if (!(weight > 0)) return null
+  const radius = (Math.log((2 * tries) / level) + penalty) / weight
+  const bound = (y: number) => 2 * Math.max(0, Math.min(1, y)) - 1
+  return [bound(weighted / weight - radius), bound(weighted / weight + radius)]
+}
+
+/** The e-value, as far as a double tells it. */
+export const eValue = ({ logWealth }: Pick<Evidence, "logWealth">): number =>
+  Number(Math.exp(Math.min(logWealth, 700)).toPrecision(12))
+
+/** The e-value from which an agent is told from the reference at the level, of an owner with so many agents. */
+export const tellingValue = (tries = 1): number => tries / level
+
+/**
+ * About how many more days it takes until the agent is told from the reference, if it goes on as so far: the rest of the logarithm over
+ * its growth a day at the best bet. 0 once it is told, null where it does not lead.
+ */
+export const daysNeeded = (
+  evidence: Pick<Evidence, "days" | "sum" | "deviation" | "logWealth">,
+  tries = 1
+) => {
+  const rest = Math.log(tellingValue(tries)) - evidence.logWealth
+  if (rest <= 0) return 0
+  if (evidence.days === 0 || evidence.sum <= 0) return null
+  const mean = evidence.sum / evidence.days
+  const variance = (4 * evidence.deviation) / evidence.days
+  const bet = Math.min(maxBet, mean / (variance + mean * mean))
+  const growth = bet * mean - (bet * bet * (variance + mean * mean)) / 2
+  return growth > 0 ? Math.ceil(rest / growth) : null
+}
+
+/** What was settled on one day: how many values, and their sum. */
+export interface DaySum {
+  readonly count: number
+  readonly sum: number
+}
+
+/**
+ * The mean of all values and its 95 % interval for one look, clustered by day as `scoreCi95` (agentStats.ts) has it; null under
+ * two days.
+ */
+export const clusteredMean = (days: ReadonlyArray<DaySum>) => {
+  const count = days.reduce((sum, each) => sum + each.count, 0)
+  if (count === 0) return null
+  const mean = days.reduce((sum, each) => sum + each.sum, 0) / count
+  const groups = days.length
+  if (groups < 2) return { mean, interval: null }
+  const squares = days.reduce((sum, each) => sum + (each.sum - each.count * mean) ** 2, 0)
+  const half = studentT975(groups - 1) * (Math.sqrt((groups / (groups - 1)) * squares) / count)
+  return { mean, interval: [mean - half, mean + half] as const }
+}

@@ -1,0 +1,273 @@
+/**
+ * What a random walk knew when a question was answered. Skill compares an answer with this reference, so whoever waits until the
+ * price has moved earns nothing by it. The walk has no drift: the logarithm of the price is normal around that of the last known
+ * price, with the volatility that was frozen with the question and the time that was left since that price.
+ *
+ * Times are milliseconds since 1970, UTC; volatility is that of the logarithm of the price per square root of an hour.
+ */
+import { crps, normalCdf } from "./crps.ts"
+import { expectedRps, rps } from "./ordered.ts"
+import { countedDays, day, hour } from "./priceEvents.ts"
+
+export type ReferenceQuestion =
+  | {
+      readonly kind: "directional"
+      readonly resolveAt: number
+      readonly openPrice: number
+      readonly deadZonePct: number
+    }
+  | { readonly kind: "threshold"; readonly resolveAt: number; readonly level: number }
+  | {
+      readonly kind: "barrier"
+      readonly resolveAt: number
+      readonly level: number
+      readonly windowFrom: number
+    }
+  | { readonly kind: "numeric_close" | "count_days"; readonly resolveAt: number }
+
+/** Probabilities of the outcomes in their order (bullish, neutral, bearish; without neutral; 0 to 7 days), or a distribution of the close. */
+export type Reference =
+  | { readonly odds: ReadonlyArray<number> }
+  | { readonly mean: number; readonly sd: number }
+  | { readonly counts: ReadonlyArray<number> }
+
+/** A price that was known from a time on: a quote, or the close of a candle with its range. */
+export interface KnownPrice {
+  readonly at: number
+  readonly price: number
+  readonly low?: number | undefined
+  readonly high?: number | undefined
+}
+
+/** A reference that holds from a time on, until the next one. */
+export interface ReferenceStep extends KnownPrice {
+  readonly reference: Reference
+}
+
+/** Of a day's return an older one weighs 0.94 times as much (RiskMetrics Technical Document 1996). */
+const decayPerDay = 0.94
+/** Fewer returns make no volatility. */
+const minReturns = 20
+
+/** Over how many hours the returns are taken that a question of so many hours is judged by. */
+export const returnHours = (hours: number): 1 | 4 | 24 => {
+  if (hours <= 2) return 1
+  return hours <= 12 ? 4 : 24
+}
+
+/**
+ * Exponentially weighted volatility: the square root of sum w r^2 / (hours sum w), over all pairs of prices that lie so many hours
+ * apart, r the logarithm of their quotient and w = 0.94^(age in days). Undefined with fewer than 20 pairs, or when nothing moved.
+ *
+ * @param prices in the order of time; those of 0 or less make no return
+ */
+export const ewmaVolatility = (
+  prices: ReadonlyArray<KnownPrice>,
+  hours: number,
+  now: number
+): number | undefined => {
+  const at = new Map(prices.filter(({ price }) => price > 0).map((each) => [each.at, each.price]))
+  let [squares, weights, returns] = [0, 0, 0]
+  for (const [time, price] of at) {
+    const before = at.get(time - hours * hour)
+    if (before === undefined) continue
+    const weight = decayPerDay ** ((now - time) / day)
+    squares += weight * Math.log(price / before) ** 2
+    weights += weight
+    returns += 1
+  }
+  return returns < minReturns || squares === 0 ? undefined : Math.sqrt(squares / (hours * weights))
+}
+
+/** Within so many standard deviations every third normal variable lies: 2 Phi(z) - 1 = 1 / 3. */
+const thirdOfAll = 0.4307272992954576
+
+/**
+ * The dead zone, in percent, that about every third move stays within, bullish and bearish being the others: from the volatility
+ * and the hours that a move has. At most three significant digits, as people would say it.
+ */
+export const deadZoneOf = (volatility: number, hours: number): number =>
+  Number((100 * Math.expm1(thirdOfAll * volatility * Math.sqrt(hours))).toPrecision(3))
+
+/** P(X >= threshold) of a normal variable around 0; without spread it is 0 or 1. */
+const above = (threshold: number, sd: number): number =>
+  sd > 0 ? normalCdf(-threshold / sd) : Number(threshold <= 0)
+
+/** By the reflection principle: that a walk from 0 touches a level at this distance, 2 (1 - Phi(distance / sd)). */
+const touching = (distance: number, sd: number): number => {
+  if (distance === 0) return 1
+  return sd > 0 ? 2 * normalCdf(-Math.abs(distance) / sd) : 0
+}
+
+const density = (z: number): number => Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)
+
+/** Simpson's rule over an even number of stretches. */
+const integral = (of: (x: number) => number, from: number, to: number, stretches = 512): number => {
+  const width = (to - from) / stretches
+  let sum = of(from) + of(to)
+  for (let index = 1; index < stretches; index++) sum += (index % 2 === 0 ? 2 : 4) * of(from + index * width)
+  return (sum * width) / 3
+}
+
+/** Beyond so many standard deviations nothing is left of a normal variable in a double. */
+const reach = 9
+
+/**
+ * That a walk touches the level within a window that begins later: the touch from where the window finds it, over all of that.
+ * Split where it begins at the level, since the integrand bends there.
+ */
+const touchingLater = (distance: number, before: number, within: number): number => {
+  if (!(before > 0)) return touching(distance, within)
+  const bend = Math.max(-reach, Math.min(reach, distance / before))
+  const of = (z: number) => density(z) * touching(distance - before * z, within)
+  return integral(of, -reach, bend) + integral(of, bend, reach)
+}
+
+/** How many of independent events happen, by their probabilities. */
+const countsOf = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const counts = [1, ...probabilities.map(() => 0)]
+  for (const p of probabilities) {
+    for (let count = counts.length - 1; count >= 0; count--) {
+      counts[count] = (counts[count] ?? 0) * (1 - p) + (counts[count - 1] ?? 0) * p
+    }
+  }
+  return counts
+}
+
+/** What was known before a price: whether the level was touched, and the closes of days that are over. */
+interface Before {
+  readonly touched: boolean
+  readonly closes: ReadonlyMap<number, number>
+}
+
+const upDays = (resolveAt: number, { at, price }: KnownPrice, volatility: number, { closes }: Before) => {
+  const first = resolveAt - countedDays * day
+  return Array.from({ length: countedDays }, (_, index) => {
+    const [begins, ends] = [first + index * day, first + (index + 1) * day]
+    const from = closes.get(begins)
+    if (at < begins || from === undefined) return 0.5
+    const close = closes.get(ends)
+    if (close !== undefined) return Number(close > from)
+    return at >= ends ? 0.5 : above(Math.log(from / price), volatility * Math.sqrt((ends - at) / hour))
+  })
+}
+
+const referenceAt = (
+  question: ReferenceQuestion,
+  volatility: number,
+  known: KnownPrice,
+  before: Before
+): Reference => {
+  const spread = (until: number) => volatility * Math.sqrt(Math.max(0, until - known.at) / hour)
+  const sd = spread(question.resolveAt)
+  const to = (level: number) => Math.log(level / known.price)
+  switch (question.kind) {
+    case "directional": {
+      const zone = question.deadZonePct / 100
+      const bullish = above(to(question.openPrice * (1 + zone)), sd)
+      const bearish = 1 - above(to(question.openPrice * (1 - zone)), sd)
+      return { odds: [bullish, Math.max(0, 1 - bullish - bearish), bearish] }
+    }
+    case "threshold": {
+      const yes = above(to(question.level), sd)
+      return { odds: [yes, 1 - yes] }
+    }
+    case "barrier": {
+      const ahead = spread(question.windowFrom)
+      const within = Math.sqrt(Math.max(0, sd * sd - ahead * ahead))
+      const yes = before.touched ? 1 : Math.min(1, touchingLater(to(question.level), ahead, within))
+      return { odds: [yes, 1 - yes] }
+    }
+    case "numeric_close":
+      return { mean: known.price, sd: known.price * sd }
+    case "count_days":
+      return { counts: countsOf(upDays(question.resolveAt, known, volatility, before)) }
+  }
+}
+
+/**
+ * The references that hold one after the other: one for each known price above 0, from when it was known.
+ *
+ * @param prices in the order of time, the first the last one that was known when the question was made
+ */
+export const referenceSteps = (
+  question: ReferenceQuestion,
+  volatility: number,
+  prices: ReadonlyArray<KnownPrice>
+): ReadonlyArray<ReferenceStep> => {
+  let touched = false
+  const closes = new Map<number, number>()
+  return prices
+    .filter(({ price }) => price > 0)
+    .map((known) => {
+      const { at, high = known.price, low = known.price, price } = known
+      if (at % day === 0) closes.set(at, price)
+      if (question.kind === "barrier" && at > question.windowFrom) {
+        touched ||= low <= question.level && question.level <= high
+      }
+      return { ...known, reference: referenceAt(question, volatility, known, { touched, closes }) }
+    })
+}
+
+/** The step that an answer of this time is compared with; the first one for all that came before it. */
+export const stepAt = <Step extends { readonly at: number }>(
+  steps: ReadonlyArray<Step>,
+  time: number
+): Step | undefined => steps.findLast(({ at }) => at <= time) ?? steps[0]
+
+/** The Brier score of a vector: the sum over the outcomes of (p - 1 where it came, p elsewhere)^2, from 0 to 2. */
+export const brierScore = (odds: ReadonlyArray<number>, outcome: number): number =>
+  odds.reduce((sum, p, index) => sum + (p - Number(index === outcome)) ** 2, 0)
+
+/** What a reference loses by an outcome: the Brier score, the CRPS of the close, or the ranked probability score of the count. */
+export const referenceLoss = (reference: Reference, outcome: number): number => {
+  if ("odds" in reference) return brierScore(reference.odds, outcome)
+  if ("counts" in reference) return rps(reference.counts, outcome)
+  return reference.sd > 0 ? crps(reference, outcome) : Math.abs(outcome - reference.mean)
+}
+
+/** What a reference expects to lose if it is right: sum q (1 - q), sd / sqrt(pi), or the sum of Q (1 - Q). */
+export const expectedLoss = (reference: Reference): number => {
+  if ("odds" in reference) return reference.odds.reduce((sum, q) => sum + q * (1 - q), 0)
+  return "counts" in reference ? expectedRps(reference.counts) : reference.sd / Math.sqrt(Math.PI)
+}
+
+/** A reference that expects to lose less is nearly sure of its outcome, and leaves no room for skill. */
+export const minExpectedLoss = 0.1
+
+/** Of so many last periods outcomes are counted where no price is known; with fewer than the lesser they are taken for equally likely. */
+export const basePeriods = { most: 250, least: 60 }
+
+/** How often each outcome came in the last periods, or equal shares. */
+export const baseRates = (counts: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const total = counts.reduce((sum, each) => sum + each, 0)
+  return counts.map((each) => (total < basePeriods.least ? 1 / counts.length : each / total))
+}
+
+/** The vector that a direction with a confidence stands for: p = (1 + c) / 2, the others share the rest. */
+export const oddsOf = (said: number, confidence: number, outcomes: number): ReadonlyArray<number> => {
+  const p = (1 + confidence) / 2
+  return Array.from({ length: outcomes }, (_, index) => (index === said ? p : (1 - p) / (outcomes - 1)))
+}
+
+/** Skill of an answer: how much less than the reference it lost, in what the reference expected to lose when the question was made. */
+export const referenceSkill = (loss: number, reference: number, expected: number): number =>
+  (reference - loss) / expected
+
+/** An answer counts in evidence by at least this stake, so that those that say nearly what the reference says weigh little. */
+export const minStake = 0.25
+
+/**
+ * The bounded score of an answer, -1 to 1, that evidence is made of: its skill in its own stake, the most that it could have won or
+ * lost by any outcome. The stake is known before the outcome, so a mean that is at most 0 stays so.
+ *
+ * @param skills the skill that each outcome would have given
+ */
+export const boundedSkill = (skill: number, skills: ReadonlyArray<number>): number =>
+  skill / Math.max(minStake, ...skills.map(Math.abs))
+
+/** Forecasts of a number have no greatest loss: theirs are bounded at this skill. */
+export const maxNumericSkill = 4
+
+export const boundedNumericSkill = (skill: number): number =>
+  Math.max(-1, Math.min(1, skill / maxNumericSkill))
