@@ -441,11 +441,9 @@ export const settings = {
     "How old the price may be that a scheduled challenge begins from, if hourly prices are fetched; others may be of the last close."
   ),
 
-  practice: onOff(
-    "AUSPEX_PRACTICE",
-    "on",
-    "Whether there are practice questions: on recorded prices under another date, two minutes long, never ranked or logged."
-  ),
+  practice: onOff("AUSPEX_PRACTICE", "on", "Whether there are practice questions, never ranked or logged."),
+
+  references: onOff("AUSPEX_REFERENCES", "on", "Whether agents of the instance itself answer each question."),
 
   // Closing, settling and ranking.
 

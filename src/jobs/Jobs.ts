@@ -22,6 +22,7 @@ import { Practice } from "../services/Practice.ts"
 import { PriceIngestion } from "../services/Prices.ts"
 import { Pools } from "../services/Pools.ts"
 import { Schedules } from "../services/Schedules.ts"
+import { ReferenceAgents } from "../services/ReferenceAgents.ts"
 import { Scoring } from "../services/Scoring.ts"
 import { Settings } from "../services/Settings.ts"
 import { Skill } from "../services/Skill.ts"
@@ -64,6 +65,7 @@ const start = Effect.gen(function* () {
   const operators = yield* Operators
   const ownerMails = yield* OwnerMails
   const sequencer = yield* LogSequencer
+  const references = yield* ReferenceAgents
   const skill = yield* Skill
   const webhooks = yield* Webhooks
   const witnesses = yield* Witnesses
@@ -71,7 +73,12 @@ const start = Effect.gen(function* () {
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
-  yield* Effect.forkScoped(singletonCron("skill", aMinute, skill.countDue))
+  yield* Effect.forkScoped(
+    singletonCron("skill", aMinute, Effect.andThen(references.poolDue, skill.countDue))
+  )
+  if (settings.references) {
+    yield* Effect.forkScoped(singletonCron("references", settings.jobInterval, references.predictDue))
+  }
   if (settings.schedules.length > 0) {
     yield* Effect.forkScoped(singletonCron("schedules", settings.jobInterval, schedules.makeDue))
   }

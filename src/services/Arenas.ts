@@ -171,6 +171,19 @@ export const Results = Schema.Struct({
     description:
       "macro: what came of the credit pool, by the first version for ever; null before, and where there was none"
   }),
+  consensus: Schema.NullOr(
+    Schema.Struct({
+      owners: Schema.Int,
+      odds: Schema.NullOr(Schema.Array(Schema.Finite)).annotate({
+        description:
+          "in the order of the outcomes: bullish, neutral, bearish, or bullish, bearish, or the categories"
+      }),
+      value: Schema.NullOr(Schema.Finite).annotate({ description: "of a number" })
+    })
+  ).annotate({
+    description:
+      "what all claimed agents said together, one voice an owner; null until it is reckoned after the settlement"
+  }),
   prediction_count: Schema.Int,
   predictions: Schema.Array(
     Schema.Struct({

@@ -129,6 +129,8 @@ export class Settings extends Context.Service<
     readonly poolOwnerRule: boolean
     /** Whether there are practice questions. */
     readonly practice: boolean
+    /** Whether agents of the instance itself answer every question (ReferenceAgents). */
+    readonly references: boolean
     readonly rankMinCount: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly maxBatch: number

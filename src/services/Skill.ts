@@ -69,6 +69,9 @@ export const SkillProfile = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
   name_tag: NameTag,
+  reference: Schema.NullOr(Schema.String).annotate({
+    description: "the method of an agent of the instance itself; null of all others"
+  }),
   overall: Schema.NullOr(Schema.Struct(SkillOfBoard)),
   categories: Schema.Array(Schema.Struct({ category: Schema.String, ...SkillOfBoard })),
   horizons: Schema.Array(Schema.Struct({ horizon: Schema.String, ...SkillOfBoard })),
@@ -126,7 +129,7 @@ export const Comparison = Schema.Struct({
     description: "evidence that the two differ; from 20 on at the level of 5 %"
   }),
   told: Schema.NullOr(Schema.Literals(["a", "b"])).annotate({
-    description: "which one is better, where it can be told"
+    description: "which one is better, once the e-value tells"
   }),
   by_day: Schema.Array(
     Schema.Struct({

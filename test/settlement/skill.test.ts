@@ -1,6 +1,7 @@
 /** Skill and evidence, beside a recomputation by hand from public prices and from the papers, which shares no code with ours. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { Amendments } from "../../src/services/Amendments.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
@@ -26,7 +27,11 @@ import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-const count = Skill.use((skill) => skill.countDue)
+/** An hour later, when the day before is counted. */
+const count = Effect.andThen(
+  TestClock.adjust("1 hour"),
+  Skill.use((skill) => skill.countDue)
+)
 const board = (query: LeaderboardQuery = {}, page = firstPage) =>
   Scoring.use((scoring) => scoring.leaderboard({ order: "skill", ...query }, page))
 const differences = Effect.map(

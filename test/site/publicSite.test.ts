@@ -78,6 +78,43 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
   )
 })
 
+layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("A board of skill for people", (it) => {
+  it.effect(
+    "has whoever says what it believes above whoever goes all in, and averages the other way round",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const [honest, allIn] = [yield* claimedAgent("Honest"), yield* claimedAgent("All-in")]
+        // Both believe in bullish by 0.6, and three of five questions come so.
+        for (let day = 0; day < 12; day++) {
+          const now = yield* DateTime.now
+          for (const [index, asset] of ["GC", "ES", "HG", "NG", "DXY"].entries()) {
+            const deadline = plus(now, "1 hour")
+            const challenge = yield* newChallenge({ asset, deadline })
+            yield* predict(honest, challenge, { confidence: 0.2 })
+            yield* predict(allIn, challenge, { confidence: 1 })
+            yield* importQuotes(asset, [[deadline, (day + index) % 5 < 3 ? 102 : 98]])
+          }
+          yield* moveTo(plus(now, "61 minutes"))
+          yield* Scoring.use((scoring) => scoring.settleDue)
+          yield* moveTo(plus(now, "1 day"))
+        }
+        yield* moveTo(plus(yield* DateTime.now, "1 hour"))
+        yield* Skill.use((skill) => skill.countDue)
+        const bySkill = textOf(yield* get("/leaderboard"))
+        assert.match(bySkill, /1 group 1 Honest .* \+0\.160 .* 2 group 1 All-in .* -0\.200 /)
+        assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. -0\.200/)
+        assert.match(
+          bySkill,
+          /Honest [0-9a-f]{8} .*Ahead of the random walk, and cannot be told from luck yet: about \d+ more days/
+        )
+        const byAverage = textOf(yield* get("/leaderboard?order=average"))
+        assert.match(byAverage, /1 All-in .* 60\.0 .* 2 Honest .* 52\.0/)
+        assert.include(byAverage, "Averages reward luck, boldness and many tries")
+      })
+  )
+})
+
 layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public site", (it) => {
   it.effect("begins with what is open and for how long, who is ahead, and what happened today", () =>
     Effect.gen(function* () {

@@ -195,6 +195,8 @@ const spawned = (start: Start, port: number): ChildProcess =>
       AUSPEX_OPS_PORT: "off",
       // No balancer has to notice.
       AUSPEX_DRAIN_DELAY: "off",
+      // Tests count agents, predictions and entries of the log.
+      AUSPEX_REFERENCES: "off",
       // Tests look whether it is ready many times a second.
       AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
       AUSPEX_LOG_FORMAT: "json",

@@ -24,6 +24,8 @@ const roomy = {
   AUSPEX_PUBLIC_CACHE: "off",
   // Most tests look at counts right after a prediction.
   AUSPEX_COUNTS_EVERY: "off",
+  // Tests count agents, predictions and entries of the log.
+  AUSPEX_REFERENCES: "off",
   // What is traced is of interest to tests that look at spans; there is no collector.
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
   OTEL_TRACES_SAMPLER_ARG: "1",

@@ -290,7 +290,7 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       { call: "public.results", params: { challenge_id: "<CHALLENGE_ID>" } },
       "Your record by category and target; say less where you are wrong more often than you say:",
       { call: "public.scorecard", params: { agent_id: "<AGENT_ID>" } },
-      "Whether your standard deviations are right: shares of outcomes within your 50, 80 and 95 % intervals:",
+      "Whether your standard deviations are right:",
       { call: "public.calibrationOfAgent", params: { agent_id: "<AGENT_ID>" } },
       `\`GET /api/v1/eval/leaderboard\` ranks claimed agents by average, \`established\` from ${settings.rankMinCount} scored predictions on; \`order=skill\` by what you knew more than a random walk did then (\`context.reference\`).`,
       "Where your prediction stands in the public log. `leaf_index` is null in the receipt and 409 here until it is sequenced, about a second after it was sent:",

@@ -36,6 +36,7 @@ import * as OwnerMails from "./agents/OwnerMails.ts"
 import * as Pools from "./credit/Pools.ts"
 import * as Practice from "./practice/Practice.ts"
 import * as Prices from "./prices/Prices.ts"
+import * as ReferenceAgents from "./challenges/ReferenceAgents.ts"
 import * as Registry from "./agents/Registry.ts"
 import * as ReleaseCalendar from "./challenges/ReleaseCalendar.ts"
 import * as Schedules from "./challenges/Schedules.ts"
@@ -85,6 +86,7 @@ const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
 export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
     Notices.layer,
+    ReferenceAgents.layer,
     Registry.layer,
     Tokens.layer,
     ReleaseCalendar.layer,

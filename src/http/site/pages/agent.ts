@@ -310,6 +310,17 @@ const trackRecordCharts = (record: TrackRecord, calibration: Calibration): Html 
   </section>`
 }
 
+/** Who answers for it. */
+const standing = (isVerified: boolean, method: string | null): Html => {
+  if (method !== null) {
+    return html`${badge("info", "Reference")} It is an agent of this instance, which answers by a method that
+    knows nothing (${method}): what others should beat. It has no rank.`
+  }
+  return isVerified
+    ? html`${badge("success", "Verified")} An operator answers for it.`
+    : html`${badge("info", "Unverified")} No operator has claimed it yet, so it has no rank.`
+}
+
 export const agentView = (
   frame: Frame,
   view: {
@@ -333,10 +344,7 @@ export const agentView = (
         <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>Agent</a></p>
         <h1>${named(scorecard.agent_name)}</h1>
       </div>
-      <p>
-        ${scorecard.verified ? badge("success", "Verified") : badge("info", "Unverified")}
-        ${scorecard.verified ? "An operator answers for it." : "No operator has claimed it yet, so it has no rank."}
-      </p>
+      <p>${standing(scorecard.verified, skill.reference)}</p>
       ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, "More")}
       <div class="split">
         <div class="beside">

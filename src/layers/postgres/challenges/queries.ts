@@ -115,6 +115,8 @@ export const makeQueries = Effect.gen(function* () {
                   and e.type = case when s.version is null then 'void'
                                     when s.version = 1 then 'settlement' else 'amendment' end
                   and e.index < (select max(size) from log_checkpoints)) as end_is_proved,
+             (select jsonb_build_object('owners', k.owners, 'odds', k.odds, 'value', k.value)
+                from challenge_consensus k where k.challenge_id = c.id) as consensus,
              (select jsonb_build_object(
                        'outcome', outcome, 'winning_bin', winning_bin, 'reward_pool', reward_pool / 1000000.0,
                        'staked', staked / 1000000.0, 'paid', paid / 1000000.0, 'stakers', stakes)

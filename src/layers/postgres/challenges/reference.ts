@@ -193,7 +193,10 @@ export const makeReferences = Effect.gen(function* () {
   })
 
   /** Of the last periods of such questions how often each outcome came. */
-  const baseOdds = Effect.fnUntraced(function* (terms: ReferenceTerms) {
+  const baseOdds = Effect.fnUntraced(function* (
+    terms: Pick<ReferenceTerms, "kind" | "target" | "open_price">,
+    now: DateTime.Utc
+  ) {
     const names = terms.open_price === null ? ["bullish", "bearish"] : outcomes
     const rows = yield* resultRows(sql`
       select result, count(*)::int as count
@@ -202,7 +205,7 @@ export const makeReferences = Effect.gen(function* () {
             from challenges c
             join lateral (
               select result from settlements where challenge_id = c.id order by version desc limit 1) t on t.result is not null
-           where c.target = ${terms.target} and c.kind = ${terms.kind} and c.resolved_at <= ${timestamp(terms.created_at)}
+           where c.target = ${terms.target} and c.kind = ${terms.kind} and c.resolved_at <= ${timestamp(now)}
            order by c.id desc
            limit ${basePeriods.most}) last
        group by result`)
@@ -218,7 +221,7 @@ export const makeReferences = Effect.gen(function* () {
       // Of a number without prices the reference is its scale.
       return question.kind === "numeric_close" || question.kind === "count_days"
         ? noReference
-        : frozenAs(undefined, { odds: yield* baseOdds(terms) })
+        : frozenAs(undefined, { odds: yield* baseOdds(terms, terms.created_at) })
     }
     const first = yield* firstPrice(terms, terms.created_at)
     const [step] = referenceSteps(question, volatility, first.map(known))
@@ -280,5 +283,5 @@ export const makeReferences = Effect.gen(function* () {
     return { expected, steps: made }
   })
 
-  return { freeze, steps, settled, volatilityOf }
+  return { baseOdds, freeze, steps, settled, volatilityOf }
 })

@@ -29,6 +29,7 @@ import { webhooks } from "./migrations/0016_webhooks.ts"
 import { programByUse } from "./migrations/0017_program_by_use.ts"
 import { skill } from "./migrations/0018_skill.ts"
 import { ladder } from "./migrations/0019_ladder.ts"
+import { consensus } from "./migrations/0020_consensus.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -110,7 +111,8 @@ export const migrations = {
     indexes: [{ name: "agents_suspended", definition: "on agents (id) where suspended_at is not null" }],
     ...expand(skill)
   },
-  "0019_ladder": expand(ladder)
+  "0019_ladder": expand(ladder),
+  "0020_consensus": expand(consensus)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -29,6 +29,7 @@ export const privileges: Readonly<Record<string, string>> = {
   awaited_checkouts: all,
   boards: change,
   calibration_stats: change,
+  challenge_consensus: add,
   challenge_counts: change,
   challenge_references: add,
   challenge_skill: change,

@@ -1,4 +1,4 @@
-import { DateTime, Effect, Layer, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, execute, findAll, findOne } from "../sql.ts"
@@ -16,6 +16,9 @@ const Due = Schema.Struct({
 const dayBefore = (day: string): string =>
   DateTime.formatIsoDateUtc(DateTime.subtract(DateTime.makeUnsafe(day), { days: 1 }))
 
+/** A day is counted so long after its end, when what was settled in its last moment is stored. */
+const countedAfter = Duration.minutes(15)
+
 /** Owners whose agents are counted anew in one statement. */
 const ownersPerStatement = 500
 
@@ -32,7 +35,7 @@ const make = Effect.gen(function* () {
       select s.day::text, s.settlements, k.day is not null as amended
         from (select day, count(*)::int as settlements from settlements group by day) s
         left join skill_days k on k.day = s.day
-       where s.day < ${DateTime.formatIsoDateUtc(now)}::date and s.settlements is distinct from k.settlements
+       where s.day < ${DateTime.formatIsoDateUtc(DateTime.subtractDuration(now, countedAfter))}::date and s.settlements is distinct from k.settlements
        order by s.day`)
   )
 

@@ -49,7 +49,19 @@ const answersTo = (sql: SqlClient.SqlClient, agents: Statement.Fragment) => sql`
     join agents a on a.id = s.agent_id and ${agents}
    where (select received_at from predictions p
            where p.challenge_id = s.challenge_id and p.agent_id = s.agent_id and p.revision = s.revision)
-         >= case when a.reference is null then a.claimed_at else '-infinity' end`
+         >= case when a.reference is null then a.claimed_at else '-infinity' end
+   union all
+  -- What all said together, by the outcome that came.
+  select q.*, a.id, null::uuid, k.skills[o.place], k.bounded[o.place]
+    from question q
+    join challenge_consensus k on k.challenge_id = q.challenge_id and k.skills is not null and k.owners > 0
+    join settlements t on t.challenge_id = q.challenge_id and t.version = q.version
+   cross join lateral (
+     select case when t.result is null then t.actual_value::int + 1
+                 when t.result = 'bullish' then 1
+                 when t.result = 'neutral' then 2
+                 else cardinality(k.skills) end as place) o
+    join agents a on a.reference = 'consensus' and ${agents}`
 
 /** What the agents as a whole earned on each question of these days, which peers are measured by. */
 export const countQuestions = (sql: SqlClient.SqlClient, days: Days) =>

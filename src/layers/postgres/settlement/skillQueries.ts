@@ -2,7 +2,14 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { wilsonInterval } from "../../../scoring/calibration.ts"
-import { addDay, clusteredMean, confidenceSequence, eValue, noEvidence } from "../../../scoring/evidence.ts"
+import {
+  addDay,
+  clusteredMean,
+  confidenceSequence,
+  eValue,
+  noEvidence,
+  tellingValue
+} from "../../../scoring/evidence.ts"
 import type { Evidence } from "../../../scoring/evidence.ts"
 import { ReferenceForecast, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
@@ -64,10 +71,14 @@ const evidenceOf = (days: ReadonlyArray<typeof CommonDay.Type>) => {
   })
 }
 
+/** That either is better: half of the stake on each. */
+const eitherWay = ([ahead, behind]: readonly [Evidence, Evidence]): number =>
+  (eValue(ahead) + eValue(behind)) / 2
+
 /** Which of the two is told to be better. */
-const betterOf = (sequence: readonly [number, number] | null): Comparison["told"] => {
-  if (sequence === null || (sequence[0] <= 0 && sequence[1] >= 0)) return null
-  return sequence[0] > 0 ? "a" : "b"
+const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] => {
+  if (eitherWay(evidence) < tellingValue()) return null
+  return evidence[0].logWealth > evidence[1].logWealth ? "a" : "b"
 }
 
 export const makeComparison = Effect.gen(function* () {
@@ -112,9 +123,8 @@ export const makeComparison = Effect.gen(function* () {
       difference: difference?.mean ?? null,
       difference_ci95: difference?.interval ?? null,
       sequence,
-      // Half of the stake on each.
-      e_value: last === undefined ? null : (Math.exp(last[0].logWealth) + Math.exp(last[1].logWealth)) / 2,
-      told: betterOf(sequence),
+      e_value: last === undefined ? null : eitherWay(last),
+      told: last === undefined ? null : betterOf(last),
       by_day: days
         .map((each, index) => ({
           day: each.day,
@@ -156,6 +166,8 @@ export const makeReferenceOf = Effect.gen(function* () {
   return referenceOf
 })
 
+const WithMethod = Schema.Struct({ ...Named.fields, reference: Schema.NullOr(Schema.String) })
+
 const BoardRow = Schema.Struct({ board: Schema.String, tries: Schema.NullOr(Schema.Int), skill: SkillSums })
 
 const DaySums = Schema.Struct({
@@ -181,14 +193,14 @@ const isHorizon = Schema.is(Horizon)
 
 export const makeProfile = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const named = findOption(Named)
+  const named = findOption(WithMethod)
   const boardRows = findAll(BoardRow)
   const parts = findAll(Parts)
 
   const profile: Skill["Service"]["profile"] = Effect.fn("Skill.profile")(function* (id) {
     const found = isUuid(id)
       ? yield* named(sql`
-          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag from agents a where a.id = ${id}::uuid`)
+          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference from agents a where a.id = ${id}::uuid`)
       : Option.none()
     if (Option.isNone(found)) return yield* new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
     const agent = found.value

@@ -1,0 +1,171 @@
+/** The agents of the instance itself: what they answer, that it is sealed like all others, and where they stand. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Random, Schema } from "effect"
+import { Arenas } from "../../src/services/Arenas.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
+import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Skill } from "../../src/services/Skill.ts"
+import { agentOf, agentsApart, anotherOperator } from "../support/agents.ts"
+import {
+  freshWeek,
+  importCandles,
+  moveTo,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  plus,
+  predict
+} from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
+import { completeLog } from "../support/logbook.ts"
+import { firstPage } from "../support/paging.ts"
+import { testServices } from "../support/services.ts"
+
+const predictDue = ReferenceAgents.use((agents) => agents.predictDue)
+
+const Said = Schema.Struct({
+  method: Schema.String,
+  direction: Schema.NullOr(Schema.String),
+  confidence: Schema.NullOr(Schema.Finite),
+  value: Schema.NullOr(Schema.Finite),
+  std: Schema.NullOr(Schema.Finite),
+  vector: Schema.NullOr(Schema.Record(Schema.String, Schema.Finite))
+})
+
+const said = ({ id }: { readonly id: string }) =>
+  Effect.map(
+    rowsOf(
+      Said,
+      (sql) => sql`
+        select a.reference as method, p.direction, p.confidence::float8 as confidence, p.predicted_value::float8 as value,
+               p.predicted_std::float8 as std,
+               case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' -> 'probabilities' end as vector
+          from predictions p join agents a on a.id = p.agent_id
+         where p.challenge_id = ${id}::uuid and a.reference is not null order by 1`
+    ),
+    (rows) => new Map(rows.map((row) => [row.method, row]))
+  )
+
+/** Hourly closes of ETH until now: a walk, whose last day goes up. */
+const priced = Effect.fnUntraced(function* (now: DateTime.Utc) {
+  let price = 100
+  const candles: Array<readonly [DateTime.Utc, number]> = []
+  for (let hour = -800; hour < 0; hour++) {
+    const step = hour < -30 ? (yield* Random.nextIntBetween(-100, 100)) / 10_000 : 0.001
+    price = Number((price * (1 + step)).toFixed(4))
+    candles.push([plus(now, { hours: hour }), price])
+  }
+  yield* importCandles("ETH", "1h", candles)
+  return price
+}, Random.withSeed("references"))
+
+layer(testServices())("The reference agents", (it) => {
+  it.effect(
+    "answer every question once by each method that has an answer, before the deadline, in the log",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const price = yield* priced(now)
+        const direction = yield* newChallenge({
+          asset: "ETH",
+          open_price: price,
+          dead_zone_pct: 0.5,
+          resolve_at: plus(now, "4 hours")
+        })
+        const close = yield* newPriceEvent({ kind: "numeric_close", reference_scale: 2 })
+        const days = yield* newPriceEvent({ kind: "count_days" })
+        const first = yield* newMacro({ period: "2026-01" })
+        const sent = yield* predictDue
+        assert.strictEqual(yield* predictDue, 0)
+        const answers = yield* said(direction)
+        assert.sameMembers(
+          [...answers.keys()],
+          ["always neutral", "climatology", "contrarian", "momentum", "random walk"]
+        )
+        const walk = answers.get("random walk")?.vector ?? {}
+        const reference = yield* Skill.use((skill) => skill.referenceOf(direction.id))
+        assert.closeTo(walk["bullish"] ?? 0, reference.steps[0]?.odds?.[0] ?? 1, 1e-6)
+        assert.strictEqual(answers.get("momentum")?.direction, "bullish")
+        assert.strictEqual(answers.get("contrarian")?.direction, "bearish")
+        assert.strictEqual(answers.get("always neutral")?.direction, "neutral")
+        assert.closeTo(answers.get("climatology")?.vector?.["neutral"] ?? 0, 1 / 3, 1e-5)
+        const closes = yield* said(close)
+        assert.closeTo(closes.get("random walk")?.value ?? 0, price, 1e-6)
+        assert.isAbove(closes.get("momentum")?.value ?? 0, price)
+        assert.isBelow(closes.get("contrarian")?.value ?? Infinity, price)
+        assert.closeTo((yield* said(days)).get("random walk")?.value ?? 0, 3.5, 1e-9)
+        // Of a series nothing is known before its first print.
+        assert.strictEqual((yield* said(first)).size, 0)
+        assert.isAbove(sent, 10)
+        yield* completeLog
+        const logged = yield* rowsOf(
+          Schema.Struct({ count: Schema.Int }),
+          (sql) => sql`
+          select count(*)::int as count from predictions p join agents a on a.id = p.agent_id
+           where a.reference is not null
+             and exists (select from log_entries e where e.type = 'prediction.commit' and e.commit = p.commit)`
+        )
+        assert.deepStrictEqual(logged, [{ count: sent }])
+
+        yield* moveTo(plus(now, "2 hours"))
+        yield* Scoring.use((scoring) => scoring.resolveMacro(first.id, 3.15))
+        const second = yield* newMacro({ period: "2026-02" })
+        yield* predictDue
+        assert.deepInclude((yield* said(second)).get("last print"), { value: 3.15, std: 0.12 })
+      })
+  )
+
+  it.effect(
+    "stand on the boards without a rank; the walk has no skill, and the consensus has one voice an owner",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const price = yield* priced(now)
+        const owner = yield* anotherOperator
+        const [one, two] = [yield* agentOf(owner), yield* agentOf(owner)]
+        const [other] = (yield* agentsApart(1)) as [AgentId]
+        const question = yield* newChallenge({
+          asset: "ETH",
+          open_price: price,
+          dead_zone_pct: 0.5,
+          resolve_at: plus(now, "4 hours")
+        })
+        yield* predictDue
+        yield* predict(one, question, { direction: "bullish", confidence: 0.6 })
+        yield* predict(two, question, { direction: "bullish", confidence: 0.2 })
+        yield* predict(other, question, { direction: "bearish", confidence: 0 })
+        yield* moveTo(plus(now, { hours: 4, minutes: 5 }))
+        yield* importCandles("ETH", "1h", [[plus(now, "3 hours"), price * 1.02]])
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* ReferenceAgents.use((agents) => agents.poolDue)
+        const { consensus } = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
+        assert.strictEqual(consensus?.owners, 2)
+        // (0.8 + 0.6) / 2 of the one owner, and 0.25 of the other.
+        assert.closeTo(consensus?.odds?.[0] ?? 0, (0.7 + 0.25) / 2, 1e-12)
+        assert.closeTo(consensus?.odds?.[2] ?? 0, (0.15 + 0.5) / 2, 1e-12)
+        yield* moveTo(plus(now, { days: 1, hours: 1 }))
+        yield* Skill.use((skill) => skill.countDue)
+        const { items } = yield* Scoring.use((scoring) =>
+          scoring.leaderboard({ order: "skill", category: "crypto" }, firstPage)
+        )
+        const references = items.filter(({ status }) => status === "reference")
+        assert.includeMembers(
+          references.map(({ agent_name }) => agent_name),
+          ["Reference: consensus", "Reference: random walk", "Reference: momentum"]
+        )
+        for (const each of references) assert.isNull(each.rank)
+        const walk = references.find(({ agent_name }) => agent_name === "Reference: random walk")
+        assert.closeTo(walk?.skill ?? 1, 0, 1e-5)
+        assert.isAbove(
+          references.find(({ agent_name }) => agent_name === "Reference: consensus")?.skill ?? -1,
+          0
+        )
+        assert.deepStrictEqual(
+          items.filter(({ rank }) => rank !== null).map(({ rank }) => rank),
+          [1, 2, 3]
+        )
+        assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+      })
+  )
+})
