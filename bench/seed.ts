@@ -24,10 +24,10 @@ export const challenges = Effect.fnUntraced(function* (
   yield* sql`
     insert into challenges
       (id, type, kind, target, question, created_at, deadline, resolve_at, close_price_until, cancel_at, open_price,
-       dead_zone_pct, resolution_criteria, resolution_criteria_zh, closed_at, resolved_at)
+       dead_zone_pct, resolution_criteria, resolution_criteria_zh, closed_at, resolved_at, odds, reference_loss)
     select ${id}::uuid, 'directional', 'session', 'GC', 'Which way will gold move? (' || n || ')',
            now() - interval '1 day', ${deadline}, ${deadline} + interval '1 minute', ${deadline} + interval '1 day',
-           ${deadline} + interval '7 days', 2000, 0.3, 'criteria', 'criteria', ${resolvedAt}, ${resolvedAt}
+           ${deadline} + interval '7 days', 2000, 0.3, 'criteria', 'criteria', ${resolvedAt}, ${resolvedAt}, array_fill(1.0 / 3, '{3}'), 2.0 / 3
       from generate_series(${first}::int, ${last}::int) as n`
   yield* sql`analyze challenges`
 })

@@ -74,7 +74,7 @@ const start = Effect.gen(function* () {
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(
-    singletonCron("skill", aMinute, Effect.andThen(references.poolDue, skill.countDue))
+    singletonCron("skill", settings.jobInterval, Effect.andThen(references.poolDue, skill.countDue))
   )
   if (settings.references) {
     yield* Effect.forkScoped(singletonCron("references", settings.jobInterval, references.predictDue))

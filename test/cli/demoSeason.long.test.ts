@@ -19,15 +19,27 @@ describe("npm run demo -- season", () => {
       assert.isAtLeast(sessions, 8 * 10 + 13)
       assert.isAtLeast(settled, 8 * 10 + 12)
       assert.strictEqual(cancelled, 0)
-      for (const kind of ["flash", "numeric_close", "count_days", "threshold", "barrier", "macro"]) {
+      for (const kind of [
+        "flash",
+        "1h",
+        "4h",
+        "1d",
+        "numeric_close",
+        "count_days",
+        "threshold",
+        "barrier",
+        "macro"
+      ]) {
         const [made = 0, done = 0, ended = -1, , predictions = 0] = row(kind)
         assert.isAbove(made, 0, kind)
         assert.isAbove(done, 0, kind)
         assert.strictEqual(ended, 0, kind)
-        assert.strictEqual(predictions, 4 * made, kind)
+        // Those of the players, and of the instance itself.
+        // What the ladder made last is not answered any more.
+        assert.isAtLeast(predictions, 4 * (/^\d/.test(kind) ? done : made), kind)
       }
       assert.match(out, /Ledger: .* 1 pools settled, .* 0 differences/)
-      assert.match(out, /Figures: those of 4 agents .* 0 differences/)
+      assert.match(out, /Figures: those of \d+ agents .* 0 differences/)
       assert.match(out, /Log: .* 0 differences/)
     })
   )

@@ -1,6 +1,7 @@
 /** Skill and evidence, beside a recomputation by hand from public prices and from the papers, which shares no code with ours. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Amendments } from "../../src/services/Amendments.ts"
 import type { NewAnswer } from "../../src/services/domain/Answer.ts"
@@ -587,6 +588,99 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("A board of skill", (it) => 
       )
       assert.strictEqual(after.total, before.length - 1)
       yield* Registry.use((registry) => registry.amend(first.agent_id, { suspended: false }))
+    })
+  )
+
+  it.effect(
+    "begins a group where a row can be told from the first of the group before, also on a later page",
+    () =>
+      Effect.gen(function* () {
+        const [first, second] = (yield* board()).items
+        assert(first !== undefined && second !== undefined)
+        const narrow = (agent: AgentId, centre: number) =>
+          SqlClient.SqlClient.use(
+            (sql) => sql`
+            update agent_skill set weight = 1000, weighted = ${1000 * centre}, penalty = 0
+             where agent_id = ${agent}::uuid and board = 'global'`
+          )
+        const kept = yield* rowsOf(
+          Schema.Struct({
+            agent_id: Schema.String,
+            weight: Schema.Finite,
+            weighted: Schema.Finite,
+            penalty: Schema.Finite
+          }),
+          (sql) =>
+            sql`select agent_id::text, weight, weighted, penalty from agent_skill where board = 'global'`
+        )
+        yield* narrow(first.agent_id, 0.9)
+        yield* narrow(second.agent_id, 0.2)
+        const groups = [1, 2, 2, 2, 2]
+        assert.deepStrictEqual(
+          (yield* board()).items.map(({ group }) => group),
+          groups
+        )
+        const paged = yield* allPages(1, (page) => board({}, page))
+        assert.deepStrictEqual(
+          paged.flat().map(({ group }) => group),
+          groups
+        )
+        for (const { agent_id, penalty, weight, weighted } of kept) {
+          yield* SqlClient.SqlClient.use(
+            (sql) => sql`
+            update agent_skill set weight = ${weight}, weighted = ${weighted}, penalty = ${penalty}
+             where agent_id = ${agent_id}::uuid and board = 'global'`
+          )
+        }
+      })
+  )
+
+  it.effect("shares a rank among ties, counts one day, and every wrong answer", () =>
+    Effect.gen(function* () {
+      const now = yield* DateTime.now
+      const agents = yield* agentsApart(3)
+      const deadline = plus(now, "1 hour")
+      const challenge = yield* newChallenge({ asset: "NG", deadline })
+      for (const [index, agentId] of agents.entries()) {
+        yield* submit({
+          agentId,
+          challengeId: challenge.id,
+          type: "directional",
+          answer: { direction: index < 2 ? "bearish" : "neutral", confidence: index < 2 ? 1 : 0.5 },
+          receivedAt: now
+        })
+      }
+      yield* moveTo(plus(deadline, "1 minute"))
+      yield* importCandles("NG", "1h", [[now, 105]])
+      yield* settle
+      yield* moveTo(plus(now, "1 day"))
+      yield* count
+      const rows = (yield* board({ category: "commodities" })).items.filter(({ agent_id }) =>
+        agents.includes(agent_id)
+      )
+      const [better, ...worse] = rows
+      assert.strictEqual(better?.agent_id, agents[2])
+      assert.deepStrictEqual(
+        worse.map(({ rank }) => rank),
+        [worse[0]?.rank, worse[0]?.rank]
+      )
+      for (const row of rows) {
+        assert.isBelow(row.skill ?? 0, 0)
+        assert.strictEqual(row.evidence?.days, 1)
+        // The first day is bet on by nobody.
+        assert.strictEqual(row.evidence?.e_value, 1)
+        assert.isNull(row.needed)
+      }
+    })
+  )
+
+  it.effect("knows nothing of who only practised", () =>
+    Effect.gen(function* () {
+      const [agent] = (yield* agentsApart(1)) as [AgentId]
+      const profile = yield* Skill.use((skill) => skill.profile(agent))
+      assert.isNull(profile.overall)
+      assert.deepStrictEqual(profile.by_day, [])
+      assert.isFalse((yield* board()).items.some(({ agent_id }) => agent_id === agent))
     })
   )
 

@@ -1,7 +1,8 @@
 /** `npm run demo -- season`: a server that is left alone makes a quarter of challenges, closes and settles them. */
-import { Clock, Console, DateTime, Effect, Option, Random, Schema } from "effect"
+import { Clock, Console, DateTime, Effect, Option, Random, Schema, Struct } from "effect"
 import { Command, Flag } from "effect/cli"
 import { creditsOf, microCredits } from "../../../src/services/Credits.ts"
+import { ladderHours } from "../../../src/services/domain/Challenge.ts"
 import { Instant } from "../../../src/services/domain/text.ts"
 import { CommandFailed } from "../../client/connection.ts"
 import type { ApiClient } from "../../client/connection.ts"
@@ -143,7 +144,7 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
 
 export const season = Command.make("season", flags, run).pipe(
   Command.withDescription(
-    "A quarter in about a minute: schedules make challenges of every type, agents predict them, and they settle, on a server whose clock is moved."
+    "A quarter in about two minutes: schedules make challenges of every type, agents predict them, and they settle, on a server whose clock is moved."
   )
 )
 
@@ -209,7 +210,15 @@ const countsOf = Effect.fnUntraced(function* (anyone: ApiClient) {
     )
   )
   const ofKind = (kind: string) => [...directional, ...events].filter((each) => each.kind === kind)
-  const kinds = ["session", "flash", "numeric_close", "count_days", "threshold", "barrier"]
+  const kinds = [
+    "session",
+    "flash",
+    ...Struct.keys(ladderHours),
+    "numeric_close",
+    "count_days",
+    "threshold",
+    "barrier"
+  ]
   return [...kinds.map((kind) => counted(kind, ofKind(kind))), counted("macro", macro)]
 })
 

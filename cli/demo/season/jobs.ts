@@ -43,4 +43,5 @@ export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: 
 
   yield* moreRuns({ "prices of files": 3 })
   yield* moreRuns({ schedules: 2, settlement: 2 })
+  yield* moreRuns({ references: 2 })
 })

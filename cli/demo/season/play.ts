@@ -105,6 +105,11 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
   })
   for (let day = 0; day < weeks * 7; day++) {
     const date = DateTime.add(from, { days: day })
+    const midnight = DateTime.add(date, { minutes: 5 })
+    // Every rung of the ladder begins at midnight.
+    yield* moveTo(midnight)
+    yield* jobsDone(season, midnight)
+    yield* everybodyPredicts
     const now = DateTime.add(date, morning)
     yield* moveTo(now)
     yield* news(season, day)

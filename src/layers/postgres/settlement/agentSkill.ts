@@ -42,7 +42,7 @@ const questionsOf = (sql: SqlClient.SqlClient, { after, to }: Days) => sql`
 
 /** The answers to questions `q` that count: those that an agent gave once it was claimed, and all of references. */
 const answersTo = (sql: SqlClient.SqlClient, agents: Statement.Fragment) => sql`
-  select q.*, s.agent_id, a.owner_id, s.reference_skill as skill, s.bounded_skill as bounded
+  select q.*, s.agent_id, a.owner_id, round(s.reference_skill::numeric, 12) as skill, round(s.bounded_skill::numeric, 12) as bounded
     from question q
     join prediction_scores s on s.challenge_id = q.challenge_id and s.version = q.version
      and s.reference_skill is not null

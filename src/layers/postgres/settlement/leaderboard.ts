@@ -113,18 +113,22 @@ export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment, s
 /** Agents whose operator was suspended are on no board. */
 const suspended = "(select id from agents where suspended_at is not null)"
 
+type Head = Pick<Place, "group" | "low">
+
+/** Before the first row of a board there is no group. */
+const noGroup: Head = { group: 0, low: 1 }
+
 /** Groups of rows in the order of skill: one begins where a row can be told from the first of the group before. */
 const grouped = (
-  rows: ReadonlyArray<{ readonly high: number; readonly low: number }>,
-  after: Pick<Place, "group" | "low"> | undefined
-) => {
-  let { group, low } = after ?? { group: 1, low: -1 }
-  let isFirst = after === undefined
-  return rows.map((row) => {
-    if (isFirst) low = row.low
-    else if (row.high < low) ({ group, low } = { group: group + 1, low: row.low })
-    isFirst = false
-    return { group, low }
+  rows: ReadonlyArray<readonly [low: number, high: number] | undefined>,
+  after: Head = noGroup
+): ReadonlyArray<Head> => {
+  let head = after
+  return rows.map((sequence) => {
+    if (sequence !== undefined && (head.group === 0 || sequence[1] < head.low)) {
+      head = { group: head.group + 1, low: sequence[0] }
+    }
+    return head
   })
 }
 
@@ -243,17 +247,20 @@ export const makeLeaderboard = Effect.gen(function* () {
         left join agent_stats f on f.agent_id = p.agent_id and f.board = ${board}
        order by ${establishedFirst ? sql`p.established desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
     const rows = found.map((row) => ({ row, skill: skillOf(row.skill, row.owner_agents) }))
+    // References have no rank, and so no group.
     const groups = grouped(
-      rows.map(({ row, skill: { evidence } }) =>
-        row.verified && evidence !== null
-          ? { low: evidence.sequence[0], high: evidence.sequence[1] }
-          : { low: -1, high: 1 }
-      ),
+      rows.map(({ row, skill: { evidence } }) => (row.verified ? evidence?.sequence : undefined)),
       after
     )
     const { items, next_cursor } = cut(
-      rows.map((each, index) => ({ ...each, place: groups[index] ?? { group: 1, low: -1 } })),
-      ({ place, row: { agent_id, count, value } }) => ({ score: value, count, agent_id, ...place })
+      rows.map((each, index) => ({ ...each, place: groups[index] ?? noGroup })),
+      ({ place: { group, low }, row: { agent_id, count, value } }) => ({
+        score: value,
+        count,
+        agent_id,
+        group,
+        low
+      })
     )
     const [top] = found
     const kept =

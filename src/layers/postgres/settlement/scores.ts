@@ -1,6 +1,7 @@
 /** Scores the last prediction of every agent, within the transaction that records the result. */
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { arrayParam, decimal, execute, findAll, rowsOf, timestamp } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
@@ -22,44 +23,53 @@ import type { Reference } from "../../../scoring/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
-/** Decimals of skills, which sums of them keep exactly. */
-const skillDecimals = 12
-
 /**
- * The skill of the last answers `p` against the reference, and what it is at most by any outcome, as src/scoring/reference.ts has it.
- * By a vector p its Brier score is sum p^2 - 2 p(outcome) + 1, and so that of a reference.
+ * The last answers `p` with their skill against the reference, and that in their own stake, as src/scoring/reference.ts has it, in
+ * doubles: a million of them are settled at once. By a vector p its Brier score is sum p^2 - 2 p(outcome) + 1, and so that of a
+ * reference. Each `offset 0` has what it selects computed once.
  */
-const skillOf = (sql: SqlClient.SqlClient, { expected, steps }: SettledReference, result: Direction) => {
+const withSkill = (
+  sql: SqlClient.SqlClient,
+  answers: Statement.Fragment,
+  { expected, steps }: SettledReference,
+  result: Direction
+) => {
   const [{ odds: first = [] } = {}] = steps
   const isBinary = first.length === 2
-  const part = (index: number) =>
+  const names = isBinary ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
+  const all = (each: (name: string, index: number) => Statement.Fragment) => sql.csv(names.map(each))
+  const times = arrayParam(
+    "timestamptz",
+    steps.map(({ from }) => timestamp(DateTime.makeUnsafe(from)))
+  )
+  /** Of each step sum q^2 - 2 q(outcome). */
+  const terms = (index: number) =>
     arrayParam(
       "numeric",
-      steps.map(({ odds = [] }) => decimal(odds[index] ?? 0))
+      steps.map(({ odds = [] }) => decimal(odds.reduce((sum, q) => sum + q * q, 0) - 2 * (odds[index] ?? 0)))
     )
-  const squares = steps.map(({ odds = [] }) => decimal(odds.reduce((sum, q) => sum + q * q, 0)))
-  const places = isBinary ? { bullish: 0, bearish: 1 } : { bullish: 0, neutral: 1, bearish: 2 }
-  const names = ["bullish", ...(isBinary ? [] : ["neutral"]), "bearish"]
-  const said = (name: string) => sql`
-    case when p.stated is not null then coalesce((p.stated -> 'probabilities' ->> ${name})::numeric, 0)
-         when p.direction = ${name} then (1 + p.confidence) / 2 else (1 - p.confidence) / ${isBinary ? 2 : 4}::int end`
-  const skillBy = (name: string) =>
-    sql`(r.squares - 2 * r.${sql(name)} - s.squares + 2 * s.${sql(name)}) / ${expected}::numeric`
+  const squares = sql.literal(names.map((name) => `${name} * ${name}`).join(" + "))
   return sql`
-   cross join lateral (
-     select greatest(1, width_bucket(p.received_at, ${arrayParam(
-       "timestamptz",
-       steps.map(({ from }) => timestamp(DateTime.makeUnsafe(from)))
-     )})) as step) at
-   cross join lateral (
-     select (${arrayParam("numeric", squares)})[at.step] as squares,
-            ${sql.csv(Object.entries(places).map(([name, index]) => sql`(${part(index)})[at.step] as ${sql(name)}`))}) r
-   cross join lateral (
-     select *, ${sql.csv([sql.literal(names.map((name) => `${name} * ${name}`).join(" + "))])} as squares
-       from (select ${sql.csv(names.map((name) => sql`${said(name)} as ${sql(name)}`))}) said) s
-   cross join lateral (
-     select ${skillBy(result)} as skill,
-            greatest(${sql.csv(names.map((name) => sql`abs(${skillBy(name)})`))}) as stake) k`
+    select p.*, ${sql(`by_${result}`)} as reference_skill,
+           ${sql(`by_${result}`)} / greatest(${minStake}::float8, ${all((name) => sql`abs(${sql(`by_${name}`)})`)}) as bounded_skill
+      from (
+        select p.*, ${all(
+          (name, index) =>
+            sql`((${terms(index)}::float8[])[step] - squares + 2 * ${sql(name)}) / ${expected}::float8 as ${sql(`by_${name}`)}`
+        )}
+          from (
+            select p.*, ${squares} as squares
+              from (
+                select p.*, greatest(1, width_bucket(received_at, ${times})) as step, ${all(
+                  (name) => sql`
+                    case when stated is not null then coalesce((stated -> 'probabilities' ->> ${name})::float8, 0)
+                         when direction = ${name} then (1 + c) / 2
+                         else (1 - c) / ${isBinary ? 2 : 4}::int end as ${sql(name)}`
+                )}
+                  from (select p.*, p.confidence::float8 as c from (${answers}) p offset 0) p
+                offset 0) p
+            offset 0) p
+        offset 0) p`
 }
 
 /** By a direction: half of the points, plus or minus half times the confidence. */
@@ -68,20 +78,25 @@ export const scoreDirections = (
   settlement: { readonly challengeId: string; readonly version: number },
   result: Direction,
   reference: SettledReference | null
-) =>
-  execute(sql`
+) => {
+  const answers = sql`
+    select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
+           ${statedOf(sql)} as stated
+      from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
+     order by p.agent_id, p.revision desc`
+  const scored =
+    reference === null
+      ? sql`select p.*, null::float8 as reference_skill, null::float8 as bounded_skill from (${answers}) p`
+      : withSkill(sql, answers, reference, result)
+  return execute(sql`
     insert into prediction_scores
       (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill)
     select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
            case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end,
-           round(k.skill, ${skillDecimals}), round(k.skill / greatest(${minStake}::numeric, k.stake), ${skillDecimals})
-      from (
-        select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
-               ${statedOf(sql)} as stated
-          from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
-         order by p.agent_id, p.revision desc) p
-     ${reference === null ? sql`cross join (select null::numeric as skill, null::numeric as stake) k` : skillOf(sql, reference, result)}
+           p.reference_skill, p.bounded_skill
+      from (${scored}) p
      order by p.agent_id`)
+}
 
 /** What a settlement scores forecasts by, as decimal texts. */
 interface Outcome {
@@ -160,8 +175,7 @@ export const forecastScore = (
           Number(reference.expected)
         )
   const bounded = earned.skills === null ? boundedNumericSkill(skill) : boundedSkill(skill, earned.skills)
-  const rounded = (value: number) => decimal(Number(value.toFixed(skillDecimals)))
-  return { ...stored(earned), reference_skill: rounded(skill), bounded_skill: rounded(bounded) }
+  return { ...stored(earned), reference_skill: decimal(skill), bounded_skill: decimal(bounded) }
 }
 
 export const calibrationOf = (

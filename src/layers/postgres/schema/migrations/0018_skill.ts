@@ -32,8 +32,8 @@ export const skill = Effect.gen(function* () {
   yield* appendOnly("challenge_references")
   yield* sql`
     alter table prediction_scores
-      add column reference_skill numeric,
-      add column bounded_skill numeric,
+      add column reference_skill double precision,
+      add column bounded_skill double precision,
       add constraint prediction_scores_bounded check (bounded_skill between -1 and 1) not valid,
       add constraint prediction_scores_skills check ((reference_skill is null) = (bounded_skill is null)) not valid`
 
