@@ -44,6 +44,8 @@ const settings = (port: number, dataDir: string, adminToken: string) => ({
   AUSPEX_JOB_INTERVAL: "1 second",
   // Agents that revise read the others' counts within seconds.
   AUSPEX_COUNTS_EVERY: "off",
+  // What it shows is of its own agents.
+  AUSPEX_REFERENCES: "off",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_LIMIT_READS: roomy,
   AUSPEX_LIMIT_UNIDENTIFIED: roomy,

@@ -48,6 +48,7 @@ const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
 const settings = (directory: string) => ({
   AUSPEX_SESSION_LEAD: "14 hours",
   AUSPEX_PRICE_SOURCE: "replay",
+  AUSPEX_REFERENCES: "on",
   AUSPEX_PRICE_REPLAY_DIR: directory,
   AUSPEX_PRICE_SETTLE_DELAY: "1 milli",
   AUSPEX_PRICE_REREAD: "1 milli",
