@@ -20,6 +20,7 @@ import { creditPackagesOf } from "./services/Payments.ts"
 import { scheduleNames } from "./services/Schedules.ts"
 import type { ScheduleName } from "./services/Schedules.ts"
 import type { CountSteps, LimitName, RateLimit, Settings, Site } from "./services/Settings.ts"
+import { parseMoreAssets } from "./services/Targets.ts"
 
 /** Domains, or the file that has them: a path has a slash. */
 type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
@@ -362,6 +363,13 @@ export const settings = {
       "Spot exchanges of BTC and ETH for AUSPEX_PRICE_SOURCE=live; the next is asked for what the one before does not answer.",
     parse: parseExchanges
   }),
+  moreAssets: optional({
+    name: "AUSPEX_MORE_ASSETS",
+    takes: "KEY:Name with commas",
+    meaning:
+      "Crypto assets beside BTC and ETH, of which the exchanges have prices; they stay once they were there.",
+    parse: parseMoreAssets
+  }),
   priceHistory: duration(
     "AUSPEX_PRICE_HISTORY",
     "63 days",
@@ -404,16 +412,8 @@ export const settings = {
     parse: (text) =>
       text === "off" ? Option.some<ReadonlyArray<ScheduleName>>([]) : parseSome(text, scheduleNames)
   }),
-  sessionLead: duration(
-    "AUSPEX_SESSION_LEAD",
-    "2 hours",
-    "How long before it begins, which is its deadline, a session's challenge is made."
-  ),
-  flashTime: duration(
-    "AUSPEX_FLASH_TIME",
-    "15 minutes",
-    "How long a flash challenge takes predictions; it is settled an hour after it was made."
-  ),
+  sessionLead: duration("AUSPEX_SESSION_LEAD", "2 hours", "How long before a session its challenge is made."),
+  flashTime: duration("AUSPEX_FLASH_TIME", "15 minutes", "How long a flash challenge takes predictions."),
   flashWithin: duration("AUSPEX_FLASH_WITHIN", "1 hour", "How old an event may be to make flash challenges."),
   weeklyLead: duration(
     "AUSPEX_WEEKLY_LEAD",
@@ -678,6 +678,7 @@ export const load = Effect.gen(function* () {
       pro: values.planCreditPro,
       team: values.planCreditTeam
     },
+    moreAssets: Option.getOrElse(values.moreAssets, () => []),
     schedules: Option.getOrElse(values.schedules, () => (priceSource === "none" ? [] : scheduleNames)),
     traceRatio: Option.isNone(otlpEndpoint) ? 0 : values.traceRatio,
     unidentifiedLimit: unidentified,

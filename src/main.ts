@@ -135,7 +135,7 @@ const priceJob = ({ priceExchanges, replayDir, rules }: Composition) => {
           Effect.map(({ layer }) => layer(replayDir))
         )
       : Effect.promise(() => import("./layers/prices/Live.ts")).pipe(
-          Effect.map(({ layer }) => layer(priceExchanges))
+          Effect.map(({ layer }) => layer(priceExchanges, rules.moreAssets))
         )
   return Jobs.prices.pipe(Layer.provide(PriceIngestion.layer), Layer.provide(Layer.unwrap(source)))
 }

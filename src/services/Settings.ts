@@ -5,6 +5,7 @@
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
 import type { ScheduleName } from "./Schedules.ts"
+import type { MoreAsset } from "./Targets.ts"
 import type { Plan } from "./Operators.ts"
 
 /** So many in so much time, for example 5 a minute. */
@@ -114,6 +115,8 @@ export class Settings extends Context.Service<
     readonly macroAutoResolve: boolean
     /** Which challenges make themselves. */
     readonly schedules: ReadonlyArray<ScheduleName>
+    /** Crypto assets beside those of the interface. */
+    readonly moreAssets: ReadonlyArray<MoreAsset>
     readonly sessionLead: Duration.Duration
     readonly flashTime: Duration.Duration
     readonly flashWithin: Duration.Duration

@@ -2,10 +2,11 @@
  * Targets: the scope keys that can be predicted, each in its category. The ten keys of the interface are subscribed
  * to; macro series need no subscription.
  */
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Option, Schema } from "effect"
 import { InvalidRequest } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { nearest } from "./domain/nearest.ts"
+import { isTargetKey } from "./domain/ids.ts"
 import type { AgentId } from "./domain/ids.ts"
 
 export const Category = Schema.Literals(["commodities", "equity", "rates", "economics", "crypto"])
@@ -28,6 +29,23 @@ export const TargetCatalog = Schema.Struct({
   categories: Schema.Array(Schema.Struct({ category: Category, targets: Schema.Array(Target) }))
 }).annotate({ identifier: "TargetCatalog" })
 export type TargetCatalog = typeof TargetCatalog.Type
+
+/** Further crypto assets that an operator has, beside those of the interface. */
+export interface MoreAsset {
+  readonly key: string
+  readonly name: string
+}
+
+/** `SOL:Solana,LTC:Litecoin`. */
+export const parseMoreAssets = (text: string): Option.Option<ReadonlyArray<MoreAsset>> =>
+  Option.all(
+    text.split(",").map((part) => {
+      const [key = "", name = "", ...more] = part.split(":").map((each) => each.trim())
+      return isTargetKey(key) && name !== "" && name.length <= 40 && more.length === 0
+        ? Option.some({ key, name })
+        : Option.none()
+    })
+  )
 
 /** What an admin may change of a target. Challenges that exist keep what they froze. */
 export const TargetChange = Schema.Struct({

@@ -2,8 +2,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { chineseName } from "../../src/scoring/criteria.ts"
+import { Schedules } from "../../src/services/Schedules.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent } from "../support/agents.ts"
+import { freshWeek, importCandles, plus } from "../support/challenges.ts"
 import { countOf } from "../support/database.ts"
 import { testServices } from "../support/services.ts"
 
@@ -164,3 +166,38 @@ layer(testServices())("Subscriptions", (it) => {
     })
   )
 })
+
+layer(testServices({ AUSPEX_MORE_ASSETS: "SOL:Solana, LTC:Litecoin,ETH:Again", AUSPEX_SCHEDULES: "ladder" }))(
+  "Assets that an operator adds",
+  (it) => {
+    it.effect("are crypto targets like the others, which schedules ask about", () =>
+      Effect.gen(function* () {
+        const targets = yield* Targets
+        assert.deepStrictEqual(yield* targets.scopes, [...interfaceKeys, "SOL", "LTC"])
+        assert.deepInclude(yield* targets.get("SOL"), {
+          name: "Solana",
+          category: "crypto",
+          kind: "asset",
+          paused: false,
+          dead_zone_pct: 1.2
+        })
+        assert.strictEqual((yield* targets.get("ETH")).name, "Ethereum")
+        yield* targets.subscribe(yield* claimedAgent(), "SOL")
+        const now = yield* freshWeek
+        yield* importCandles(
+          "SOL",
+          "1h",
+          Array.from(
+            { length: 800 },
+            (_, hour) => [plus(now, { hours: hour - 800 }), 100 + (hour % 7)] as const
+          )
+        )
+        const { made } = yield* Schedules.use((schedules) => schedules.makeDue)
+        assert.sameMembers(
+          made.map(({ kind, target }) => `${kind} ${target}`),
+          ["1h SOL", "4h SOL", "1d SOL"]
+        )
+      })
+    )
+  }
+)

@@ -70,6 +70,7 @@ const absent = [
   "DATABASE_URL",
   "AUSPEX_MIGRATION_URL",
   "AUSPEX_SCHEDULES",
+  "AUSPEX_MORE_ASSETS",
   "AUSPEX_BASE_URL",
   "AUSPEX_TOKEN_SECRET",
   "AUSPEX_TOKEN_SECRET_PREVIOUS",
@@ -230,6 +231,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "https://kraken.com"
   ],
   AUSPEX_SCHEDULES: ["none", "on", "all", "session,weekly", "session,", "session,session"],
+  AUSPEX_MORE_ASSETS: ["SOL", "sol:Solana", "SOL:", "SOL:Solana,", "SOL:Sol:ana", `SOL:${"x".repeat(41)}`],
   AUSPEX_MIGRATE: ["true", "yes", "On"],
   AUSPEX_PRACTICE: ["true", "yes", "On"],
   AUSPEX_REFERENCES: ["true", "yes", "On"],

@@ -4,19 +4,20 @@ import type { Candle } from "../../services/Prices.ts"
 import { PriceSource, SourceFailed } from "../../services/PriceSource.ts"
 import type { Feed, Reading, Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
+import type { MoreAsset } from "../../services/Targets.ts"
 import { makeExchanges } from "./exchanges.ts"
 import type { Venue } from "./venue.ts"
 import { makeYahoo, yahooSymbols } from "./yahoo.ts"
 
 const hour = 3_600_000
 
-const crypto: ReadonlyArray<Feed> = ["BTC", "ETH"].map((asset) => ({
+const cryptoFeed = (asset: string): Feed => ({
   asset,
   interval: "1h",
   place: "exchanges",
   continuous: true,
   lag: Duration.zero
-}))
+})
 
 /** Vendors show prices of futures exchanges 10 minutes late, those of the Intercontinental Exchange 15. */
 const vendorLag = Duration.minutes(15)
@@ -74,12 +75,13 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
   return { readings, complete: missing.size === 0 || failures.length === 0 }
 })
 
-export const layer = (exchanges: ReadonlyArray<ExchangeSetting>) =>
+export const layer = (exchanges: ReadonlyArray<ExchangeSetting>, more: ReadonlyArray<MoreAsset> = []) =>
   Layer.effect(
     PriceSource,
     Effect.gen(function* () {
       const spot = yield* makeExchanges(exchanges)
       const yahoo = yield* makeYahoo
+      const crypto = ["BTC", "ETH", ...more.map(({ key }) => key)].map(cryptoFeed)
       const read: PriceSource["Service"]["read"] = Effect.fn("PriceSource.read")((feed, window) =>
         readFrom(feed.continuous ? spot : [yahoo], feed, window)
       )

@@ -2,17 +2,29 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isTargetKey } from "../../../services/domain/ids.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { Category, Target, Targets, expectedTarget, meantTarget } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
-import { decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
+import { decimal, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
 
 const Key = Schema.Struct({ key: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { moreAssets } = yield* Settings
   const targets = findAll(Target)
   const target = findOption(Target)
   const keys = findAll(Key)
+
+  // As volatile as ether, until an administrator says else.
+  if (moreAssets.length > 0) {
+    yield* execute(sql`
+      insert into targets (position, key, name, category, kind, dead_zone_pct)
+      select (select max(position) from targets) + m.position, m.key, m.name, 'crypto', 'asset', 1.2
+        from ${rowsOf(sql, "m", moreAssets, { key: ["text", ({ key }) => key], name: ["text", ({ name }) => name] })}
+       where not exists (select from targets t where t.key = m.key)
+      on conflict do nothing`)
+  }
 
   const columns = sql.literal(
     "key, name, category, kind, kind = 'asset' as subscribable, paused, dead_zone_pct::float8 as dead_zone_pct"

@@ -107,7 +107,7 @@ export const privileges: Readonly<Record<string, string>> = {
   skill_days: change,
   skill_questions: change,
   stakes: add,
-  targets: `${read}, update`,
+  targets: change,
   transfers: add,
   used_assertions: `${add}, delete`,
   webhook_deliveries: all,
