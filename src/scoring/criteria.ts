@@ -36,7 +36,7 @@ export const resolutionCriteria = (terms: DirectionalTerms): string =>
 
 export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
   [
-    `以${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
+    `按${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
     `收盘价取 ${terms.resolveAt} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chineseUnits)}；K 线的价格以其结束时刻为准。`,
     `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`,
     `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chineseUnits)}仍无收盘价，则本题取消，不对任何预测计分。`
@@ -86,7 +86,7 @@ export const macroCriteria = (terms: MacroTerms): string =>
 
 export const macroCriteriaChinese = (terms: MacroTerms): string =>
   [
-    `以${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；此后的修订值不予采用。`,
+    `按${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；此后的修订值不予采用。`,
     chineseScoring(
       terms.scaleIsFrozen ? `参考尺度为 ${terms.scale}` : `以各区间的跨度为尺度，其值为 ${terms.scale}`
     ),
@@ -109,7 +109,7 @@ export const orderedCriteria = (terms: OrderedTerms): string =>
 
 export const orderedCriteriaChinese = (terms: OrderedTerms): string =>
   [
-    `以${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${terms.releaseAt} 公布；此后的更正不予采用。`,
+    `按${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${terms.releaseAt} 公布；此后的更正不予采用。`,
     `各类别依次为（括号内为参考概率）：${terms.categories.map(([name, probability]) => `${name}（${probability}）`).join("、")}。`,
     "答案按其排序概率评分（RPS）计分，以参考概率对自身的期望值为尺度。",
     chineseVoid(terms.voidAt, "仍未公布")
@@ -185,7 +185,7 @@ const crpsChinese = ({ scale }: PriceEventTerms) => chineseScoring(`参考尺度
 
 const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
-    `以${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算。`,
+    `按${chineseName(terms.target)}在 ${terms.lastDay}（UTC）的收盘价结算。`,
     closeOfDayChinese(terms),
     crpsChinese(terms),
     chineseVoid(terms.voidAt, "仍未取得该收盘价")
@@ -202,7 +202,7 @@ const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => Reado
     chineseVoid(terms.voidAt, "仍无法判定")
   ],
   count_days: (terms) => [
-    `以${chineseName(terms.target)}在 ${terms.firstDay} 至 ${terms.lastDay}（UTC，共 7 天）中收涨的天数结算：当日收盘价高于前一日收盘价为收涨，持平不算。`,
+    `按${chineseName(terms.target)}在 ${terms.firstDay} 至 ${terms.lastDay}（UTC，共 7 天）中收涨的天数结算：当日收盘价高于前一日收盘价为收涨，持平不算。`,
     "每日收盘价取当日最后一根 1 小时 K 线的收盘价。",
     crpsChinese(terms),
     chineseVoid(terms.voidAt, "仍缺少所需 8 个收盘价中的任何一个")

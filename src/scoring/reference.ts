@@ -254,17 +254,17 @@ export const oddsOf = (said: number, confidence: number, outcomes: number): Read
 export const referenceSkill = (loss: number, reference: number, expected: number): number =>
   (reference - loss) / expected
 
-/** An answer counts in evidence by at least this stake, so that those that say nearly what the reference says weigh little. */
-export const minStake = 0.25
+/** An answer counts in evidence by at least this span, so that those that say nearly what the reference says weigh little. */
+export const minSpan = 0.25
 
 /**
- * The bounded score of an answer, -1 to 1, that evidence is made of: its skill in its own stake, the most that it could have won or
- * lost by any outcome. The stake is known before the outcome, so a mean that is at most 0 stays so.
+ * The bounded score of an answer, -1 to 1, that evidence is made of: its skill in its own span, the most that it could have won or
+ * lost by any outcome. The span is known before the outcome, so a mean that is at most 0 stays so.
  *
  * @param skills the skill that each outcome would have given
  */
 export const boundedSkill = (skill: number, skills: ReadonlyArray<number>): number =>
-  skill / Math.max(minStake, ...skills.map(Math.abs))
+  skill / Math.max(minSpan, ...skills.map(Math.abs))
 
 /** Forecasts of a number have no greatest loss: theirs are bounded at this skill. */
 export const maxNumericSkill = 4

@@ -29,6 +29,8 @@ const closeAt = (end: string): number => {
 
 const settings = {
   AUSPEX_PRICE_SOURCE: "replay",
+  // The ladder would make some every hour.
+  AUSPEX_SCHEDULES: "session,flash,price_event,macro",
   AUSPEX_PRICE_REPLAY_DIR: recordings,
   AUSPEX_PRICE_SETTLE_DELAY: "1 milli",
   AUSPEX_PRICE_REREAD: "1 milli",

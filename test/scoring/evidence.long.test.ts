@@ -38,7 +38,7 @@ const report = (line: string) => process.stdout.write(`${line}\n`)
 const even = [0.5, 0.5]
 
 /** Bounded skills of an answer that gives this probability to what it names, on a question of even odds: right, and wrong. */
-const stakes = (p: number) => {
+const earnedBy = (p: number) => {
   const skills = [0, 1].map((outcome) =>
     referenceSkill(brierScore([p, 1 - p], outcome), brierScore(even, outcome), expectedLoss({ odds: even }))
   )
@@ -116,7 +116,7 @@ describe("Evidence that is looked at on every day", () => {
     const uniform = uniforms(seed)
     const seasons = 200
     const tell = (accuracy: number, answers: number): ReadonlyArray<number> => {
-      const earned = stakes(accuracy)
+      const earned = earnedBy(accuracy)
       return Array.from({ length: seasons }, () => {
         let evidence: Evidence = noEvidence
         for (let day = 1; day <= 2000; day++) {
@@ -145,7 +145,7 @@ describe("Evidence that is looked at on every day", () => {
     const seed = 33_003
     const uniform = uniforms(seed)
     const [seasons, agents, days] = [400, 50, 90]
-    const earned = stakes(0.7)
+    const earned = earnedBy(0.7)
     const flips = indices(seasons).filter(() =>
       indices(agents).some(() => {
         let evidence = noEvidence
@@ -296,7 +296,7 @@ describe("On recorded prices", () => {
   it("an agent with a real edge of 3 points is found within the days of the power table", () => {
     const seed = 33_007
     const uniform = uniforms(seed)
-    const earned = stakes(0.53)
+    const earned = earnedBy(0.53)
     const found = indices(100).map(() => {
       let evidence = noEvidence
       for (let day = 1; day <= 1000; day++) {

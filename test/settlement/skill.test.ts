@@ -86,7 +86,7 @@ const brier = (p: ReadonlyArray<number>, outcome: number) =>
 const impurity = (q: ReadonlyArray<number>) =>
   1 - q.map((each) => each * each).reduce((sum, each) => sum + each)
 
-/** Of a vector: its skill, and that in its own stake. */
+/** Of a vector: its skill, and that in its own span. */
 const skillByHand = (
   said: ReadonlyArray<number>,
   reference: ReadonlyArray<number>,

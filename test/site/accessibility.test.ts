@@ -7,6 +7,7 @@ import { Effect, Layer, Schema } from "effect"
 import { pagePaths } from "../../src/http/site/paths.ts"
 import { Archive, TournamentImport } from "../../src/services/Archive.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
+import { Skill } from "../../src/services/Skill.ts"
 import { isFull, oneIn } from "../support/breadth.ts"
 import { everything, lookAt, violations } from "../support/accessibility.ts"
 import { claimableByHttp, linksMailedTo, signInLink } from "../support/agents.ts"
@@ -24,6 +25,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
         const { url } = yield* TestServer
         const browser = yield* chromium.Chromium
         const world = yield* publicFixture
+        yield* Skill.use((skill) => skill.countDue)
         const complaints = yield* Effect.promise(() =>
           lookAt(
             browser,
@@ -47,12 +49,16 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
         assert.deepStrictEqual(empty, [])
 
         const world = yield* publicFixture
+        yield* Skill.use((skill) => skill.countDue)
         const cup = yield* Schema.decodeEffect(TournamentImport)(tournament())
         yield* Archive.use((archive) => archive.import(cup))
         const open = yield* Effect.promise(() =>
           lookAt(browser, url, [
             pagePaths.home,
             pagePaths.leaderboard,
+            "/leaderboard?order=average",
+            `/compare?a=${world.first}&b=${world.agents[1] ?? ""}`,
+            pagePaths.methods,
             pagePaths.challenges,
             "/challenges?status=resolved&type=directional",
             `/challenges/${world.open.id}`,

@@ -102,7 +102,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("A board of s
         yield* moveTo(plus(yield* DateTime.now, "1 hour"))
         yield* Skill.use((skill) => skill.countDue)
         const bySkill = textOf(yield* get("/leaderboard"))
-        assert.match(bySkill, /1 group 1 Honest .* \+0\.160 .* 2 group 1 All-in .* -0\.200 /)
+        assert.match(bySkill, /1 Honest .* Group 1\. .* \+0\.160 .* 2 All-in .* Group 1\. .* -0\.200 /)
         assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. -0\.200/)
         assert.match(
           bySkill,
@@ -192,7 +192,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.deepStrictEqual(chosenIn(board), ["Leaderboard", "Skill", "Commodities", "Any time"])
       assert.match(
         textOf(board),
-        /group 1 Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner .*\+\d\.\d{3} -1\.00 to 1\.00/
+        /Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner Group 1\. .*\+\d\.\d{3} -1\.00 to 1\.00/
       )
       assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
       assert.include(linksOf(board), "/methods")
@@ -466,13 +466,26 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
       assert.strictEqual((yield* get("/events/soon")).headers.get("cache-control"), "no-store")
       const { event_id } = yield* newEvent()
       assert.strictEqual((yield* get(`/events/${event_id}`)).status, 200)
-      yield* get("/events?noise=1")
+      yield* get("/events?utm_source=1")
       yield* newEvent({ title: "Later" })
-      for (const path of ["/events?noise=1", "/events", "/events?noise=2&status=open"]) {
+      for (const path of ["/events?utm_source=1", "/events", "/events?utm_source=2&fbclid=x"]) {
         assert.notInclude(textOf(yield* get(path)), "Later")
       }
       yield* TestClock.adjust("3 seconds")
-      assert.include(textOf(yield* get("/events?noise=1")), "Later")
+      assert.include(textOf(yield* get("/events?utm_source=1")), "Later")
+      // What means nothing is told, so that nobody believes in a filter.
+      for (const path of [
+        "/events?noise=1",
+        "/?status=open",
+        "/leaderboard?categroy=crypto",
+        "/events?asset=GC&asset=NG"
+      ]) {
+        assert.strictEqual((yield* get(path)).status, 400, path)
+      }
+      assert.include(
+        textOf(yield* get("/leaderboard?categroy=crypto")),
+        "Unknown query parameter (did you mean category?): this page takes"
+      )
     })
   )
 })

@@ -43,5 +43,6 @@ export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: 
 
   yield* moreRuns({ "prices of files": 3 })
   yield* moreRuns({ schedules: 2, settlement: 2 })
-  yield* moreRuns({ references: 2 })
+  // Where the instance has agents of its own.
+  if ((yield* look).has("references")) yield* moreRuns({ references: 2 })
 })

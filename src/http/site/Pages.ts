@@ -15,6 +15,7 @@ import { errorStatus } from "../errors.ts"
 import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.ts"
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
+import { refusedParameters } from "../middleware/unknownFields.ts"
 import { pagePaths } from "./paths.ts"
 import { goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
@@ -166,8 +167,11 @@ const make = Effect.gen(function* () {
     served(() =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
+        const url = withoutTracking(request.url)
+        const refused = refusedParameters(url, parameters, "page")
+        if (refused !== undefined) return yield* refused
         const made = Effect.map(page(everybody), (response) => withEtag(response, kept))
-        return yield* negotiated(request, yield* cache.get(request.url, parameters, made))
+        return yield* negotiated(request, yield* cache.get(url, parameters, made))
       })
     )
 
@@ -209,6 +213,15 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(Pages, make)
+
+/** What others append to links to our pages; it means nothing here. */
+const tracking = /^(utm_[a-z]+|fbclid|gclid|msclkid)$/
+
+const withoutTracking = (url: string): string => {
+  const [path = "", ...query] = url.split("?")
+  const parameters = [...new URLSearchParams(query.join("?"))].filter(([name]) => !tracking.test(name))
+  return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters).toString()}`
+}
 
 /**
  * Whether the browser reports another origin. Browsers send Sec-Fetch-Site only to trustworthy addresses (https,

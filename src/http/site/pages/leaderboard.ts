@@ -229,8 +229,7 @@ const skillColumns: ReadonlyArray<readonly [name: string, value: (row: Leaderboa
   ["Beside peers", ({ peer }) => signed(peer)],
   ["Answered", ({ coverage }) => percent(coverage)],
   ["E-value", ({ evidence }) => (evidence === null ? "–" : evidence.e_value.toPrecision(3))],
-  ["Days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))],
-  ["Average", ({ avg_score }) => rounded(avg_score, 1)]
+  ["Days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))]
 ]
 
 export const skillTable = (
@@ -261,13 +260,10 @@ export const skillTable = (
       ${items.map(
         (item) =>
           html`<tr role="row">
-            <td role="cell" class="rank">
-              ${item.rank ?? html`<span aria-label="no rank">–</span>`}
-              ${item.group === null ? null : html`<span class="quiet small">group ${item.group}</span>`}
-            </td>
+            <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
             <th role="rowheader" scope="row" class="agent">
               ${whoIs(frame, item)}
-              <p class="quiet small">${proof(item)}</p>
+              <p class="quiet small">${item.group === null ? null : `Group ${item.group}. `}${proof(item)}</p>
             </th>
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
             <td role="cell" class="scale">

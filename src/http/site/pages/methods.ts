@@ -64,7 +64,7 @@ export const methodsView = (frame: Frame): Page => ({
       <h2>Evidence</h2>
       <p>
         Answers of a day share its shocks, so a day is one observation. Each answer counts by its skill in its
-        own stake, the most that it could have won or lost, so that a day's score lies between -1 and 1. The
+        own span, the most that it could have won or lost, so that a day's score lies between -1 and 1. The
         e-value is what somebody has who began with 1 and bet each day on the agent against the walk. Whoever
         has no skill reaches 20 with a chance of at most 1 in 20, however often one looks: this is when we say
         that it is no luck. The bar is a confidence sequence, an interval that holds on all days at once. The

@@ -19,7 +19,7 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.verify,
-      publicPage([], (frame) =>
+      publicPage(["proof"], (frame) =>
         Effect.map(log.verifierKeys, (keys) =>
           show(site, frame, verifyView(frame, keys), { status: 200, headers: withScripts })
         )

@@ -149,14 +149,14 @@ const daysOf = (
       from spread
     window before as (partition by board, agent_id order by day rows between unbounded preceding and 1 preceding)
   ),
-  staked as (
+  weighed as (
     select *, least(sqrt(2 * ln(2 / ${level}::float8) / (variance_before * t * ln(1 + t::float8))), ${maxLambda}::float8) as lambda,
            greatest(0, least(${maxBet}::float8, edge / (4 * variance_before + edge * edge))) as bet
       from varied
   )
   select board, agent_id, day, answered, skill_sum, peer_count, peer_sum, volume, score, deviation, lambda as weight,
          lambda * y as weighted, power(y - mean_before, 2) * (-ln(1 - lambda) - lambda) as penalty, ln(1 + bet * score) as log_wealth
-    from staked`
+    from weighed`
 
 /** The sums of days that are grouped, and how they are added to those of before. */
 const sums = [

@@ -14,7 +14,7 @@ import type { Distribution } from "../../../scoring/distributions.ts"
 import {
   boundedNumericSkill,
   boundedSkill,
-  minStake,
+  minSpan,
   referenceLoss,
   referenceSkill,
   stepAt
@@ -24,7 +24,7 @@ import { statedOf } from "../challenges/challengeRows.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
 /**
- * The last answers `p` with their skill against the reference, and that in their own stake, as src/scoring/reference.ts has it, in
+ * The last answers `p` with their skill against the reference, and that in their own span, as src/scoring/reference.ts has it, in
  * doubles: a million of them are settled at once. By a vector p its Brier score is sum p^2 - 2 p(outcome) + 1, and so that of a
  * reference. Each `offset 0` has what it selects computed once.
  */
@@ -51,7 +51,7 @@ const withSkill = (
   const squares = sql.literal(names.map((name) => `${name} * ${name}`).join(" + "))
   return sql`
     select p.*, ${sql(`by_${result}`)} as reference_skill,
-           ${sql(`by_${result}`)} / greatest(${minStake}::float8, ${all((name) => sql`abs(${sql(`by_${name}`)})`)}) as bounded_skill
+           ${sql(`by_${result}`)} / greatest(${minSpan}::float8, ${all((name) => sql`abs(${sql(`by_${name}`)})`)}) as bounded_skill
       from (
         select p.*, ${all(
           (name, index) =>

@@ -71,7 +71,7 @@ const evidenceOf = (days: ReadonlyArray<typeof CommonDay.Type>) => {
   })
 }
 
-/** That either is better: half of the stake on each. */
+/** That either is better: half of the wealth on each. */
 const eitherWay = ([ahead, behind]: readonly [Evidence, Evidence]): number =>
   (eValue(ahead) + eValue(behind)) / 2
 

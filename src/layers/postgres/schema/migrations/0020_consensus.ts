@@ -12,7 +12,7 @@ export const consensus = Effect.gen(function* () {
       -- The mean vector, in the order of the outcomes; of a number the mean.
       odds numeric[],
       value numeric,
-      -- The skill that each outcome would have given it, and that in its own stake; null without a reference.
+      -- The skill that each outcome would have given it, and that in its own span; null without a reference.
       skills numeric[],
       bounded numeric[],
       made_at timestamptz not null,
