@@ -43,6 +43,4 @@ export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: 
 
   yield* moreRuns({ "prices of files": 3 })
   yield* moreRuns({ schedules: 2, settlement: 2 })
-  // Where the instance has agents of its own.
-  if ((yield* look).has("references")) yield* moreRuns({ references: 2 })
 })
