@@ -13,7 +13,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { nameTag } from "../nameTag.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
-import { statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
+import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
 /** The kept sums of an agent's skill on a board; null without any. */
 export const SkillSums = Schema.Struct({
@@ -30,11 +30,26 @@ export const SkillSums = Schema.Struct({
   log_wealth: Schema.Finite
 })
 
+const known = Schema.NullOr(Schema.Finite)
+const sumsColumns = {
+  k_answered: known,
+  k_skill: known,
+  k_peer: known,
+  k_asked: known,
+  k_days: known,
+  k_score_sum: known,
+  k_deviation: known,
+  k_weight: known,
+  k_weighted: known,
+  k_penalty: known,
+  k_log_wealth: known
+}
+
 const Row = Schema.Struct({
   ...StatsRow.fields,
   board_agents: Schema.NullOr(Schema.Int),
   board_updated_at: Schema.NullOr(Timestamp),
-  skill: Schema.NullOr(SkillSums),
+  ...sumsColumns,
   agent_id: AgentId,
   agent_name: Schema.String,
   name_tag: NameTag,
@@ -83,32 +98,62 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
   }
 }
 
+const skillColumns = [
+  "answered",
+  "skill",
+  "peer",
+  "asked",
+  "days",
+  "score_sum",
+  "deviation",
+  "weight",
+  "weighted",
+  "penalty",
+  "log_wealth"
+] as const
+
+/** How many questions of a board an agent `a` could have answered, by whole days. */
+const asked = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
+  (select total from skill_questions where board = ${board} order by day desc limit 1)
+  - coalesce((select total from skill_questions q
+               where q.board = ${board} and q.day <= (a.claimed_at at time zone 'UTC')::date
+               order by day desc limit 1), 0)`
+
 /** The sums of an agent `f` on a board, as `SkillSums`. */
-export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment, since?: string) => sql`
+export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
   (select to_jsonb(k)
      from (
-       select answered, (skill_sum / answered)::float8 as skill, (peer_sum / nullif(peer_count, 0))::float8 as peer,
-              ${
-                since === undefined
-                  ? sql`(select total from skill_questions where board = ${board} order by day desc limit 1)
-                        - coalesce((select total from skill_questions q
-                                     where q.board = ${board} and q.day <= (a.claimed_at at time zone 'UTC')::date
-                                     order by day desc limit 1), 0)`
-                  : sql`null::int`
-              } as asked,
-              days, score_sum, deviation, weight, weighted, penalty, log_wealth
-         from ${
-           since === undefined
-             ? sql`agent_skill where agent_id = f.agent_id and board = ${board}`
-             : sql`(
-                 select sum(answered)::int as answered, sum(skill_sum) as skill_sum, sum(peer_count)::int as peer_count,
-                        sum(peer_sum) as peer_sum, sum(days)::int as days, sum(score_sum) as score_sum,
-                        sum(deviation) as deviation, sum(weight) as weight, sum(weighted) as weighted,
-                        sum(penalty) as penalty, sum(log_wealth) as log_wealth
-                   from agent_skill_months
-                  where agent_id = f.agent_id and board = ${board} and month >= ${since}::date
-                 having count(*) > 0) s`
-         }) k)`
+       select answered, skill, peer, ${asked(sql, board)} as asked, days, score_sum, deviation, weight, weighted, penalty, log_wealth
+         from agent_skill where agent_id = f.agent_id and board = ${board}) k)`
+
+/** The sums of an agent `f` on a board since a month, which may be missing. */
+const sumsSince = (sql: SqlClient.SqlClient, board: string, month: string) => sql`
+  left join lateral (
+    select sum(answered)::int as answered, (sum(skill_sum) / sum(answered))::float8 as skill,
+           (sum(peer_sum) / nullif(sum(peer_count), 0))::float8 as peer, null::int as asked, sum(days)::int as days,
+           sum(score_sum) as score_sum, sum(deviation) as deviation, sum(weight) as weight, sum(weighted) as weighted,
+           sum(penalty) as penalty, sum(log_wealth) as log_wealth
+      from agent_skill_months
+     where agent_id = f.agent_id and board = ${board} and month >= ${month}::date
+    having count(*) > 0) k on true`
+
+/** What a row of a leaderboard has of them: each column by `k_` and its name. */
+const sumsOf = (row: Readonly<Record<`k_${(typeof skillColumns)[number]}`, number | null>>) =>
+  row.k_answered === null
+    ? null
+    : {
+        answered: row.k_answered,
+        skill: row.k_skill ?? 0,
+        peer: row.k_peer,
+        asked: row.k_asked,
+        days: row.k_days ?? 0,
+        score_sum: row.k_score_sum ?? 0,
+        deviation: row.k_deviation ?? 0,
+        weight: row.k_weight ?? 0,
+        weighted: row.k_weighted ?? 0,
+        penalty: row.k_penalty ?? 0,
+        log_wealth: row.k_log_wealth ?? 0
+      }
 
 /** Agents whose operator was suspended are on no board. */
 const suspended = "(select id from agents where suspended_at is not null)"
@@ -162,7 +207,7 @@ export const makeLeaderboard = Effect.gen(function* () {
              where value is not null)`
     }
     return sql`not materialized (
-      select agent_id, avg_score as value, scored as count, verified from agent_stats
+      select *, avg_score as value, scored as count from agent_stats
        where board = ${board} and agent_id not in ${sql.literal(suspended)})`
   }
 
@@ -221,14 +266,19 @@ export const makeLeaderboard = Effect.gen(function* () {
     // counted once, so a page costs what stands above its last row, whatever the order of its rows.
     const found = yield* rowsOf(sql`
       with ${source}, board as (${boardColumns})
-      select ${statsOrNone(sql)}, p.*, (select agents from board) as board_agents, (select updated_at from board) as board_updated_at
+      select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select agents from board) as board_agents, (select updated_at from board) as board_updated_at
         from (
-          select f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
+          select ${isOfSkill ? sql`` : sql`${statsColumns(sql)},`} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
                  a.reference is not null as reference, ${isEstablished} as established,
                  case when f.verified then 1 + sum(n.better) over (
                    partition by f.verified order by f.value desc, f.count desc) end::int as rank,
                  case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
-                 f.value, f.count, ${skillSums(sql, sql`${board}`, month)} as skill
+                 f.value, f.count, ${sql.literal(
+                   skillColumns
+                     .filter((name) => name !== "asked" || month !== undefined)
+                     .map((name) => `k.${name} as k_${name}`)
+                     .join(", ")
+                 )}${month === undefined ? sql`, case when k.answered is not null then ${asked(sql, sql`${board}`)} end as k_asked` : sql``}
             from (
               select p.*, lag(value, 1, 'Infinity') over better as better_value, lag(count, 1, 0) over better as better_count
                 from (${ordered}) p
@@ -242,11 +292,16 @@ export const makeLeaderboard = Effect.gen(function* () {
            cross join lateral (
              select id, name, held_name, model_provider, model_name, owner_id, claimed_at, reference from agents
               where id = f.agent_id limit 1) a
+           ${
+             month === undefined
+               ? sql`left join agent_skill k on k.agent_id = f.agent_id and k.board = ${board}`
+               : sumsSince(sql, board, month)
+           }
            order by ${establishedFirst ? sql`${isEstablished} desc,` : sql``} f.value desc, f.count desc, f.agent_id
            limit ${limit}) p
-        left join agent_stats f on f.agent_id = p.agent_id and f.board = ${board}
+        ${isOfSkill ? sql`left join agent_stats f on f.agent_id = p.agent_id and f.board = ${board}` : sql``}
        order by ${establishedFirst ? sql`p.established desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
-    const rows = found.map((row) => ({ row, skill: skillOf(row.skill, row.owner_agents) }))
+    const rows = found.map((row) => ({ row, skill: skillOf(sumsOf(row), row.owner_agents) }))
     // References have no rank, and so no group.
     const groups = grouped(
       rows.map(({ row, skill: { evidence } }) => (row.verified ? evidence?.sequence : undefined)),
