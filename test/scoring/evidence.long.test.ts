@@ -19,17 +19,7 @@ import {
   stepAt
 } from "../../src/scoring/reference.ts"
 import { times } from "../support/concurrently.ts"
-
-/** Uniform in (0, 1): mulberry32. */
-const uniforms = (seed: number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state)
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits
-    return (((bits ^ (bits >>> 14)) >>> 0) + 0.5) / 2 ** 32
-  }
-}
+import { uniforms } from "../support/uniforms.ts"
 
 const indices = (count: number) => times(count, (index) => index)
 

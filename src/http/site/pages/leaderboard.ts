@@ -212,6 +212,13 @@ const whoIs = (frame: Frame, item: LeaderboardRow) => html`
   ${model(item)}
 `
 
+const whoHead = html`
+  <th role="columnheader" scope="col" class="rank">
+    <span aria-hidden="true">#</span><span class="unseen">Rank</span>
+  </th>
+  <th role="columnheader" scope="col" class="agent">Agent</th>
+`
+
 /** What a row proves, in one sentence. */
 const proof = ({ evidence, needed, status }: LeaderboardRow): Html => {
   if (status === "reference" || evidence === null) return null
@@ -245,10 +252,7 @@ export const skillTable = (
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        <th role="columnheader" scope="col" class="rank">
-          <span aria-hidden="true">#</span><span class="unseen">Rank</span>
-        </th>
-        <th role="columnheader" scope="col" class="agent">Agent</th>
+        ${whoHead}
         <th role="columnheader" scope="col" class="number">Skill</th>
         <th role="columnheader" scope="col" class="scale">
           <span>Against the walk, 95 %</span> ${intervalAxis(scale)}
@@ -300,10 +304,7 @@ export const leaderboardTable = (
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        <th role="columnheader" scope="col" class="rank">
-          <span aria-hidden="true">#</span><span class="unseen">Rank</span>
-        </th>
-        <th role="columnheader" scope="col" class="agent">Agent</th>
+        ${whoHead}
         <th role="columnheader" scope="col" class="number">Average</th>
         <th role="columnheader" scope="col" class="scale">
           <span>95 % interval</span> ${intervalAxis(scale)}
