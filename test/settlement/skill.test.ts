@@ -16,6 +16,7 @@ import {
   forecast,
   freshWeek,
   importCandles,
+  importQuotes,
   moveTo,
   newChallenge,
   newMacro,
@@ -344,6 +345,46 @@ layer(testServices())("Skill against the reference", (it) => {
       const thirds = [1 / 3, 1 / 3, 1 / 3]
       isClose(yield* earned(challenge, agent), skillByHand([0.75, 0.125, 0.125], thirds, thirds, 0), "thirds")
     })
+  )
+
+  it.effect(
+    "keeps the base rates that were known when the question was made, whatever is amended later",
+    () =>
+      Effect.gen(function* () {
+        const [agent] = (yield* agentsApart(1)) as [AgentId]
+        const now = yield* freshWeek
+        const past = []
+        for (let index = 0; index < 62; index++) {
+          const deadline = plus(now, { minutes: index + 1 })
+          past.push(yield* newChallenge({ asset: "CL", deadline }))
+          yield* importQuotes("CL", [[deadline, index % 3 === 0 ? 103 : 97]])
+        }
+        yield* moveTo(plus(now, "2 hours"))
+        yield* settle
+        // Quotes make no volatility.
+        const question = yield* newChallenge({ asset: "CL", deadline: plus(now, "3 hours") })
+        yield* submit({
+          agentId: agent,
+          challengeId: question.id,
+          type: "directional",
+          answer: { direction: "bearish", confidence: 0.5 },
+          receivedAt: yield* DateTime.now
+        })
+        yield* importQuotes("CL", [[plus(now, "3 hours"), 97]])
+        yield* moveTo(plus(now, "4 hours"))
+        yield* settle
+        const rates = [21 / 62, 0, 41 / 62]
+        isClose(
+          yield* earned(question, agent),
+          skillByHand([0.125, 0.125, 0.75], rates, rates, 2),
+          "base rates"
+        )
+        const [first] = past
+        yield* Amendments.use((amendments) =>
+          amendments.amend(first?.id ?? "", { close_price: 100, reason: "The exchange corrected its close." })
+        )
+        assert.deepStrictEqual(yield* differences, [])
+      })
   )
 
   it.effect("of a macro value is that against its scale, and of categories against their vector", () =>

@@ -8,11 +8,25 @@ import { across, down } from "./chart.ts"
 /** The score of random answers. */
 export const noSkill = 50
 
+interface WithEvidence {
+  readonly evidence: (typeof SkillFields.evidence)["Type"]
+}
+
 /** A value, and where it lies; both null where nothing is known. */
 export interface Ranged {
   readonly value: number | null
   readonly range: readonly [number, number] | null
 }
+
+/** Skill, with its sign; 0 is the walk. */
+export const signed = (skill: number | null): string =>
+  skill === null ? "–" : `${skill > 0 ? "+" : ""}${skill.toFixed(3)}`
+
+/** A confidence sequence in words. */
+export const sequenceText = ({ evidence }: WithEvidence): string =>
+  evidence === null
+    ? "no day yet"
+    : `${evidence.sequence[0].toFixed(2)} to ${evidence.sequence[1].toFixed(2)}`
 
 /** What is without skill, at least how far the scale goes from it, and where it ends. */
 interface Axis {
@@ -30,11 +44,7 @@ export const averageOf = (row: {
   readonly score_ci95: readonly [number, number] | null
 }): Ranged => ({ value: row.avg_score, range: row.score_ci95 })
 
-export const evidenceOf = ({
-  evidence
-}: {
-  readonly evidence: (typeof SkillFields.evidence)["Type"]
-}): Ranged =>
+export const evidenceOf = ({ evidence }: WithEvidence): Ranged =>
   evidence === null ? { value: null, range: null } : { value: evidence.score, range: evidence.sequence }
 
 export interface IntervalScale {

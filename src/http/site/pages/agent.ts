@@ -17,6 +17,8 @@ import {
   interval,
   intervalAxis,
   intervalScale,
+  sequenceText,
+  signed,
   skillScale
 } from "../charts/intervals.ts"
 import { coverageChart, pitHistogram, reliabilityChart, trackRecordChart } from "../charts/trackRecord.ts"
@@ -152,8 +154,6 @@ const statsByPart = ({ categories, targets }: Scorecard): Html => {
   </section>`
 }
 
-const signed = (value: number) => `${value > 0 ? "+" : ""}${value.toFixed(3)}`
-
 const provenBy = ({ told }: NonNullable<SkillProfile["overall"]>["evidence"] & {}, needed: number | null) => {
   if (told) return "It beats a random walk that knew the same price, and not by luck."
   return needed === null
@@ -219,17 +219,11 @@ const skillSection = (
             html`<tr role="row">
               <th role="rowheader" scope="row" class="agent"><span class="tag">${row.name}</span></th>
               <td role="cell" class="number">
-                <strong>${row.skill === null ? "–" : signed(row.skill)}</strong>
+                <strong>${signed(row.skill)}</strong>
               </td>
               <td role="cell" class="scale">
                 ${interval(scale, evidenceOf(row))}
-                <span class="quiet interval-text"
-                  >${
-                    row.evidence === null
-                      ? "no day yet"
-                      : `${row.evidence.sequence[0].toFixed(2)} to ${row.evidence.sequence[1].toFixed(2)}`
-                  }</span
-                >
+                <span class="quiet interval-text">${sequenceText(row)}</span>
               </td>
               <td role="cell" class="number more" data-label="Answers">${row.answers}</td>
             </tr>`

@@ -5,6 +5,7 @@ import { Skill } from "../../../services/Skill.ts"
 import type { Comparison } from "../../../services/Skill.ts"
 import { Pages } from "../Pages.ts"
 import { sequenceChart } from "../charts/evidence.ts"
+import { signed } from "../charts/intervals.ts"
 import { methodsPage, pagePaths } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { agentLink, counted, empty, facts, named } from "../views/components.ts"
@@ -54,24 +55,21 @@ const verdict = ({ a, b, questions, told }: Comparison) => {
   the level of 5 %, however often one looks.`
 }
 
-const signed = (value: number | null) =>
-  value === null ? null : `${value > 0 ? "+" : ""}${value.toFixed(3)}`
-
 const result = (frame: Frame, compared: Comparison) => {
   const { a, b, by_day, days, difference, difference_ci95, e_value, questions } = compared
   return html`
     <section class="panel" aria-label="Result">
       <p><strong>${verdict(compared)}</strong></p>
       ${facts([
-        ["A", html`${agentLink(frame, a.agent_id, named(a.agent_name))}, skill ${signed(a.skill) ?? "–"}`],
-        ["B", html`${agentLink(frame, b.agent_id, named(b.agent_name))}, skill ${signed(b.skill) ?? "–"}`],
+        ["A", html`${agentLink(frame, a.agent_id, named(a.agent_name))}, skill ${signed(a.skill)}`],
+        ["B", html`${agentLink(frame, b.agent_id, named(b.agent_name))}, skill ${signed(b.skill)}`],
         ["Both answered", `${counted(questions, "question")} on ${counted(days, "day")}`],
-        ["A less B", signed(difference)],
+        ["A less B", difference === null ? null : signed(difference)],
         [
           "95 % interval",
           difference_ci95 === null
             ? null
-            : `${signed(difference_ci95[0]) ?? ""} to ${signed(difference_ci95[1]) ?? ""}, for one look`
+            : `${signed(difference_ci95[0])} to ${signed(difference_ci95[1])}, for one look`
         ],
         ["E-value", e_value === null ? null : `${e_value.toPrecision(3)}; from 20 on the two differ`]
       ])}

@@ -12,6 +12,8 @@ import {
   interval,
   intervalAxis,
   intervalScale,
+  sequenceText,
+  signed,
   skillScale
 } from "../charts/intervals.ts"
 import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
@@ -229,9 +231,6 @@ const proof = ({ evidence, needed, status }: LeaderboardRow): Html => {
   return "Nothing says that it beats the random walk."
 }
 
-const signed = (value: number | null): string =>
-  value === null ? "–" : `${value > 0 ? "+" : ""}${value.toFixed(3)}`
-
 const skillColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
   ["Beside peers", ({ peer }) => signed(peer)],
   ["Answered", ({ coverage }) => percent(coverage)],
@@ -272,11 +271,7 @@ export const skillTable = (
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
             <td role="cell" class="scale">
               ${interval(scale, evidenceOf(item))}<span class="quiet interval-text"
-                >${
-                  item.evidence === null
-                    ? "no day yet"
-                    : `${item.evidence.sequence[0].toFixed(2)} to ${item.evidence.sequence[1].toFixed(2)}`
-                }</span
+                >${sequenceText(item)}</span
               >
             </td>
             ${columns.map(

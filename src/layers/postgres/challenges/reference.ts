@@ -8,7 +8,8 @@ import {
   ewmaVolatility,
   minExpectedLoss,
   referenceSteps,
-  returnHours
+  returnHours,
+  stepAt
 } from "../../../scoring/reference.ts"
 import type { KnownPrice, Reference, ReferenceQuestion } from "../../../scoring/reference.ts"
 import { countedDays, day, hour } from "../../../scoring/priceEvents.ts"
@@ -122,10 +123,18 @@ const Steps = Schema.Array(ReferenceForecast)
 
 /** What the answers to a question are compared with. */
 export interface SettledReference {
-  readonly steps: ReadonlyArray<ReferenceForecast>
+  /** Each with when it begins, in milliseconds since 1970, UTC. */
+  readonly steps: ReadonlyArray<ReferenceForecast & { readonly at: number }>
   /** What the first reference expected to lose. */
   readonly expected: string
 }
+
+/** The step that an answer of this time is compared with. */
+export const stepFor = ({ steps }: SettledReference, receivedAt: DateTime.Utc) =>
+  stepAt(steps, DateTime.toEpochMillis(receivedAt))
+
+const dated = (steps: ReadonlyArray<ReferenceForecast>) =>
+  steps.map((step) => ({ ...step, at: Date.parse(step.from) }))
 
 /** Returns are taken from so many days: of hours, or of days where hours are too few. */
 const returnDays = { "1h": 30, "1d": 120 }
@@ -192,7 +201,7 @@ export const makeReferences = Effect.gen(function* () {
     ]
   })
 
-  /** Of the last periods of such questions how often each outcome came. */
+  /** Of the last periods of such questions how often each outcome came, as it was known then: an amendment changes no frozen odds. */
   const baseOdds = Effect.fnUntraced(function* (
     terms: Pick<ReferenceTerms, "kind" | "target" | "open_price">,
     now: DateTime.Utc
@@ -204,7 +213,9 @@ export const makeReferences = Effect.gen(function* () {
           select t.result
             from challenges c
             join lateral (
-              select result from settlements where challenge_id = c.id order by version desc limit 1) t on t.result is not null
+              select result from settlements
+               where challenge_id = c.id and settled_at <= ${timestamp(now)} order by version desc limit 1) t
+              on t.result is not null
            where c.target = ${terms.target} and c.kind = ${terms.kind} and c.resolved_at <= ${timestamp(now)}
            order by c.id desc
            limit ${basePeriods.most}) last
@@ -274,13 +285,13 @@ export const makeReferences = Effect.gen(function* () {
        where c.id = ${id}::uuid and c.reference_loss is not null`)
     if (Option.isNone(found)) return null
     const { expected, steps: before } = found.value
-    if (before !== null) return { expected, steps: before }
+    if (before !== null) return { expected, steps: dated(before) }
     const made = yield* steps(id, now, now)
     if (made.length === 0) return null
     yield* execute(sql`
       insert into challenge_references (challenge_id, steps, made_at)
       values (${id}::uuid, ${JSON.stringify(made)}::jsonb, ${timestamp(now)})`)
-    return { expected, steps: made }
+    return { expected, steps: dated(made) }
   })
 
   return { baseOdds, freeze, steps, settled, volatilityOf }

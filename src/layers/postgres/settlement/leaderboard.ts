@@ -1,5 +1,5 @@
 /** The leaderboard: rows in an order, each with its averages, its skill and what its days say. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { confidenceSequence, daysNeeded, eValue, tellingValue } from "../../../scoring/evidence.ts"
@@ -30,26 +30,20 @@ export const SkillSums = Schema.Struct({
   log_wealth: Schema.Finite
 })
 
-const known = Schema.NullOr(Schema.Finite)
-const sumsColumns = {
-  k_answered: known,
-  k_skill: known,
-  k_peer: known,
-  k_asked: known,
-  k_days: known,
-  k_score_sum: known,
-  k_deviation: known,
-  k_weight: known,
-  k_weighted: known,
-  k_penalty: known,
-  k_log_wealth: known
-}
+const { days, score_sum, ...otherSums } = SkillSums.fields
+
+/** The same as columns of a row, which may lack them. Averages have days and a sum of their own. */
+const SumsColumns = Schema.Struct({
+  ...otherSums,
+  skill_days: days,
+  skill_score_sum: score_sum
+}).mapFields(Struct.map(Schema.NullOr))
 
 const Row = Schema.Struct({
   ...StatsRow.fields,
   board_agents: Schema.NullOr(Schema.Int),
   board_updated_at: Schema.NullOr(Timestamp),
-  ...sumsColumns,
+  ...SumsColumns.fields,
   agent_id: AgentId,
   agent_name: Schema.String,
   name_tag: NameTag,
@@ -98,20 +92,6 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
   }
 }
 
-const skillColumns = [
-  "answered",
-  "skill",
-  "peer",
-  "asked",
-  "days",
-  "score_sum",
-  "deviation",
-  "weight",
-  "weighted",
-  "penalty",
-  "log_wealth"
-] as const
-
 /** How many questions of a board an agent `a` could have answered, by whole days. */
 const asked = (sql: SqlClient.SqlClient, board: Statement.Fragment) => sql`
   (select total from skill_questions where board = ${board} order by day desc limit 1)
@@ -130,30 +110,20 @@ export const skillSums = (sql: SqlClient.SqlClient, board: Statement.Fragment) =
 const sumsSince = (sql: SqlClient.SqlClient, board: string, month: string) => sql`
   left join lateral (
     select sum(answered)::int as answered, (sum(skill_sum) / sum(answered))::float8 as skill,
-           (sum(peer_sum) / nullif(sum(peer_count), 0))::float8 as peer, null::int as asked, sum(days)::int as days,
+           (sum(peer_sum) / nullif(sum(peer_count), 0))::float8 as peer, sum(days)::int as days,
            sum(score_sum) as score_sum, sum(deviation) as deviation, sum(weight) as weight, sum(weighted) as weighted,
            sum(penalty) as penalty, sum(log_wealth) as log_wealth
       from agent_skill_months
      where agent_id = f.agent_id and board = ${board} and month >= ${month}::date
     having count(*) > 0) k on true`
 
-/** What a row of a leaderboard has of them: each column by `k_` and its name. */
-const sumsOf = (row: Readonly<Record<`k_${(typeof skillColumns)[number]}`, number | null>>) =>
-  row.k_answered === null
-    ? null
-    : {
-        answered: row.k_answered,
-        skill: row.k_skill ?? 0,
-        peer: row.k_peer,
-        asked: row.k_asked,
-        days: row.k_days ?? 0,
-        score_sum: row.k_score_sum ?? 0,
-        deviation: row.k_deviation ?? 0,
-        weight: row.k_weight ?? 0,
-        weighted: row.k_weighted ?? 0,
-        penalty: row.k_penalty ?? 0,
-        log_wealth: row.k_log_wealth ?? 0
-      }
+const isSkillSums = Schema.is(SkillSums)
+
+/** What a row of a leaderboard has of them. */
+const sumsOf = ({ skill_days, skill_score_sum, ...row }: typeof Row.Type) => {
+  const sums = { ...row, days: skill_days, score_sum: skill_score_sum }
+  return isSkillSums(sums) ? sums : null
+}
 
 /** Agents whose operator was suspended are on no board. */
 const suspended = "(select id from agents where suspended_at is not null)"
@@ -273,12 +243,9 @@ export const makeLeaderboard = Effect.gen(function* () {
                  case when f.verified then 1 + sum(n.better) over (
                    partition by f.verified order by f.value desc, f.count desc) end::int as rank,
                  case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
-                 f.value, f.count, ${sql.literal(
-                   skillColumns
-                     .filter((name) => name !== "asked" || month !== undefined)
-                     .map((name) => `k.${name} as k_${name}`)
-                     .join(", ")
-                 )}${month === undefined ? sql`, case when k.answered is not null then ${asked(sql, sql`${board}`)} end as k_asked` : sql``}
+                 f.value, f.count, k.answered, k.skill, k.peer, k.days as skill_days, k.score_sum as skill_score_sum, k.deviation, k.weight,
+                 k.weighted, k.penalty, k.log_wealth,
+                 ${month === undefined ? sql`case when k.answered is not null then ${asked(sql, sql`${board}`)} end` : sql`null::int`} as asked
             from (
               select p.*, lag(value, 1, 'Infinity') over better as better_value, lag(count, 1, 0) over better as better_count
                 from (${ordered}) p

@@ -16,11 +16,11 @@ import {
   boundedSkill,
   minSpan,
   referenceLoss,
-  referenceSkill,
-  stepAt
+  referenceSkill
 } from "../../../scoring/reference.ts"
 import type { Reference } from "../../../scoring/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
+import { stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
 /**
@@ -40,7 +40,7 @@ const withSkill = (
   const all = (each: (name: string, index: number) => Statement.Fragment) => sql.csv(names.map(each))
   const times = arrayParam(
     "timestamptz",
-    steps.map(({ from }) => timestamp(DateTime.makeUnsafe(from)))
+    steps.map(({ at }) => timestamp(DateTime.makeUnsafe(at)))
   )
   /** Of each step sum q^2 - 2 q(outcome). */
   const terms = (index: number) =>
@@ -127,11 +127,8 @@ const distribution = ({ predicted_std, predicted_value, stated }: Forecast): Dis
   distributionOf(stated ?? {}, Number(predicted_value), Number(predicted_std))
 
 /** What the walk knew of a number when a forecast was received. */
-const referenceOf = ({ steps }: SettledReference, receivedAt: DateTime.Utc): Reference | undefined => {
-  const step = stepAt(
-    steps.map((each) => ({ ...each, at: Date.parse(each.from) })),
-    DateTime.toEpochMillis(receivedAt)
-  )
+const referenceOf = (reference: SettledReference, receivedAt: DateTime.Utc): Reference | undefined => {
+  const step = stepFor(reference, receivedAt)
   if (step?.counts !== undefined) return { counts: step.counts }
   return step?.mean === undefined || step.sd === undefined ? undefined : { mean: step.mean, sd: step.sd }
 }

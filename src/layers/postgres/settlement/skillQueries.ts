@@ -53,6 +53,24 @@ const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc
 
 const Named = Schema.Struct({ agent_id: AgentId, agent_name: Schema.String, name_tag: NameTag })
 
+const WithMethod = Schema.Struct({ ...Named.fields, reference: Schema.NullOr(Schema.String) })
+
+/** An agent by its id. */
+const makeFindAgent = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const found = findOption(WithMethod)
+  return Effect.fnUntraced(function* (id: string) {
+    const agent = isUuid(id)
+      ? yield* found(sql`
+          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference
+            from agents a where a.id = ${id}::uuid`)
+      : Option.none()
+    return yield* Effect.fromOption(agent).pipe(
+      Effect.mapError(() => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` }))
+    )
+  })
+})
+
 const CommonDay = Schema.Struct({
   day: Schema.String,
   count: Schema.Int,
@@ -83,16 +101,13 @@ const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] =
 
 export const makeComparison = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const named = findOption(Named)
+  const findAgent = yield* makeFindAgent
   const commonDays = findAll(CommonDay)
 
   const agent = Effect.fnUntraced(function* (field: "a" | "b", id: string) {
     if (!isUuid(id)) return yield* InvalidRequest.of(field, "Expected the id of an agent")
-    const found = yield* named(sql`
-      select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag from agents a where a.id = ${id}::uuid`)
-    return yield* Effect.fromOption(found).pipe(
-      Effect.mapError(() => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` }))
-    )
+    const { reference: _, ...named } = yield* findAgent(id)
+    return named
   })
 
   const compare: Skill["Service"]["compare"] = Effect.fn("Skill.compare")(function* (a, b) {
@@ -166,8 +181,6 @@ export const makeReferenceOf = Effect.gen(function* () {
   return referenceOf
 })
 
-const WithMethod = Schema.Struct({ ...Named.fields, reference: Schema.NullOr(Schema.String) })
-
 const BoardRow = Schema.Struct({ board: Schema.String, tries: Schema.NullOr(Schema.Int), skill: SkillSums })
 
 const DaySums = Schema.Struct({
@@ -193,17 +206,12 @@ const isHorizon = Schema.is(Horizon)
 
 export const makeProfile = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const named = findOption(WithMethod)
+  const findAgent = yield* makeFindAgent
   const boardRows = findAll(BoardRow)
   const parts = findAll(Parts)
 
   const profile: Skill["Service"]["profile"] = Effect.fn("Skill.profile")(function* (id) {
-    const found = isUuid(id)
-      ? yield* named(sql`
-          select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference from agents a where a.id = ${id}::uuid`)
-      : Option.none()
-    if (Option.isNone(found)) return yield* new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
-    const agent = found.value
+    const agent = yield* findAgent(id)
     const now = yield* DateTime.now
     const rows = yield* boardRows(sql`
       select f.board, ${skillSums(sql, sql`f.board`)} as skill,

@@ -2,14 +2,14 @@
  * Checks scores against predictions and settlements, kept sums against scores (by a scan), and that exactly the claimed
  * agents are verified.
  */
-import { BigDecimal, DateTime, Duration, Effect, Schema } from "effect"
+import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
-import { boundedSkill, brierScore, oddsOf, referenceSkill, stepAt } from "../../../scoring/reference.ts"
+import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
 import { Direction } from "../../../services/domain/Challenge.ts"
-import { makeReferences, ReferenceTerms } from "../challenges/reference.ts"
+import { makeReferences, ReferenceTerms, stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 import { beginning, differingSums } from "./agentSkill.ts"
 import { calibrationOf, forecastScore, numericScore, statedForecast } from "./scores.ts"
@@ -253,16 +253,8 @@ const CheckedAnswer = Schema.Struct({
 const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
 
 /** The skill of an answer by a direction, by the pure functions; what settles computes it in SQL. */
-const directionSkill = (
-  answer: typeof CheckedAnswer.Type,
-  result: Direction,
-  { expected, steps }: SettledReference
-) => {
-  const step = stepAt(
-    steps.map((each) => ({ ...each, at: Date.parse(each.from) })),
-    DateTime.toEpochMillis(answer.received_at)
-  )
-  const reference = step?.odds ?? []
+const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, settled: SettledReference) => {
+  const reference = stepFor(settled, answer.received_at)?.odds ?? []
   const names = reference.length === 2 ? ["bullish", "bearish"] : ["bullish", "neutral", "bearish"]
   const { stated } = answer
   const said =
@@ -270,7 +262,7 @@ const directionSkill = (
       ? names.map((name) => stated.probabilities[name] ?? 0)
       : oddsOf(names.indexOf(answer.direction ?? ""), answer.confidence ?? 0, names.length)
   const skills = names.map((_, outcome) =>
-    referenceSkill(brierScore(said, outcome), brierScore(reference, outcome), Number(expected))
+    referenceSkill(brierScore(said, outcome), brierScore(reference, outcome), Number(settled.expected))
   )
   const skill = skills[names.indexOf(result)] ?? Number.NaN
   return { skill, bounded: boundedSkill(skill, skills) }
@@ -308,7 +300,7 @@ const skillDifferences = Effect.gen(function* () {
     const kept = yield* references.settled(id, question.created_at)
     if (kept === null || made_at === null) continue
     const again = yield* references.steps(id, made_at, made_at)
-    if (JSON.stringify(again) !== JSON.stringify(kept.steps)) {
+    if (JSON.stringify(again) !== JSON.stringify(kept.steps.map(Struct.omit(["at"])))) {
       differences.push(`reference of challenge ${id}: its steps`)
     }
     const found = yield* answers(sql`
