@@ -61,7 +61,8 @@ const sendIn = Effect.fnUntraced(function* (
   })
   return items.map((item, place): Told => ({
     ...item,
-    outcome: member(json, "items", place, "error", "code") ?? member(json, "items", place, "outcome")
+    outcome:
+      json["code"] ?? member(json, "items", place, "error", "code") ?? member(json, "items", place, "outcome")
   }))
 })
 

@@ -77,16 +77,18 @@ const rollbackDefect = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<
 /** Conflicts: nothing was done, and the next attempt usually succeeds. */
 const conflicts: ReadonlySet<string> = new Set(["DeadlockError", "SerializationError"])
 
-const maxRetries = 2
+const maxRetries = 5
 
 /**
- * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. It is real time, since
- * the database does not wait by a test's clock.
+ * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. Each is twice as long as
+ * the one before, since batches and single answers of one agent may be many. It is real time, since the database does not
+ * wait by a test's clock.
  */
-const pause = Random.nextIntBetween(10, 50).pipe(
-  Effect.flatMap((millis) => Effect.sleep(millis)),
-  Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
-)
+const pause = (retries: number) =>
+  Random.nextIntBetween(10, 50).pipe(
+    Effect.flatMap((millis) => Effect.sleep(millis * 2 ** (maxRetries - retries))),
+    Effect.provideService(Clock.Clock, Clock.Clock.defaultValue())
+  )
 
 const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined => {
   if (Cause.hasInterrupts(cause)) return undefined
@@ -136,7 +138,7 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
           ? Effect.failCause(cause)
           : Effect.logWarning("a conflict in the database: what met it is tried again").pipe(
               Effect.annotateLogs({ conflict: conflict?.reason._tag }),
-              Effect.andThen(pause),
+              Effect.andThen(pause(retries)),
               Effect.andThen(attempt(retries - 1, waits))
             )
       })
