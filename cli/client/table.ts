@@ -151,3 +151,24 @@ export const leaderboardColumns: ReadonlyArray<Column<LeaderboardRow>> = [
   { title: "status", of: ({ status }) => status, yields: "dropped" },
   { title: "agent_id", of: ({ agent_id }) => agent_id, yields: "dropped" }
 ]
+
+export const skillColumns: ReadonlyArray<Column<LeaderboardRow>> = [
+  { title: "rank", of: ({ rank }) => rank },
+  { title: "agent", of: ({ agent_name }) => agent_name, yields: "cut" },
+  { title: "skill", of: ({ skill }) => decimals(skill, 3) },
+  { title: "days", of: ({ evidence }) => evidence?.days ?? null },
+  {
+    title: "sequence",
+    of: ({ evidence }) =>
+      evidence === null ? null : evidence.sequence.map((bound) => bound.toFixed(3)).join(" to ")
+  },
+  { title: "e-value", of: ({ evidence }) => evidence?.e_value.toPrecision(3) ?? null },
+  {
+    title: "beats the random walk",
+    of: ({ evidence, needed }) => {
+      if (evidence === null) return null
+      if (evidence.told) return "yes"
+      return needed === null ? "nothing says so" : `cannot be told yet: about ${needed} more days`
+    }
+  }
+]

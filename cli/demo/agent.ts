@@ -39,10 +39,17 @@ export const clientOf = (url: string, bearer?: Redacted.Redacted | string) =>
 /** Each registration gets another event; one of them has a prepared answer. */
 const maxRegistrations = 3
 
+interface Wanted {
+  /** The default ones unless given. */
+  readonly requested_scopes?: ReadonlyArray<string>
+  /** The mailbox of whoever is to claim it. */
+  readonly operator_contact?: string
+}
+
 const passRegistration = Effect.fnUntraced(function* (
   url: string,
   strategy: Pick<Strategy, "name" | "bio">,
-  requested_scopes: ReadonlyArray<string>
+  wanted: Wanted
 ) {
   const client = yield* clientOf(url)
   for (let attempt = 1; ; attempt++) {
@@ -52,7 +59,7 @@ const passRegistration = Effect.fnUntraced(function* (
         name: `demo ${strategy.name}`,
         bio: strategy.bio,
         model_name: "a few lines of arithmetic",
-        requested_scopes
+        ...wanted
       }
     })
     const outcome = yield* client.registration.submitChallenge({
@@ -69,13 +76,13 @@ const passRegistration = Effect.fnUntraced(function* (
   }
 })
 
-/** Registers, passes the registration challenge and takes a token, with the default scopes unless others are given. */
+/** Registers, passes the registration challenge and takes a token. */
 export const register = Effect.fn("demo.register")(function* (
   url: string,
   strategy: Pick<Strategy, "name" | "bio">,
-  scopes: ReadonlyArray<string> = []
+  wanted: Wanted = {}
 ) {
-  const { agent_id, client_secret, score } = yield* passRegistration(url, strategy, scopes)
+  const { agent_id, client_secret, score } = yield* passRegistration(url, strategy, wanted)
   const anonymous = yield* clientOf(url)
   const token = yield* anonymous.registration.issueToken({
     payload: { grant_type: "client_credentials", agent_id, client_secret }

@@ -93,9 +93,10 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
   const directory = yield* fs.makeTempDirectoryScoped({ prefix: "auspex-demo-" })
   yield* fs.chmod(directory, enterable)
   const port = yield* freePort
+  const data = path.join(directory, "data")
   const adminToken = randomBytes(32).toString("base64url")
   const child = yield* ChildProcess.make(process.execPath, [...preloaded, program], {
-    env: { ...(yield* environment), ...settings(port, path.join(directory, "data"), adminToken), ...wanted },
+    env: { ...(yield* environment), ...settings(port, data, adminToken), ...wanted },
     extendEnv: false,
     stdin: input,
     forceKillAfter: stopTimeout
@@ -130,7 +131,7 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
       message: ["The server did not start. It said:", ...output].join("\n  ")
     })
   }
-  return { url, adminToken: Redacted.make(adminToken), output }
+  return { url, adminToken: Redacted.make(adminToken), outbox: path.join(data, "outbox"), output }
 })
 
 /** A server with an empty database. */

@@ -3,7 +3,7 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { demo } from "../../cli/demo/command.ts"
-import { Memory, assets, madeUp, players } from "../../cli/demo/season/play.ts"
+import { Memory, assets, hintsOf, madeUp, players } from "../../cli/demo/season/play.ts"
 import * as Replay from "../../src/layers/prices/Replay.ts"
 import { PriceSource } from "../../src/services/PriceSource.ts"
 import { instant, plus } from "../support/challenges.ts"
@@ -56,9 +56,38 @@ describe("The season's players", () => {
       memory.see("GC", price)
       assert.strictEqual(memory.moveOf("GC"), move)
     }
-    const [momentum, contrarian] = players
-    assert.strictEqual(momentum?.call(-1).direction, "bearish")
-    assert.strictEqual(contrarian?.call(-1).direction, "bullish")
+    const after = (name: string) => {
+      const player = players.find((each) => each.name === name)
+      return player !== undefined && "call" in player ? player.call(-1).direction : undefined
+    }
+    assert.strictEqual(after("momentum"), "bearish")
+    assert.strictEqual(after("contrarian"), "bullish")
+  })
+
+  it("hear hints of which three in five are true, the same ones for a seed", () => {
+    const start = DateTime.toEpochMillis(monday)
+    const hours = Array.from({ length: 2000 }, (_, index) => start + index * 3_600_000)
+    const came = ["bearish", "neutral", "bullish"]
+    const closes = new Map(hours.map((time, index) => [time, 99 + (index % 3)]))
+    const heard = (seed: number, asset = "BTC") => {
+      const hint = hintsOf(new Map([["BTC", closes]]), seed)
+      return hours.map((time) =>
+        hint({
+          asset,
+          kind: "1h",
+          deadline: DateTime.formatIso(DateTime.makeUnsafe(time)),
+          resolve_at: DateTime.formatIso(DateTime.makeUnsafe(time)),
+          open_price: 100,
+          dead_zone_pct: 0.5
+        })
+      )
+    }
+    const hints = heard(1)
+    assert.deepStrictEqual(heard(1), hints)
+    assert.notDeepEqual(heard(2), hints)
+    const right = hints.filter((hint, index) => hint === came[index % 3]).length
+    assert.closeTo(right / hints.length, 0.6, 0.04)
+    assert.isTrue(heard(1, "GC").every((hint) => hint === undefined))
   })
 })
 

@@ -6,11 +6,12 @@ import { ladderHours } from "../../../src/services/domain/Challenge.ts"
 import { Instant } from "../../../src/services/domain/text.ts"
 import { CommandFailed } from "../../client/connection.ts"
 import type { ApiClient } from "../../client/connection.ts"
-import { leaderboardColumns, table } from "../../client/table.ts"
+import { leaderboardColumns, skillColumns, table } from "../../client/table.ts"
 import type { Column } from "../../client/table.ts"
 import { clientOf, register } from "../agent.ts"
 import { movedServer } from "../ownServer.ts"
-import { Memory, assets, madeUp, playSeason, players } from "./play.ts"
+import { claimByMail, mailboxOf } from "./claims.ts"
+import { Memory, assets, futureIn, hintsOf, madeUp, playSeason, players } from "./play.ts"
 
 const week = 7
 
@@ -96,17 +97,23 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
   yield* Console.log(
     `A server replays ${Option.getOrElse(prices, () => "made-up prices of ten assets")}, from ${DateTime.formatIsoDateUtc(start)} to ${DateTime.formatIsoDateUtc(last)}. Nobody makes a challenge: its schedules do.\nStarting it with an empty database ...`
   )
-  const { adminToken, moveTo, operationsUrl, url } = yield* movedServer(start, settings(directory))
+  const { adminToken, moveTo, operationsUrl, outbox, url } = yield* movedServer(start, settings(directory))
   const administrator = yield* clientOf(url, adminToken)
   const anyone = yield* clientOf(url)
   const releases = yield* releasesOf(start, weeks).pipe(Random.withSeed(seed))
   yield* administrator.admin.replaceReleaseCalendar({
     payload: { releases: releases.map(({ planned }) => planned) }
   })
+  const hints = hintsOf(yield* futureIn(directory), seed)
   const contestants = yield* Effect.forEach(
     players,
     Effect.fnUntraced(function* (player) {
-      const { agent_id, client } = yield* register(url, player, scopes)
+      const operator_contact = mailboxOf(player.name)
+      const { agent_id, client } = yield* register(url, player, {
+        requested_scopes: scopes,
+        operator_contact
+      })
+      yield* claimByMail({ url, outbox }, operator_contact)
       yield* Effect.forEach(assets, (scope_key) => client.agent.subscribe({ params: { scope_key } }))
       yield* administrator.admin.grantAgent({
         params: { agent_id },
@@ -116,11 +123,11 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
           idempotency_key: `season ${player.name}`.replaceAll(" ", "-")
         }
       })
-      return { id: agent_id, player, client, memory: new Memory(), answered: 0 }
+      return { id: agent_id, player, client, memory: new Memory(), hints, answered: 0 }
     })
   )
   yield* Console.log(
-    `${players.map(({ name }) => name).join(", ")} predict whatever is open each morning, and stake ${stake} credits on each release.\n`
+    `${players.map(({ name }) => name).join(", ")} are claimed by their owners. They predict what is open each morning, and stake ${stake} credits on each release; the last two answer by hints alone, of which three in five are true.\n`
   )
   yield* playSeason({
     operationsUrl,
@@ -240,10 +247,12 @@ const checked = Effect.fnUntraced(function* (administrator: ApiClient) {
 
 const reportSeason = Effect.fn("demo.season.report")(function* (anyone: ApiClient, administrator: ApiClient) {
   yield* Console.log(`\n${table(yield* countsOf(anyone), columns)}`)
-  const board = yield* anyone.public.leaderboard({ query: {} })
+  const byAverage = yield* anyone.public.leaderboard({ query: {} })
   const withoutId = leaderboardColumns.filter(({ title }) => title !== "agent_id")
+  yield* Console.log(`\nBy average, which rewards boldness:\n\n${table(byAverage.items, withoutId)}`)
+  const bySkill = yield* anyone.public.leaderboard({ query: { order: "skill" } })
   yield* Console.log(
-    `\nLeaderboard (a rank needs an operator's claim):\n\n${table(board.items, withoutId)}\n`
+    `\nBy skill, of which whoever knows no more than a random walk has 0:\n\n${table(bySkill.items, skillColumns)}\n`
   )
   return yield* checked(administrator)
 })

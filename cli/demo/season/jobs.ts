@@ -17,11 +17,12 @@ const runsOf = Effect.fnUntraced(function* (url: string) {
   )
 })
 
-/**
- * The run in progress does not count. Prices take two runs, because the first may have read before the move; then a
- * run of the jobs that need them.
- */
-export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: Server, now: DateTime.Utc) {
+/** Waits, turn by turn, until each job of it has finished that many more runs. */
+const moreRuns = Effect.fnUntraced(function* (
+  { moveTo, operationsUrl }: Server,
+  now: DateTime.Utc,
+  turns: ReadonlyArray<Readonly<Record<string, number>>>
+) {
   let time = now
 
   /** Metrics are cached for a second by the server's clock, so each look moves it on. */
@@ -32,15 +33,21 @@ export const jobsDone = Effect.fnUntraced(function* ({ moveTo, operationsUrl }: 
     return yield* runsOf(operationsUrl)
   })
 
-  /** Waits until each job has finished that many more runs. */
-  const moreRuns = Effect.fnUntraced(function* (wanted: Readonly<Record<string, number>>) {
+  for (const wanted of turns) {
     const before = yield* look
     yield* Effect.repeat(look, {
       until: (runs) =>
         Object.entries(wanted).every(([job, more]) => (runs.get(job) ?? 0) - (before.get(job) ?? 0) >= more)
     })
-  })
-
-  yield* moreRuns({ "prices of files": 3 })
-  yield* moreRuns({ schedules: 2, settlement: 2 })
+  }
 })
+
+/**
+ * The run in progress does not count. Prices take two runs, because the first may have read before the move; then a
+ * run of the jobs that need them.
+ */
+export const jobsDone = (server: Server, now: DateTime.Utc) =>
+  moreRuns(server, now, [{ "prices of files": 3 }, { schedules: 2, settlement: 2 }])
+
+/** Skill counts once a day is over, from the forecasts that settled in it. */
+export const skillCounted = (server: Server, now: DateTime.Utc) => moreRuns(server, now, [{ skill: 2 }])

@@ -1,6 +1,6 @@
 /**
  * A season, day by day: the clock moves to each morning, and agents predict the open challenges. Also its made-up
- * prices and its four players.
+ * prices and its players.
  */
 import { Console, DateTime, Effect, FileSystem, Path, Random } from "effect"
 import type { Direction } from "../../../src/services/domain/Challenge.ts"
@@ -10,13 +10,15 @@ import type { OpenQuestion } from "../../../src/services/OpenQuestions.ts"
 import { EventId } from "../../../src/services/domain/ids.ts"
 import type { AgentId } from "../../../src/services/domain/ids.ts"
 import type { ApiClient } from "../../client/connection.ts"
-import { jobsDone } from "./jobs.ts"
+import { readPrices } from "../../client/priceFile.ts"
+import { jobsDone, skillCounted } from "./jobs.ts"
 
 interface Contestant {
   readonly id: AgentId
   readonly player: Player
   readonly client: ApiClient
   readonly memory: Memory
+  readonly hints: Hints
   /** How many questions. */
   answered: number
 }
@@ -49,15 +51,17 @@ const totals = Effect.fnUntraced(function* (anyone: ApiClient) {
 
 /** Answers all open questions that it has not answered. */
 const predictAll = Effect.fnUntraced(function* (contestant: Contestant, stake: number) {
-  const { client, memory, player } = contestant
+  const { client } = contestant
   const { items } = yield* client.questions.open({ query: { limit: maxAnswers, practice: "false" } })
   const predictions = items
     .filter(({ mine }) => mine?.answer === null)
-    .map((question) => ({
-      challenge_id: question.challenge_id,
-      ...answerOf(player, memory, question),
-      ...(question.type === "macro" && { amount: stake })
-    }))
+    .flatMap((question) => {
+      const answer = answerOf(contestant, question)
+      const { challenge_id, type } = question
+      return answer === undefined
+        ? []
+        : [{ challenge_id, ...answer, ...(type === "macro" && { amount: stake }) }]
+    })
   if (predictions.length === 0) return
   const outcomes = yield* client.answers.predictAll({ headers: {}, payload: { predictions } })
   contestant.answered += outcomes.items.filter(({ outcome }) => outcome === "recorded").length
@@ -128,6 +132,8 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
   yield* moveTo(end)
   yield* jobsDone(season, end)
   yield* publish(season, end)
+  // Of the last day, too.
+  yield* skillCounted(season, end)
 })
 
 interface Walk {
@@ -221,7 +227,54 @@ export const madeUp = Effect.fn("demo.season.prices")(function* (
   return directory
 })
 
-interface Player {
+/** Prices to come, of the assets with hourly candles, by asset and the time at which a candle closes. */
+type Future = ReadonlyMap<string, ReadonlyMap<number, number>>
+
+/** What the recordings of a folder will come to. */
+export const futureIn = Effect.fn("demo.season.future")(function* (directory: string) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const future = new Map<string, Map<number, number>>()
+  for (const name of yield* fs.readDirectory(directory)) {
+    const asset = /^([A-Z]+)-1h-.*\.csv$/.exec(name)?.[1]
+    if (asset === undefined) continue
+    const read = yield* readPrices(path.join(directory, name))
+    const closes = future.get(asset) ?? new Map<number, number>()
+    if ("candles" in read) {
+      for (const { close, time } of read.candles) closes.set(DateTime.toEpochMillis(time) + hour, close)
+    }
+    future.set(asset, closes)
+  }
+  return future
+})
+
+/** How often a hint is true. An answer by it is worth a probability of as much, which is a confidence of 0.2. */
+const truth = 0.6
+const worth = Number((2 * truth - 1).toFixed(4))
+
+/** What somebody hears of how a question will come out; undefined of assets whose hours are not known. */
+type Hints = (
+  question: Pick<OpenQuestion, "asset" | "dead_zone_pct" | "deadline" | "kind" | "open_price" | "resolve_at">
+) => Direction | undefined
+
+/** Hints of this future: the same to everybody, from a seed, and wrong in two of five. */
+export const hintsOf =
+  (future: Future, seed: number): Hints =>
+  ({ asset, dead_zone_pct, deadline, kind, open_price, resolve_at }) => {
+    const close = future.get(asset)?.get(DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at)))
+    if (close === undefined || open_price === null || dead_zone_pct === null) return undefined
+    const move = (close / open_price - 1) * 100
+    const sides: ReadonlyArray<Direction> = ["bearish", "neutral", "bullish"]
+    const right = Math.abs(move) <= dead_zone_pct ? 1 : Math.sign(move) + 1
+    const [isTrue, other] = Effect.runSync(
+      Effect.all([Random.next, Random.nextIntBetween(1, 2)]).pipe(
+        Random.withSeed(`${seed} ${asset} ${kind} ${deadline}`)
+      )
+    )
+    return sides[isTrue < truth ? right : (right + other) % sides.length]
+  }
+
+interface Rule {
   readonly name: string
   readonly bio: string
   /** Its reaction to the last move of an asset: 1 follows it, -1 bets against it. */
@@ -230,7 +283,16 @@ interface Player {
   readonly boldness: number
 }
 
-const follow = (move: number, confidence: number): ReturnType<Player["call"]> => {
+/** Answers by hints alone, as surely as it says. */
+interface Informed {
+  readonly name: string
+  readonly bio: string
+  readonly confidence: number
+}
+
+type Player = Rule | Informed
+
+const follow = (move: number, confidence: number): ReturnType<Rule["call"]> => {
   if (move === 0) return { direction: "neutral", confidence: 0 }
   return { direction: move > 0 ? "bullish" : "bearish", confidence }
 }
@@ -259,7 +321,13 @@ export const players: ReadonlyArray<Player> = [
     bio: "Follows the last move, and is sure of everything.",
     call: (move) => follow(move, 1),
     boldness: 0.25
-  }
+  },
+  {
+    name: "honest",
+    bio: "Hears hints of which three in five are true, and says so.",
+    confidence: worth
+  },
+  { name: "all in", bio: "Hears the same hints, and is always certain.", confidence: 1 }
 ]
 
 /** The last open price of each asset, and the move before it. */
@@ -281,7 +349,15 @@ const middleOf = ({ answer: { bins }, context: { price } }: OpenQuestion): numbe
   return price?.price ?? 1
 }
 
-const answerOf = (player: Player, memory: Memory, question: OpenQuestion): Omit<NewAnswer, "amount"> => {
+/** Undefined where it has nothing to say. */
+const answerOf = (
+  { hints, memory, player }: Contestant,
+  question: OpenQuestion
+): Omit<NewAnswer, "amount"> | undefined => {
+  if ("confidence" in player) {
+    const direction = hints(question)
+    return direction === undefined ? undefined : { direction, confidence: player.confidence }
+  }
   const { answer, asset, kind, open_price, type } = question
   const scale = answer.reference_scale ?? 1
   const std = Number((scale * player.boldness).toFixed(4))

@@ -1,0 +1,41 @@
+/** People who own the season's agents: each opens the claim mail that the server wrote, and presses its button. */
+import { Effect, FileSystem, Path, Schedule } from "effect"
+import { Cookies, HttpBody, HttpClient } from "effect/http"
+import { CommandFailed } from "../../client/connection.ts"
+
+/** Of the server's, whose mails are files. */
+interface Post {
+  readonly url: string
+  readonly outbox: string
+}
+
+/** A mailbox of its own for each agent, so that each has another owner. */
+export const mailboxOf = (name: string): string => `${name.replaceAll(" ", "-")}@example.org`
+
+/** The token of the claim link that a mailbox got; mails come within seconds. */
+const mailedToken = (outbox: string, mailbox: string) =>
+  Effect.gen(function* () {
+    const fs = yield* FileSystem.FileSystem
+    const path = yield* Path.Path
+    const names = (yield* fs.readDirectory(outbox)).filter((name) => name.endsWith(".eml"))
+    const mails = yield* Effect.forEach(names, (name) => fs.readFileString(path.join(outbox, name)))
+    const token = /\/claim\/mail\/([\w-]+)/.exec(mails.find((mail) => mail.includes(`To: ${mailbox}`)) ?? "")
+    return yield* Effect.fromNullishOr(token?.[1])
+  }).pipe(
+    Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 200 }),
+    Effect.mapError(() => new CommandFailed({ message: `No claim mail came to ${mailbox}.` }))
+  )
+
+/** Claims the agent whose operator has this mailbox. */
+export const claimByMail = Effect.fn("demo.season.claim")(function* ({ outbox, url }: Post, mailbox: string) {
+  const link = `${url}/claim/mail/${yield* mailedToken(outbox, mailbox)}`
+  const page = yield* HttpClient.get(link)
+  const form_token = /name="form_token" value="([^"]+)"/.exec(yield* page.text)?.[1] ?? ""
+  const answer = yield* HttpClient.post(link, {
+    headers: { cookie: Cookies.toCookieHeader(page.cookies) },
+    body: HttpBody.urlParams({ form_token })
+  })
+  if (answer.status >= 400) {
+    return yield* new CommandFailed({ message: `${mailbox} could not claim its agent: ${answer.status}.` })
+  }
+})
