@@ -105,9 +105,12 @@ export const eValue = ({ logWealth }: Pick<Evidence, "logWealth">): number =>
 /** The e-value from which an agent is told from the reference at the level, of an owner with so many agents. */
 export const tellingValue = (tries = 1): number => tries / level
 
+/** A century: who leads by less than this tells does not lead. */
+const maxDays = 36_500
+
 /**
  * About how many more days it takes until the agent is told from the reference, if it goes on as so far: the rest of the logarithm over
- * its growth a day at the best bet. 0 once it is told, null where it does not lead.
+ * its growth a day at the best bet. 0 once it is told, null where it does not lead or a century would not do.
  */
 export const daysNeeded = (
   evidence: Pick<Evidence, "days" | "sum" | "deviation" | "logWealth">,
@@ -120,7 +123,8 @@ export const daysNeeded = (
   const variance = (4 * evidence.deviation) / evidence.days
   const bet = Math.min(maxBet, mean / (variance + mean * mean))
   const growth = bet * mean - (bet * bet * (variance + mean * mean)) / 2
-  return growth > 0 ? Math.ceil(rest / growth) : null
+  const days = growth > 0 ? Math.ceil(rest / growth) : Number.POSITIVE_INFINITY
+  return days > maxDays ? null : days
 }
 
 /** What was settled on one day: how many values, and their sum. */

@@ -58,7 +58,7 @@ export const SkillFields = {
   ),
   needed: Schema.NullOr(Schema.Int).annotate({
     description:
-      "about how many more settlement days until it is told from the reference; null where it does not lead"
+      "about how many more settlement days until it is told from the reference; null where it does not lead or a century would not do"
   })
 } as const
 
