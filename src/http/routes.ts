@@ -4,7 +4,7 @@ import { HttpApi } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { pageMethods } from "./site/paths.ts"
 import { gatewayPaths } from "./gateway/clients.ts"
-import { assets } from "./site/assets/assets.ts"
+import { assets, wellKnown } from "./site/assets/assets.ts"
 import { nearest } from "../services/domain/nearest.ts"
 import { tileWidth } from "../services/TransparencyLog.ts"
 
@@ -55,7 +55,7 @@ const methodsByPath = new Map<string, Set<string>>([
   [foreignPaths.rankings, new Set(["GET"])],
   [foreignPaths.odds, new Set(["GET"])],
   ...ownerPaths.map(([path, methods]) => [path, new Set<string>(methods)] as const),
-  ...assets.map(({ path }) => [path, new Set(["GET"])] as const),
+  ...[...assets, ...wellKnown].map(({ path }) => [path, new Set(["GET"])] as const),
   ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
 ])
 

@@ -4,6 +4,48 @@
  */
 import type { PriceEventKind } from "./priceEvents.ts"
 
+const months = [
+  "January",
+  "February",
+  "March",
+  "April",
+  "May",
+  "June",
+  "July",
+  "August",
+  "September",
+  "October",
+  "November",
+  "December"
+]
+
+/** The parts of an ISO 8601 instant in UTC; seconds only where there are any. */
+const partsOf = (instant: string) => {
+  const [date = "", time = ""] = instant.split("T")
+  const [year = "", month = "", day = ""] = date.split("-")
+  return {
+    year,
+    month: Number(month),
+    day: Number(day),
+    time: time
+      .replace(/Z$/, "")
+      .replace(/(\.\d*?)0+$/, "$1")
+      .replace(/\.$/, "")
+      .replace(/:00$/, "")
+  }
+}
+
+/** An instant as people write it, exactly: "14:30 UTC on 2 March 2026". */
+export const inUtc = (instant: string): string => {
+  const { day, month, time, year } = partsOf(instant)
+  return `${time} UTC on ${day} ${months[month - 1]} ${year}`
+}
+
+const inUtcChinese = (instant: string): string => {
+  const { day, month, time, year } = partsOf(instant)
+  return `${year}年${month}月${day}日 ${time}（UTC）`
+}
+
 interface DirectionalTerms {
   readonly targetName: string
   readonly target: string
@@ -29,7 +71,7 @@ const days = (hours: number, unit: typeof englishUnits): string => {
 export const resolutionCriteria = (terms: DirectionalTerms): string =>
   [
     `Settles on the change of ${terms.targetName} (${terms.target}) from the open price ${terms.openPrice}.`,
-    `The close price is the first price observed at or after ${terms.resolveAt}, at most ${days(terms.closePriceWithinHours, englishUnits)} after; a candle counts at its end.`,
+    `The close price is the first price observed at or after ${inUtc(terms.resolveAt)}, at most ${days(terms.closePriceWithinHours, englishUnits)} after; a candle counts at its end.`,
     `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`,
     `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${days(terms.cancelAfterHours, englishUnits)} after that time.`
   ].join(" ")
@@ -37,7 +79,7 @@ export const resolutionCriteria = (terms: DirectionalTerms): string =>
 export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
   [
     `按${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
-    `收盘价取 ${terms.resolveAt} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chineseUnits)}；K 线的价格以其结束时刻为准。`,
+    `收盘价取 ${inUtcChinese(terms.resolveAt)} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chineseUnits)}；K 线的价格以其结束时刻为准。`,
     `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`,
     `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chineseUnits)}仍无收盘价，则本题取消，不对任何预测计分。`
   ].join("")
@@ -76,17 +118,17 @@ interface MacroTerms {
 
 export const macroCriteria = (terms: MacroTerms): string =>
   [
-    `Settles on the first print of ${terms.seriesName} (${terms.series}) for ${terms.period}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${terms.releaseAt}; later revisions are ignored.`,
+    `Settles on the first print of ${terms.seriesName} (${terms.series}) for ${terms.period}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${inUtc(terms.releaseAt)}; later revisions are ignored.`,
     terms.scaleIsFrozen
       ? `A forecast is scored by the CRPS of its distribution, with the reference scale ${terms.scale}.`
       : `A forecast is scored by the CRPS of its distribution, with the spread of the bins, ${terms.scale}.`,
     "A value on the edge of two bins belongs to the bin above it.",
-    `Without a value by ${terms.voidAt} the challenge is void, scoring nobody.`
+    `Without a value by ${inUtc(terms.voidAt)} the challenge is void, scoring nobody.`
   ].join(" ")
 
 export const macroCriteriaChinese = (terms: MacroTerms): string =>
   [
-    `按${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${terms.releaseAt} 公布；此后的修订值不予采用。`,
+    `按${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的修订值不予采用。`,
     chineseScoring(
       terms.scaleIsFrozen ? `参考尺度为 ${terms.scale}` : `以各区间的跨度为尺度，其值为 ${terms.scale}`
     ),
@@ -101,15 +143,15 @@ type OrderedTerms = Omit<MacroTerms, "unit" | "scale" | "scaleIsFrozen"> & {
 
 export const orderedCriteria = (terms: OrderedTerms): string =>
   [
-    `Settles on the category of ${terms.seriesName} (${terms.series}) for ${terms.period} that is announced, expected at ${terms.releaseAt}; later corrections are ignored.`,
+    `Settles on the category of ${terms.seriesName} (${terms.series}) for ${terms.period} that is announced, expected at ${inUtc(terms.releaseAt)}; later corrections are ignored.`,
     `The categories in their order, each with its probability in the reference: ${terms.categories.map(([name, probability]) => `${name} ${probability}`).join(", ")}.`,
     "An answer is scored by its ranked probability score, on the scale of what the reference expects of its own.",
-    `Without an announcement by ${terms.voidAt} the challenge is void, scoring nobody.`
+    `Without an announcement by ${inUtc(terms.voidAt)} the challenge is void, scoring nobody.`
   ].join(" ")
 
 export const orderedCriteriaChinese = (terms: OrderedTerms): string =>
   [
-    `按${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${terms.releaseAt} 公布；此后的更正不予采用。`,
+    `按${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的更正不予采用。`,
     `各类别依次为（括号内为参考概率）：${terms.categories.map(([name, probability]) => `${name}（${probability}）`).join("、")}。`,
     "答案按其排序概率评分（RPS）计分，以参考概率对自身的期望值为尺度。",
     chineseVoid(terms.voidAt, "仍未公布")
@@ -140,7 +182,7 @@ export const priceEventQuestion = (terms: PriceEventTerms): string => {
     case "threshold":
       return `Will ${name} close at or above ${terms.level} on ${terms.lastDay} (UTC)?`
     case "barrier":
-      return `Will ${name} touch ${terms.level} before ${terms.resolveAt}?`
+      return `Will ${name} touch ${terms.level} before ${inUtc(terms.resolveAt)}?`
     case "count_days":
       return `On how many of the 7 days from ${terms.firstDay} to ${terms.lastDay} (UTC) will ${name} close up?`
   }
@@ -150,36 +192,36 @@ const crps = ({ scale }: PriceEventTerms) =>
   `A forecast is scored by the CRPS of its distribution, with the reference scale ${scale}.`
 
 const closeOfDay = ({ resolveAt }: PriceEventTerms) =>
-  `The close of the day, which ends at ${resolveAt}, is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`
+  `The close of the day, which ends at ${inUtc(resolveAt)}, is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`
 
 const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
     `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}.`,
     closeOfDay(terms),
     crps(terms),
-    `Without it by ${terms.voidAt} the question is void, scoring nobody, also if it is known later.`
+    `Without it by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if it is known later.`
   ],
   threshold: (terms) => [
     `Yes (bullish) if the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
     closeOfDay(terms),
-    `Without it by ${terms.voidAt} the question is void, scoring nobody, also if it is known later.`
+    `Without it by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if it is known later.`
   ],
   barrier: (terms) => [
-    `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${terms.windowFrom} until ${terms.resolveAt}, otherwise No (bearish).`,
+    `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${inUtc(terms.windowFrom ?? "")} until ${inUtc(terms.resolveAt)}, otherwise No (bearish).`,
     `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch; a gap between two candles is none.`,
     `One touch is enough for Yes; No takes every candle of the window.`,
-    `Undecided by the candles known by ${terms.voidAt} the question is void, scoring nobody.`
+    `Undecided by the candles known by ${inUtc(terms.voidAt)} the question is void, scoring nobody.`
   ],
   count_days: (terms) => [
     `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} ${terms.targetName} (${terms.target}) closes up: above the close of the day before; an equal close is not up.`,
     `The close of a day is that of its last 1-hour candle.`,
     crps(terms),
-    `Without all 8 closes by ${terms.voidAt} the question is void, scoring nobody, also if they are known later.`
+    `Without all 8 closes by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if they are known later.`
   ]
 }
 
 const closeOfDayChinese = ({ resolveAt }: PriceEventTerms) =>
-  `该日结束于 ${resolveAt}，其收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。`
+  `该日结束于 ${inUtcChinese(resolveAt)}，其收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。`
 
 const crpsChinese = ({ scale }: PriceEventTerms) => chineseScoring(`参考尺度为 ${scale}`)
 
@@ -196,7 +238,7 @@ const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => Reado
     chineseVoid(terms.voidAt, "仍未取得该收盘价")
   ],
   barrier: (terms) => [
-    `若${chineseName(terms.target)}在 ${terms.windowFrom} 至 ${terms.resolveAt} 期间触及 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
+    `若${chineseName(terms.target)}在 ${inUtcChinese(terms.windowFrom ?? "")} 至 ${inUtcChinese(terms.resolveAt)} 期间触及 ${terms.level}，则结果为“是”（bullish），否则为“否”（bearish）。`,
     "判定依据为开盘时间不早于上述起始时刻、且早于上述结束时刻的 1 小时 K 线：若该价位落在某一根 K 线的最低价与最高价之间（恰好相等也视为触及），即为触及；前后两根 K 线之间的跳空缺口不算触及。",
     "只要触及一次，即判为“是”；判为“否”则须具备该期间的全部 K 线。",
     chineseVoid(terms.voidAt, "仍无法判定")
@@ -247,4 +289,4 @@ const chineseScoring = (scale: string): string => `预测按其分布的 CRPS（
 
 /** The end of a question that is not settled, when `condition` still holds by a time. */
 const chineseVoid = (voidAt: string, condition: string): string =>
-  `若截至 ${voidAt} ${condition}，则本题作废，不对任何预测计分。`
+  `若截至 ${inUtcChinese(voidAt)} ${condition}，则本题作废，不对任何预测计分。`

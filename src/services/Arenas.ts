@@ -294,6 +294,8 @@ export class Arenas extends Context.Service<
     readonly lastSettled: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** The newest challenges that refer to an event, whatever their status. */
     readonly listByEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
+    /** What a list says of one challenge. */
+    readonly summary: (challengeId: string) => Effect.Effect<ChallengeSummary, NotFound>
     readonly typeOf: (challengeId: string) => Effect.Effect<typeof ChallengeType.Type, NotFound>
     /** Of a challenge of any type. Individual predictions are shown from the deadline on, scores after settlement. */
     readonly results: (challengeId: string, page: Page) => Effect.Effect<Results, NotFound | InvalidRequest>

@@ -17,6 +17,8 @@ export const PricePoint = Schema.Struct({
 export type PricePoint = typeof PricePoint.Type
 
 export interface PriceSeries {
+  /** No later than asked for: earlier where the time asked for has few prices. */
+  readonly from: DateTime.Utc
   readonly points: ReadonlyArray<PricePoint>
   /** Each point stands for the stretch of time before it that is so long, in milliseconds. */
   readonly stretch: number
@@ -59,7 +61,7 @@ export interface TrackRecord {
 export class Charts extends Context.Service<
   Charts,
   {
-    /** Prices observed in (from, until], of those known now. */
+    /** Prices observed in (from, until], of those known now; from earlier on, where these are few. */
     readonly prices: (asset: string, from: DateTime.Utc, until: DateTime.Utc) => Effect.Effect<PriceSeries>
     /** Nothing before the deadline. */
     readonly answers: (challengeId: string) => Effect.Effect<Answers>

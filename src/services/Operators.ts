@@ -47,10 +47,10 @@ export const accountPage = "/account"
 /** Of a sign-in mail: shows one button, which signs in. */
 export const signInPage = (token: string) => `/sign-in/${token}`
 
-/** Where a sign-in leads afterwards: the account, or the claim page it began on. Never a path somebody else chose. */
+/** Where a sign-in leads afterwards: a page of the account, or the claim page it began on. Never a path somebody else chose. */
 export const ReturnTo = Schema.String.check(
-  Schema.isPattern(/^\/(account|claim\/aus_cl_[A-Za-z0-9_-]{43})$/u, {
-    message: "Expected /account or the path of a claim page"
+  Schema.isPattern(/^\/(account(\/(credit|api-keys|notices))?|claim\/aus_cl_[A-Za-z0-9_-]{43})$/u, {
+    message: "Expected /account, a page of it, or the path of a claim page"
   })
 ).pipe(Schema.brand("ReturnTo"))
 export type ReturnTo = typeof ReturnTo.Type

@@ -98,11 +98,12 @@ layer(testServices())("A new challenge", (it) => {
       })
       assert.match(id, /^[0-9a-f-]{36}$/)
       for (const text of [resolution_criteria, resolution_criteria_zh]) {
-        for (const term of ["NG", "2.345", "+0.25", "-0.25", made.resolve_at, "24", "7"]) {
+        for (const term of ["NG", "2.345", "+0.25", "-0.25", "07:00", "24", "7"]) {
           assert.include(text, term)
         }
       }
-      assert.match(resolution_criteria_zh ?? "", /看涨.*看跌.*中性/)
+      assert.include(resolution_criteria ?? "", "after 07:00 UTC on 2 March 2026")
+      assert.match(resolution_criteria_zh ?? "", /2026年3月2日 07:00（UTC）.*看涨.*看跌.*中性/)
     })
   )
 

@@ -35,15 +35,22 @@ layer(testServices())("Prices of a chart", (it) => {
         [plus(monday, "2 hours"), 104]
       ])
       yield* moveTo(plus(monday, "2 hours"))
-      const { points } = yield* pricesOf("GC", monday, plus(monday, "1 day"))
-      // The first one ended when the window begins, and the last one is not over.
+      const { from, points } = yield* pricesOf("GC", monday, plus(monday, "1 day"))
+      // The last one is not over. The first one ended when the window begins, and is shown since there are few.
+      assert.isBelow(DateTime.toEpochMillis(from), DateTime.toEpochMillis(monday))
       assert.deepStrictEqual(points, [
+        { time: DateTime.formatIso(monday), price: 99, high: 99, low: 99 },
         { time: DateTime.formatIso(plus(monday, "1 hour")), price: 100, high: 100, low: 100 },
         { time: DateTime.formatIso(plus(monday, "2 hours")), price: 102, high: 102, low: 102 }
       ])
       assert.deepStrictEqual((yield* pricesOf("ES", monday, plus(monday, "1 day"))).points, [])
+      // A question about days to come shows what was.
       assert.deepStrictEqual(
         (yield* pricesOf("GC", plus(monday, "3 days"), plus(monday, "4 days"))).points,
+        points
+      )
+      assert.deepStrictEqual(
+        (yield* pricesOf("GC", plus(monday, "80 days"), plus(monday, "81 days"))).points,
         []
       )
     })

@@ -78,8 +78,8 @@ world("session")("Session challenges", (it) => {
         deadline: "2026-01-05T13:00:00.000Z",
         resolve_at: "2026-01-05T22:00:00.000Z"
       })
-      assert.include(gold.resolution_criteria ?? "", "2026-01-05T22:00:00.000Z")
-      assert.include(gold.resolution_criteria_zh ?? "", "2026-01-05T22:00:00.000Z")
+      assert.include(gold.resolution_criteria ?? "", "22:00 UTC on 5 January 2026")
+      assert.include(gold.resolution_criteria_zh ?? "", "2026年1月5日 22:00（UTC）")
       assert.strictEqual((yield* challengeOf(report, "ZS")).resolve_at, "2026-01-05T19:20:00.000Z")
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
     })

@@ -52,18 +52,18 @@ const longResults = Effect.gen(function* () {
   const results = `/api/v1/eval/challenges/${id}/results`
   const page = `/challenges/${id}`
   const anew = (yield* ticksOfEach(auspex, reads, another(`${results}?limit=`))) / least
-  // Pages ignore what is added to their address; the API refuses it.
+  // Pages ignore what a campaign adds to their address; the API refuses it.
   const refused = Effect.map(get(`${results}?x=1`).pipe(to(auspex)), ({ status }) =>
     assert.strictEqual(status, 400)
   )
   for (const [path, added] of [
     [results, refused],
-    [page, another(`${page}?x=`)]
+    [page, another(`${page}?utm_source=`)]
   ] as const) {
     yield* read(path)
     for (const [what, request] of [
       ["the same address", read(path)],
-      ["?x=N", added]
+      ["with something added", added]
     ] as const) {
       const kept = (yield* ticksOfEach(auspex, reads, request)) / least
       // What is left is to send more than a megabyte.

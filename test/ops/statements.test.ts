@@ -756,7 +756,7 @@ const pinnedPages: Readonly<Record<string, number>> = {
   "/leaderboard?category=commodities": 3,
   "/challenges": 2,
   "/challenges?status=resolved&type=directional": 2,
-  "/challenges/:challenge_id": 8,
+  "/challenges/:challenge_id": 10,
   "/agents/:agent_id": 11,
   "/events": 2,
   "/events/event-0": 5,

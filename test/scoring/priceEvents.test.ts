@@ -14,7 +14,7 @@ import {
 import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, DateTime, Schema } from "effect"
-import { priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/criteria.ts"
+import { inUtc, priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/criteria.ts"
 
 const decimal = BigDecimal.fromStringUnsafe
 /** A whole number of hundredths, as prices are printed. */
@@ -284,19 +284,34 @@ describe("The settlement text", () => {
     scale: "1.25"
   }
 
+  /** As the two texts say them. */
+  const times = {
+    from: ["00:00 UTC on 2 March 2026", "2026年3月2日 00:00（UTC）"],
+    resolve: ["00:00 UTC on 9 March 2026", "2026年3月9日 00:00（UTC）"],
+    end: ["00:00 UTC on 12 March 2026", "2026年3月12日 00:00（UTC）"]
+  } as const
+
   it.each([
-    ["numeric_close", ["2026-03-08", terms.resolveAt, terms.voidAt, "1.25"]],
-    ["threshold", ["2026-03-08", terms.resolveAt, terms.voidAt, "70000"]],
-    ["barrier", [terms.windowFrom, terms.resolveAt, terms.voidAt, "70000"]],
-    ["count_days", ["2026-03-02", "2026-03-08", terms.voidAt, "1.25"]]
-  ] as const)("of %s says in both languages what it settles by", (kind, said) => {
-    for (const text of [
-      priceEventCriteria({ ...terms, kind }),
-      priceEventCriteriaChinese({ ...terms, kind })
-    ]) {
-      for (const each of ["BTC", ...said]) assert.include(text, each)
+    ["numeric_close", ["2026-03-08", "1.25"], [times.resolve, times.end]],
+    ["threshold", ["2026-03-08", "70000"], [times.resolve, times.end]],
+    ["barrier", ["70000"], [times.from, times.resolve, times.end]],
+    ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
+  ] as const)("of %s says in both languages what it settles by", (kind, said, moments) => {
+    for (const [text, times] of [
+      [priceEventCriteria({ ...terms, kind }), moments.map(([english]) => english)],
+      [priceEventCriteriaChinese({ ...terms, kind }), moments.map(([, chinese]) => chinese)]
+    ] as const) {
+      for (const each of ["BTC", ...said, ...times]) assert.include(text, each)
       assert.notInclude(text, "null")
+      assert.notMatch(text, /\d{4}-\d\d-\d\dT/)
     }
+  })
+
+  it("says an instant exactly, with seconds only where there are any", () => {
+    assert.strictEqual(inUtc("2026-11-23T03:43:15.766Z"), "03:43:15.766 UTC on 23 November 2026")
+    assert.strictEqual(inUtc("2026-11-23T03:43:15.000Z"), "03:43:15 UTC on 23 November 2026")
+    assert.strictEqual(inUtc("2026-11-23T10:20:00Z"), "10:20 UTC on 23 November 2026")
+    assert.strictEqual(inUtc("2026-01-01T00:00:00.120Z"), "00:00:00.12 UTC on 1 January 2026")
   })
 })
 

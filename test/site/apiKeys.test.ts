@@ -226,7 +226,10 @@ layer(testServer())("A gateway key", (it) => {
         yield* Operators.use((operators) => operators.changeOwner(id, { plan: "pro" }))
         assert.include(textOf(yield* visitor.open(page)), "None of your agents may spend")
         const stranger = yield* get(page)
-        assert.deepStrictEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"])
+        assert.deepStrictEqual(
+          [stranger.status, stranger.headers.get("location")],
+          [303, "/sign-in?return_to=%2Faccount%2Fapi-keys"]
+        )
         assert.strictEqual((yield* makeVisitor().ask("POST", page)).status, 415)
       })
   )

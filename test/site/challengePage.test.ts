@@ -41,7 +41,7 @@ layer(testServer())("The page of a challenge", (it) => {
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
       assert.include(shown, "Will gold rise?")
-      assert.include(shown, "2: 1 bullish, 1 bearish, 0 neutral")
+      assert.include(shown, "2: 1 up, 1 down, 0 flat")
       assert.include(shown, String(challenge.resolution_criteria))
       assert.include(shown, String(challenge.resolution_criteria_zh))
       for (const secret of [ada, right.commit, wrong.commit, "Ada", "0.875", "fall", right.prediction_id]) {
@@ -60,14 +60,14 @@ layer(testServer())("The page of a challenge", (it) => {
       const path = `/challenges/${world.challenge.id}`
       const closed = textOf(yield* get(path))
       assert.match(closed, /Closed entry \d+/)
-      assert.match(closed, /Ada [0-9a-f]{8} bullish at 0\.875/)
+      assert.match(closed, /Ada [0-9a-f]{8} ▲ Up 93\.8 %/)
       assert.notInclude(closed, "points")
       yield* world.settle
       const settled = yield* get(path)
       const shown = textOf(settled)
-      assert.match(shown, /Result bullish/)
-      assert.match(shown, /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points/)
-      assert.match(shown, /Grace [0-9a-f]{8} bearish at 0\.25 Wrong 37\.50 points/)
+      assert.match(shown, /Result ▲ Up [+]/)
+      assert.match(shown, /Ada [0-9a-f]{8} ▲ Up 93\.8 % Right 93\.75 points/)
+      assert.match(shown, /Grace [0-9a-f]{8} ▼ Down 62\.5 % Wrong 37\.50 points/)
       assert.include(shown, "Rates <fall>.")
       assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       assert.notInclude(settled.text, 'name="robots"')
@@ -126,7 +126,7 @@ layer(testServer())("The page of a challenge", (it) => {
         assert.strictEqual((yield* get(`/challenges/${challenge.id}?cursor=x`)).status, 400)
         const { headers } = yield* get(`/challenges/${challenge.id}`)
         assert.deepStrictEqual(headers.getSetCookie(), [])
-        assert.notInclude(headers.get("content-security-policy") ?? "", "script-src")
+        assert.include(headers.get("content-security-policy") ?? "", "script-src 'self';")
       })
   )
 })
@@ -160,7 +160,8 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
       for (const said of [
-        "Challenge on CPI, 2026-03 What will CPI be?",
+        "Macro challenge Consumer price index, March 2026",
+        "What will CPI be?",
         "So far 2 forecasts.",
         "Reference scale 0.12",
         "below 3",
@@ -175,7 +176,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       for (const secret of [ada, String(receipt?.commit), "Ada", "3.15", "0.05", "Rents"]) {
         assert.notInclude(page.text, secret)
       }
-      assert.notInclude(page.headers.get("content-security-policy") ?? "", "script-src")
+      assert.include(page.headers.get("content-security-policy") ?? "", "script-src 'self';")
     })
   )
 
@@ -191,7 +192,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       yield* completeLog
       const settled = yield* get(path)
       const shown = textOf(settled)
-      assert.match(shown, /Published value 3\.1 % , in the bin 3\.1 to below 3\.2/)
+      assert.match(shown, /Published 3\.1 % in the bin 3\.1 to below 3\.2/)
       assert.match(
         shown,
         /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/
@@ -290,7 +291,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const shown = textOf(page)
       assert.include(shown, "Amended: an administrator has corrected what it was decided by.")
       assert.include(shown, "The credit pool stays as it was settled, by version 1.")
-      assert.match(shown, /Published value 3\.2 % , in the bin 3\.2 and above/)
+      assert.match(shown, /Published 3\.2 % in the bin 3\.2 and above/)
       assert.match(shown, /Amended .* First settled .* UTC , by version 1/)
       assert.notMatch(shown, / Settled \d/)
       assert.match(shown, /Version 2 3\.2 .* this one counts The office <corrected> it\. Version 1 3\.1 /)
@@ -344,8 +345,8 @@ layer(testServer())("The page of a price event", (it) => {
         const open = yield* get(path)
         const shown = textOf(open)
         for (const said of [
-          "Price event on ETH",
-          "Level 1999.5",
+          "Price event Will Ethereum close at or above 1,999.5 on 2 March?",
+          "Level 1,999.5",
           "So far 2 answers.",
           String(threshold.resolution_criteria),
           String(threshold.resolution_criteria_zh)
@@ -361,8 +362,8 @@ layer(testServer())("The page of a price event", (it) => {
         yield* Scoring.use((scoring) => scoring.settleDue)
         yield* completeLog
         const settled = yield* get(path)
-        assert.match(textOf(settled), /Result Yes \(bullish\) Close 2000 Level 1999\.5/)
-        assert.match(textOf(settled), /Ada [0-9a-f]{8} bullish at 0\.875 Right 93\.75 points entry \d+/)
+        assert.match(textOf(settled), /Result ▲ Yes Close 2,000 Level 1,999\.5/)
+        assert.match(textOf(settled), /Ada [0-9a-f]{8} ▲ Yes 93\.8 % Right 93\.75 points entry \d+/)
         assert.include(textOf(settled), "Flows <in>.")
         const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
         assert.strictEqual(proofs.length, 5)
@@ -372,9 +373,9 @@ layer(testServer())("The page of a price event", (it) => {
           assert.isTrue(verification.holds, JSON.stringify(verification.checks))
         }
         const numeric = textOf(yield* get(`/challenges/${close.id}`))
-        assert.match(numeric, /Close 2000 .*Reference scale 10 /)
-        assert.match(numeric, /Ada [0-9a-f]{8} 1990 ± 12\.5 CRPS \d/)
-        assert.match(textOf(yield* get(`/agents/${ada}`)), /1990 ± 12\.5; it was 2000 CRPS/)
+        assert.match(numeric, /Close 2,000 .*Reference scale 10 /)
+        assert.match(numeric, /Ada [0-9a-f]{8} 1,990 ± 12\.5 CRPS \d/)
+        assert.match(textOf(yield* get(`/agents/${ada}`)), /1,990 ± 12\.5; it was 2,000 CRPS/)
       })
   )
 
@@ -420,10 +421,10 @@ layer(testServer())("The page of an agent", (it) => {
       const shown = textOf(page)
       assert.include(shown, "<b>Ada</b>")
       assert.notInclude(page.text, "<b>Ada</b>")
-      assert.include(shown, "Verified An operator answers for it.")
+      assert.include(shown, "Verified owner")
       assert.match(shown, /Average score 93\.75 of 100/)
       assert.match(shown, /Right 1 of 1, 100\.0 %/)
-      assert.match(shown, /bullish at 0\.875; it was bullish Right 93\.75 points/)
+      assert.match(shown, /▲ Up 93\.8 %; it was ▲ Up Right 93\.75 points/)
       assert.include(linksOf(page), `/challenges/${challenge.id}`)
       assert.include(linksOf(page), `/api/v1/log/proof/${right.commit}`)
       assert.notInclude(page.text, 'name="robots"')
@@ -433,7 +434,7 @@ layer(testServer())("The page of an agent", (it) => {
   it.effect("of one that nobody claimed and nothing settled says so", () =>
     Effect.gen(function* () {
       const shown = textOf(yield* get(`/agents/${yield* provisionalAgent("New")}`))
-      assert.include(shown, "Unverified")
+      assert.include(shown, "Unclaimed Not ranked yet.")
       assert.include(shown, "None of its predictions is settled yet.")
     })
   )

@@ -114,7 +114,10 @@ layer(testServer())("Where nothing is sold", (it) => {
   it.effect("the page is the owner's only", () =>
     Effect.gen(function* () {
       const stranger = yield* get(page)
-      assert.deepStrictEqual([stranger.status, stranger.headers.get("location")], [303, "/sign-in"])
+      assert.deepStrictEqual(
+        [stranger.status, stranger.headers.get("location")],
+        [303, "/sign-in?return_to=%2Faccount%2Fcredit"]
+      )
     })
   )
 })

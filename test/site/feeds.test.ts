@@ -71,13 +71,13 @@ layer(testServer())("A feed", (it) => {
       yield* Scoring.use(({ settleDue }) => settleDue)
       const settlements = yield* read("/feeds/settlements")
       assert.include(
-        settlements.entries.map(({ title }) => title),
-        `${challenge.question} bullish`
+        settlements.entries.map(({ title }) => (title ?? "").replace(/ on .*:/, ":")),
+        "Gold: up, down or flat? ▲ Up"
       )
       const { entries, title } = yield* read(own)
       assert.strictEqual(title, "Auspex: predictions of First & Light")
       assert.match(entries.at(-1)?.title ?? "", /^\d+\.\d\d points: /)
-      assert.include(entries.at(-1)?.text, "It said bullish at")
+      assert.include(entries.at(-1)?.text, "It said ▲ Up")
     })
   )
 

@@ -236,27 +236,27 @@ layer(testServer())("Every page", (it) => {
   }))
 
   it.effect(
-    "is for itself: no script but the verifier's, no frame, nothing stored, no referrer, nothing for other sites",
+    "is for itself: no script but our modules on what is for everybody, no frame, nothing stored, no referrer, nothing for other sites",
     () =>
       Effect.gen(function* () {
         for (const { methods, path } of paths) {
           for (const method of methods) {
             const { headers, status, text } = yield* send(method, path, { headers: sameOrigin })
             assert.isBelow(status, 500, path)
+            // What everybody sees alike may be kept, when the service says for how long; nothing else may.
+            const isForAll = status === 200 && everybodysPages.has(path)
             assert.strictEqual(
               headers.get("content-security-policy"),
-              path === pagePaths.verify ? `${policy}; ${scriptsOfOurs}` : policy
+              isForAll ? `${policy}; ${scriptsOfOurs}` : policy
             )
             assert.strictEqual(headers.get("x-frame-options"), "DENY")
             assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
-            // What everybody sees alike may be kept, when the service says for how long; nothing else may.
-            const isForAll = status === 200 && everybodysPages.has(path)
             assert.strictEqual(headers.get("cache-control"), isForAll ? "no-cache" : "no-store")
             assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
             assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
             assert.isNull(headers.get("access-control-allow-origin"))
             assert.notMatch(text, /<script>|<style| style=| on[a-z]+=|javascript:/i)
-            assert.strictEqual(text.includes("<script"), path === pagePaths.verify)
+            assert.strictEqual(text.includes("<script"), isForAll)
           }
         }
       })

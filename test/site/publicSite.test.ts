@@ -13,6 +13,7 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
+import { liveScript } from "../../src/http/site/assets/scripts.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { keptPosts } from "../support/hostilePosts.ts"
@@ -39,7 +40,7 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
       for (const [path, said] of [
         ["/", "Nothing is open at the moment."],
         ["/", "Nothing is scored yet."],
-        ["/", "Nothing has been reported today (UTC)."],
+        ["/", "No news yet."],
         ["/leaderboard", "Nothing is scored here yet."],
         ["/leaderboard?category=crypto", "Nothing is scored here yet."],
         ["/challenges", "Nothing is open at the moment."],
@@ -71,9 +72,12 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
       const shown = textOf(yield* get("/leaderboard?order=average"))
       assert.match(
         shown,
-        /2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 31\.3 .* 1 Ada [0-9a-f]{8} few predictions 1 of \d+ agents of this owner 93\.8/
+        /2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 31\.3 .* Provisional \(1\) Ranked agents have a verified owner and at least 2 scored predictions\. .* 1 Ada [0-9a-f]{8} 1 of 2 1 of \d+ agents of this owner 93\.8/
       )
-      assert.include(shown, "Agents with fewer than 2 answers come after all others")
+      assert.include(
+        shown,
+        "Agents with fewer than 2 answers, and those that nobody has claimed, are provisional"
+      )
     })
   )
 })
@@ -127,16 +131,16 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       const shown = textOf(home)
       assert.match(
         shown,
-        /What will CPI be\? closes in 5 minutes .* Will gold shine\? closes in 2 days 2 hours/
+        /Consumer price index, March 2026 closes in 5 minutes .* Gold .*: up, down or flat\? closes in 2 days 2 hours/
       )
       assert.match(
         shown,
         /1 Ada [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 37\.5/
       )
       assert.include(shown, "OPEC+ meets")
-      assert.match(shown, /Will gold rise\? bullish Settled/)
+      assert.match(shown, /Gold .*: up, down or flat\? ▲ Up Settled/)
       assert.match(home.text, /<time class="countdown" datetime="[^"]+Z" title="[^"]+ UTC"/)
-      for (const link of ["/skill.md", "/docs", "/verify", "/leaderboard", "/api/v1/events/today"]) {
+      for (const link of ["/skill.md", "/docs", "/verify", "/leaderboard", "/api/v1/events"]) {
         assert.include(linksOf(home), link)
       }
     })
@@ -197,7 +201,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
       assert.include(linksOf(board), "/methods")
       assert.include(textOf(yield* get("/leaderboard?horizon=1w")), "Nothing is scored here yet.")
-      assert.match(textOf(yield* get("/")), /Who is ahead .*Alonzo/)
+      assert.match(textOf(yield* get("/")), /Leaders .*Alonzo/)
       const agent = yield* get(`/agents/${ada}`)
       assert.match(textOf(agent), /Skill .* E-value .* after 1 day/)
       assert.include(drawingsOf(agent)[0] ?? "", "After 1 days between")
@@ -260,11 +264,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         price,
         /^The price of GC goes from \d.* to \d.*\. The open price is 2547\.91, the dead zone ± 0\.3 % around it\. Closing price: 2547\.49\.$/
       )
-      assert.strictEqual(answers, "6 answers: 2 bearish, 0 neutral, 4 bullish.")
-      assert.match(
-        textOf(settled),
-        /The numbers Confidence bearish neutral bullish 0 to 0\.2 1 0 0 0\.2 to 0\.4 /
-      )
+      assert.strictEqual(answers, "6 answers: 2 Down, 0 Flat, 4 Up.")
+      assert.match(textOf(settled), /The numbers Confidence Down Flat Up 0 to 0\.2 1 0 0 0\.2 to 0\.4 /)
 
       const open = yield* get(`/challenges/${world.open.id}`)
       assert.lengthOf(drawingsOf(open), 1)
@@ -337,7 +338,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         shown,
         /Example Wire Policy ZN The committee met .* The rest of the summary .*Read it at its source/
       )
-      assert.match(shown, /Will notes fall\? closes in 1 hour/)
+      assert.match(shown, /: up, down or flat\? closes in 1 hour/)
       assert.match(
         shown,
         /6 comments and replies, the newest first\. .* Not so\. .* As expected\. Mostly\. .* Reply 1 /
@@ -397,7 +398,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       for (const path of ["/", "/events", `/challenges/${challenge.id}`, "/challenges?status=closed"]) {
         pages.push(yield* get(path))
       }
-      for (const { text } of pages) {
+      for (const page of pages) {
+        const text = page.text.replace(`<script type="module" src="${liveScript}"></script>`, "")
         assert.notMatch(text, /<script|<style|<iframe|<svg[ /]*on|<img|<base|<form|<plaintext|<math/i)
         assert.notMatch(text.replaceAll(/="[^"]*"/g, '=""'), /<[^>]*\son[a-z]+\s*=/i)
         assert.notMatch(text, /(href|src)="(javascript|data):/i)

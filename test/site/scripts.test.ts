@@ -3,14 +3,14 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { scripts, verifyScript } from "../../src/http/site/assets/scripts.ts"
+import { liveScript, scripts, verifyScript } from "../../src/http/site/assets/scripts.ts"
 import { get, testServer } from "../support/server.ts"
 
 const folder = verifyScript.split("/").slice(0, 3).join("/")
 
 describe("Scripts of pages", () => {
-  it("are the modules that the entrance needs, by their relative names, and import from nowhere else", () => {
-    const needed = new Set<string>([verifyScript])
+  it("are the modules that the entrances need, by their relative names, and import from nowhere else", () => {
+    const needed = new Set<string>([liveScript, verifyScript])
     for (const path of needed) {
       const script = scripts.find((each) => each.path === path)
       assert.isDefined(script, path)
@@ -38,7 +38,7 @@ describe("Scripts of pages", () => {
 })
 
 layer(testServer())("Scripts over HTTP", (it) => {
-  it.effect("are JavaScript that may be kept for ever, and run on the page of proofs only", () =>
+  it.effect("are JavaScript that may be kept for ever, and run on pages for everybody only", () =>
     Effect.gen(function* () {
       const { headers } = yield* get(verifyScript)
       assert.strictEqual(headers.get("content-type"), "text/javascript; charset=utf-8")
@@ -50,6 +50,10 @@ layer(testServer())("Scripts over HTTP", (it) => {
       assert.notInclude(policy, "unsafe")
       assert.include(page.text, `src="${verifyScript}"`)
       assert.notMatch(page.text, /<script>| on[a-z]+="/)
+      const home = yield* get("/")
+      assert.strictEqual(home.headers.get("content-security-policy"), policy)
+      assert.match(home.text, new RegExp(`<script type="module" src="${liveScript}"></script>`))
+      assert.strictEqual(home.text.split("<script").length, 2)
       for (const path of ["/sign-in", "/agents/x", "/challenges/x", "/nothing"]) {
         const other = yield* get(path, { headers: { accept: "text/html" } })
         assert.notInclude(other.headers.get("content-security-policy") ?? "", "script-src", path)

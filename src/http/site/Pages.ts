@@ -16,7 +16,7 @@ import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
-import { pagePaths } from "./paths.ts"
+import { pagePaths, signInWith } from "./paths.ts"
 import { goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
 import { formTokenField } from "./views/layout.ts"
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
   const site = siteOf(baseUrl)
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
-  const everybody: Frame = { at: site.at, operator: null, formToken: "", providerName }
+  const everybody: Frame = { at: site.at, origin: site.origin, operator: null, formToken: "", providerName }
   const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
@@ -100,14 +100,26 @@ const make = Effect.gen(function* () {
     const session = cookies.read(request, "session")
     const operator = session === undefined ? Option.none() : yield* operators.session(session)
     if (session !== undefined && Option.isSome(operator)) {
-      const frame = { at: site.at, operator: operator.value, formToken: formTokenOf(session), providerName }
+      const frame = {
+        at: site.at,
+        origin: site.origin,
+        operator: operator.value,
+        formToken: formTokenOf(session),
+        providerName
+      }
       const known: Identified = { visitor: { frame, session }, formSecret: session, formSecretIsNew: false }
       return known
     }
     const sent = cookies.read(request, "form")
     const kept = sent !== undefined && formSecretShape.test(sent) ? sent : undefined
     const formSecret = kept ?? randomBytes(32).toString("base64url")
-    const frame = { at: site.at, operator: null, formToken: formTokenOf(formSecret), providerName }
+    const frame = {
+      at: site.at,
+      origin: site.origin,
+      operator: null,
+      formToken: formTokenOf(formSecret),
+      providerName
+    }
     const stranger: Identified = {
       visitor: { frame, session: null },
       formSecret,
@@ -196,16 +208,22 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const toSignIn = Effect.succeed(goTo(site, site.at(pagePaths.signIn)))
+  /** With the way back to the page that was asked for; signing in knows which pages these may be. */
+  const toSignIn = Effect.map(HttpServerRequest.HttpServerRequest, ({ method, url }) =>
+    goTo(site, site.at(method === "GET" ? signInWith(url.split("?")[0] ?? "") : pagePaths.signIn))
+  )
 
   const ownerPage = <E extends Failure, R>(
     page: (frame: Frame, operator: Operator) => Effect.Effect<Response, E, R>
-  ) => personalPage<E, R>(({ frame }) => (frame.operator === null ? toSignIn : page(frame, frame.operator)))
+  ) =>
+    personalPage<E, R | HttpServerRequest.HttpServerRequest>(({ frame }) =>
+      frame.operator === null ? toSignIn : page(frame, frame.operator)
+    )
 
   const ownerForm = <E extends Failure, R>(
     act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>
   ) =>
-    formPost<E, R>(({ frame }, fields) =>
+    formPost<E, R | HttpServerRequest.HttpServerRequest>(({ frame }, fields) =>
       frame.operator === null ? toSignIn : act(frame, frame.operator, fields)
     )
 

@@ -116,6 +116,9 @@ export const webhookPage = (webhookId: string) => `${noticesPage}/webhooks/${web
 /** `moved` is the idempotency key of the transfer to confirm. */
 export const topUpPage = (agentId: string, moved?: string) =>
   `/account/agents/${agentId}/topup${moved === undefined ? "" : `?${new URLSearchParams({ moved }).toString()}`}`
+/** Leads back to a page of the account. */
+export const signInWith = (returnTo: string) =>
+  returnTo === "/account" ? "/sign-in" : withQuery("/sign-in", { return_to: returnTo })
 export const homePage = "/"
 /** Open challenges of all types by default. */
 export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>

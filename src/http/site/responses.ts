@@ -8,7 +8,7 @@ import { html, render } from "./views/html.ts"
 import { document } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"
 
-/** No scripts, nothing from other origins, no framing; forms post to this site only. */
+/** Of pages for one person: no scripts, nothing from other origins, no framing; forms post to this site only. */
 const rules = [
   "default-src 'none'",
   "style-src 'self'",
@@ -18,8 +18,8 @@ const rules = [
   "base-uri 'none'"
 ]
 
-/** For a page with our own script files, which fetch from this site only and write no markup. */
-export const withScripts = {
+/** Of pages for everybody, with our own script files, which fetch from this site only and write no markup. */
+const withScripts = {
   "content-security-policy": [
     ...rules,
     "script-src 'self'",
@@ -48,13 +48,16 @@ const headers = {
 /** Links and headers for a base URL. */
 export interface Site {
   readonly at: (path: string) => string
+  readonly origin: string
   /** Headers of every page and redirect. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export const siteOf = (baseUrl: string): Site => {
-  const below = new URL(baseUrl).pathname.replace(/\/$/, "")
+  const { origin, pathname } = new URL(baseUrl)
+  const below = pathname.replace(/\/$/, "")
   return {
+    origin,
     at: (path) => below + path,
     headers: baseUrl.startsWith("https:")
       ? { ...headers, "strict-transport-security": "max-age=31536000" }
@@ -71,7 +74,7 @@ export const show = (
   HttpServerResponse.text(render(html`${document(frame, page)}`), {
     status: options.status,
     contentType: "text/html",
-    headers: { ...site.headers, ...options.headers }
+    headers: { ...site.headers, ...(page.audience === "everybody" && withScripts), ...options.headers }
   })
 
 /** Redirects with a GET, also after a POST. */
@@ -89,7 +92,13 @@ export const showError = (
     readonly frame?: Frame
   }
 ) => {
-  const nobody: Frame = { at: site.at, operator: null, formToken: "", providerName: null }
+  const nobody: Frame = {
+    at: site.at,
+    origin: site.origin,
+    operator: null,
+    formToken: "",
+    providerName: null
+  }
   return show(site, options.frame ?? nobody, errorView(options), options)
 }
 

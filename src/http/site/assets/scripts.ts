@@ -1,5 +1,5 @@
 /**
- * The scripts for browsers: the verifier, and the page around it. They are the source with its types stripped,
+ * The scripts for browsers: what makes pages live, the verifier, and the page around it. They are the source with its types stripped,
  * without a bundler, so readers find the lines of the project. Modules keep their relative names in one folder, which
  * is named by a hash of them all.
  */
@@ -9,7 +9,6 @@ import { stripTypeScriptTypes } from "node:module"
 
 const source = new URL("../../../", import.meta.url)
 const folders = ["scoring/verifier", "http/site/assets/inBrowser"]
-const entrance = "http/site/assets/inBrowser/verifyPage.ts"
 
 /** Suppresses Node's warning that the function is experimental. */
 const withoutTypes = (text: string): string => {
@@ -32,7 +31,7 @@ const hash = modules
   .digest("base64url")
   .slice(0, 12)
 
-const pathOf = (path: string) => `/assets/verifier.${hash}/${path}` as const
+const pathOf = (path: string) => `/assets/scripts.${hash}/${path}` as const
 
 export const scripts = modules.map(({ path, text }) => ({
   path: pathOf(path),
@@ -40,5 +39,6 @@ export const scripts = modules.map(({ path, text }) => ({
   bytes: Buffer.from(text)
 }))
 
-/** The entry module. */
-export const verifyScript = pathOf(entrance)
+/** The entry modules. */
+export const verifyScript = pathOf("http/site/assets/inBrowser/verifyPage.ts")
+export const liveScript = pathOf("http/site/assets/inBrowser/live.ts")

@@ -75,8 +75,8 @@ const deadZone = (scales: Scales, { openPrice, pct }: NonNullable<PriceTerms["de
       y=${down(y(high))}
       height=${down(Math.max(1, y(low) - y(high)))}
     />
-    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(high) - 5)}>bullish above</text>
-    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>bearish below</text>`
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(high) - 5)}>up above</text>
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>down below</text>`
 }
 
 /** A vertical line with its name on top. */
@@ -99,16 +99,22 @@ const moment = ({ plot, x }: Scales, time: Date, name: string) => {
     </text>`
 }
 
-/** A longer gap between prices breaks the line. */
-const maxGap = (stretch: number): number => Math.max(3 * stretch, 4 * hourMillis)
+/** A longer gap between prices breaks the line: daily closes are further apart than hourly candles, and pause at weekends. */
+const maxGap = ({ points, stretch }: PriceSeries): number => {
+  const times = points.map(({ time }) => DateTime.toEpochMillis(DateTime.makeUnsafe(time)))
+  const gaps = times.slice(1).map((time, index) => time - (times[index] ?? time))
+  const usual = gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0
+  return Math.max(3 * stretch, 4 * hourMillis, 4 * usual)
+}
 
 type Drawn = PricePoint & { readonly at: Date; readonly isAfterGap: boolean }
 
-const drawn = ({ points, stretch }: PriceSeries): ReadonlyArray<Drawn> => {
+const drawn = (series: PriceSeries): ReadonlyArray<Drawn> => {
+  const longest = maxGap(series)
   let before = Number.NaN
-  return points.map((point) => {
+  return series.points.map((point) => {
     const at = DateTime.toDateUtc(DateTime.makeUnsafe(point.time))
-    const isAfterGap = at.getTime() - before > maxGap(stretch)
+    const isAfterGap = at.getTime() - before > longest
     before = at.getTime()
     return { ...point, at, isAfterGap }
   })
@@ -203,7 +209,7 @@ const keysOf = (terms: PriceTerms): ReadonlyArray<Key> => [
         ] as const,
         [
           html`<rect class="zone" fill="url(#dead-zone)" x="1" y="1" width="26" height="12" />`,
-          `Dead zone, ± ${terms.deadZone.pct} %: neutral`
+          `Dead zone, ± ${terms.deadZone.pct} %: flat`
         ] as const
       ]),
   ...(terms.level === undefined

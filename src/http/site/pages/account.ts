@@ -9,9 +9,9 @@ import { Settings } from "../../../services/Settings.ts"
 import type { AgentStatus } from "../../../services/domain/agentStatus.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { Pages } from "../Pages.ts"
-import { pagePaths, topUpPage } from "../paths.ts"
+import { agentPage, pagePaths, topUpPage } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
-import { accountTabs, badge, credits, day, facts, form, notice } from "../views/components.ts"
+import { accountTabs, badge, credits, day, facts, form, named, notice } from "../views/components.ts"
 import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -141,7 +141,7 @@ const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan) => {
   const model = [agent.modelProvider, agent.modelName].filter((text) => text !== null && text !== "")
   return html`<article class="panel">
     <header>
-      <h2>${agent.name}</h2>
+      <h2><a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a></h2>
       ${badge(tone, word)}
     </header>
     ${advice(agent)}

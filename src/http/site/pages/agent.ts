@@ -32,8 +32,8 @@ import {
   pagePaths,
   verifyPage
 } from "../paths.ts"
-import { listPage, show } from "../responses.ts"
-import { earned, said } from "../views/challenge.ts"
+import { listPage, parameter, show } from "../responses.ts"
+import { cameOut, earned, said } from "../views/challenge.ts"
 import {
   badge,
   counted,
@@ -65,6 +65,10 @@ export const layer = HttpRouter.use(
         ["cursor"],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
+          // A later page has what the first one has not.
+          if ((yield* parameter("cursor")) !== undefined) {
+            return show(site, frame, laterView(frame, yield* scoring.scorecard(id, yield* listPage)))
+          }
           const [profile, scorecard, calibration, record, skill] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
@@ -261,7 +265,10 @@ const skillSection = (
 
 /** The public profile. */
 const aboutAgent = (profile: PublicProfile) => {
-  const model = [profile.model_provider, profile.model_name, profile.model_version].filter(
+  const { model_name: name, model_provider: provider } = profile
+  // Many names of models begin with that of who makes them.
+  const isNamed = name?.toLowerCase().startsWith((provider ?? "").toLowerCase()) === true
+  const model = [isNamed ? null : provider, name, profile.model_version].filter(
     (part) => part !== null && part !== ""
   )
   return facts([
@@ -283,7 +290,7 @@ const settledPrediction = (frame: Frame, view: Settled) =>
   html`<li>
     <p><a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${view.question}</a></p>
     <p class="row">
-      <span>${said(view)}; it was ${view.result ?? view.actual_value}</span>
+      <span>${said(view, view.type)}; it was ${cameOut(view)}</span>
       ${earned(view)} ${view.amended ? badge("warning", "Amended") : null}
       ${proofLinks(frame, predictionProof(view.commit), `the prediction on "${view.question}"`)}
     </p>
@@ -311,9 +318,42 @@ const standing = (isVerified: boolean, method: string | null): Html => {
     knows nothing (${method}): what others should beat. It has no rank.`
   }
   return isVerified
-    ? html`${badge("success", "Verified")} An operator answers for it.`
-    : html`${badge("info", "Unverified")} No operator has claimed it yet, so it has no rank.`
+    ? html`${badge("success", "Verified owner")}`
+    : html`${badge("info", "Unclaimed")} Not ranked yet.`
 }
+
+const settledPredictions = (frame: Frame, { agent_id, next_cursor, overall, predictions }: Scorecard) =>
+  html`<section aria-labelledby="predictions">
+    <h2 id="predictions">Settled predictions</h2>
+    ${
+      predictions.length === 0
+        ? empty(overall.prediction_count === 0 ? "There are none yet." : "There are no more.")
+        : html`<p>
+              Each was sealed in the public log before its deadline, and cannot be changed. Take its proof
+              file, or <a href=${frame.at(verifyPage())}>check it in your browser</a>.
+            </p>
+            <ol class="rows">
+              ${predictions.map((each) => settledPrediction(frame, each))}
+            </ol>
+            ${nextPage(frame, agentPage(agent_id), next_cursor)}`
+    }
+  </section>`
+
+/** The predictions that do not stand on the page of the agent itself. */
+const laterView = (frame: Frame, scorecard: Scorecard): Page => ({
+  title: `${scorecard.agent_name}: earlier predictions`,
+  below: "/leaderboard",
+  width: "wide",
+  content: html`
+    <div>
+      <p class="eyebrow">
+        <a href=${frame.at(agentPage(scorecard.agent_id))}>${named(scorecard.agent_name)}</a>
+      </p>
+      <h1>Earlier predictions</h1>
+    </div>
+    ${settledPredictions(frame, scorecard)}
+  `
+})
 
 export const agentView = (
   frame: Frame,
@@ -330,12 +370,14 @@ export const agentView = (
   return {
     title: scorecard.agent_name,
     audience: "everybody",
+    description: `${counted(scorecard.overall.prediction_count, "scored prediction")} of the AI agent ${scorecard.agent_name}, with its skill and its calibration.`,
+    path: agentPage(scorecard.agent_id),
     feeds: [agentFeed(profile.agent_id, profile.name)],
     below: "/leaderboard",
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>Agent</a></p>
+        <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>Leaderboard</a></p>
         <h1>${named(scorecard.agent_name)}</h1>
       </div>
       <p>${standing(scorecard.verified, skill.reference)}</p>
@@ -347,23 +389,7 @@ export const agentView = (
         </div>
         <div class="first">
           ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)} ${statsByPart(scorecard)}
-          <section aria-labelledby="predictions">
-            <h2 id="predictions">Settled predictions</h2>
-            ${
-              scorecard.predictions.length === 0
-                ? empty(
-                    scorecard.overall.prediction_count === 0 ? "There are none yet." : "There are no more."
-                  )
-                : html`<p>
-                      Each was sealed in the public log before its deadline, and stands there for ever. Take
-                      its proof file, or <a href=${frame.at(verifyPage())}>check it in your browser</a>.
-                    </p>
-                    <ol class="rows">
-                      ${scorecard.predictions.map((each) => settledPrediction(frame, each))}
-                    </ol>
-                    ${nextPage(frame, agentPage(id), scorecard.next_cursor)}`
-            }
-          </section>
+          ${settledPredictions(frame, scorecard)}
         </div>
       </div>
       <p class="quiet small">

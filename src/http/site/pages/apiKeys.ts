@@ -27,6 +27,7 @@ import {
 } from "../charts/chart.ts"
 import { apiKeysPage, pagePaths } from "../paths.ts"
 import { goTo, listPage, query, show } from "../responses.ts"
+import { lengthOf } from "../assets/inBrowser/lengths.ts"
 import {
   accountTabs,
   badge,
@@ -37,7 +38,6 @@ import {
   field,
   form,
   instant,
-  lengthOf,
   named,
   nextPage,
   notice

@@ -13,23 +13,16 @@ import type { Challenge, MacroChallenge, PriceEvent } from "../../../services/do
 import { Pages } from "../Pages.ts"
 import { categoryChart, directionChart, forecastChart } from "../charts/answers.ts"
 import { priceChart } from "../charts/prices.ts"
-import { eventPage, pagePaths } from "../paths.ts"
+import { agentPage, eventPage, pagePaths } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import {
-  at,
-  binRange,
-  byCrps,
-  byRps,
-  challengeLayout,
-  inWords,
-  dateOf,
-  poolSection
-} from "../views/challenge.ts"
-import type { ChallengeView, ChartData, RecordWords } from "../views/challenge.ts"
-import { counted } from "../views/components.ts"
+import { at, byCrps, byRps, challengeLayout, inWords, dateOf, gauge } from "../views/challenge.ts"
+import type { Answer, ChallengeView, ChartData, RecordWords } from "../views/challenge.ts"
+import { counted, named } from "../views/components.ts"
+import { binRange, poolSection } from "../views/pool.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { change, number, probability, roughly, side } from "../views/words.ts"
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
@@ -76,18 +69,23 @@ export const layer = HttpRouter.use(
             [arenas.results(id, yield* listPage), log.entriesOf(id), log.stalled],
             { concurrency: "unbounded" }
           )
+          const asked = yield* arenas.summary(id)
           const now = yield* DateTime.now
           const view = {
             site: settings.site,
+            asked,
             results,
             record: { challengeId: results.challenge_id, entries, stalled }
           }
           // Answers are not even queried before the deadline.
           const answered = results.status === "open" ? noAnswers : charts.answers(id)
           const prices = Effect.fnUntraced(function* (terms: Spanned) {
-            const from = drawnFrom(terms)
-            const series = yield* charts.prices(terms.asset, from, DateTime.makeUnsafe(terms.resolve_at))
-            return { from: DateTime.toDateUtc(from), prices: series }
+            const series = yield* charts.prices(
+              terms.asset,
+              drawnFrom(terms),
+              DateTime.makeUnsafe(terms.resolve_at)
+            )
+            return { from: DateTime.toDateUtc(series.from), prices: series }
           })
           switch (results.type) {
             case "directional": {
@@ -111,15 +109,17 @@ export const layer = HttpRouter.use(
   })
 )
 
-const eventLink = (frame: Frame, eventId: string) =>
-  html`<a href=${frame.at(eventPage(eventId))}>What happened, and what agents say</a>`
+const eventLink = (frame: Frame, eventId: string, title: string | null) =>
+  html`<a href=${frame.at(eventPage(eventId))} dir="auto"
+    >${title ?? "What happened, and what agents say"}</a
+  >`
 
-const directions = { bearish: "bearish", neutral: "neutral", bullish: "bullish" }
+const directions = { bearish: "Down", neutral: "Flat", bullish: "Up" }
 
 /** Counts by direction. Before the deadline they are those of the last published step. */
 const directionalCounts = (terms: Challenge): Html => {
   const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count, prediction_count } = terms
-  const sides = `${bullish_count} bullish, ${bearish_count} bearish, ${neutral_count} neutral`
+  const sides = `${bullish_count} up, ${bearish_count} down, ${neutral_count} flat`
   if (counts_as_of === null || counts_as_of === deadline || prediction_count === 0) {
     return `${prediction_count}: ${sides}`
   }
@@ -140,20 +140,83 @@ const directionalWords: RecordWords = {
     "The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody can work out the score."
 }
 
+const percentFrom = (price: number, from: number): number => (price / from - 1) * 100
+
+/** The last price that is drawn. */
+const lastPrice = ({ prices }: ChartData): number | undefined => prices.points.at(-1)?.price
+
+/** Who called it, of those who have answered; null of a question without sides. */
+const rightOnes = (terms: Challenge, result: Results["result"]): Html => {
+  const { bearish_count: bearish, bullish_count: bullish, neutral_count: neutral } = terms
+  const all = bearish + bullish + neutral
+  if (result === null || all === 0) return null
+  const right = { bearish, bullish, neutral }[result]
+  return `${right} of ${all}, ${probability(right / all)}`
+}
+
+/** The best score, where all predictions stand on one page. */
+const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => {
+  const [best] = predictions
+    .filter(({ score }) => score !== null)
+    .toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))
+  if (best === undefined || next_cursor !== null || predictions.length < 2) return null
+  return html`<a href=${frame.at(agentPage(best.agent_id))}>${named(best.agent_name)}</a>,
+    ${(best.score ?? 0).toFixed(1)} points`
+}
+
+const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<Challenge>): Answer => {
+  const open = terms.open_price
+  const counts = directionalCounts(terms)
+  if (results.result !== null && results.close_price !== null) {
+    return {
+      first: [
+        "Result",
+        html`${side(results.result)} <small>${change(percentFrom(results.close_price, open))}</small>`
+      ],
+      more: [
+        ["Open to close", `${number(open)} → ${number(results.close_price)}`],
+        ["Called it", rightOnes(terms, results.result)],
+        ["Best call", bestCall(frame, results)]
+      ],
+      counts
+    }
+  }
+  const now = lastPrice(drawn)
+  const isOver = terms.status === "cancelled"
+  const deadZone = results.dead_zone_pct ?? terms.dead_zone_pct
+  const move = now === undefined ? undefined : percentFrom(now, open)
+  return {
+    first: isOver
+      ? ["Result", "Cancelled"]
+      : [
+          "Since the open",
+          move === undefined
+            ? "no price yet"
+            : html`${change(move)}${deadZone === null ? null : gauge(move, deadZone)}`
+        ],
+    more: [
+      ["Open", number(open)],
+      ["Last price", now === undefined || isOver ? null : number(now)],
+      ["Flat within", deadZone === null ? null : `± ${roughly(deadZone)} %`]
+    ],
+    counts
+  }
+}
+
 const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => {
   const { drawn, results, terms } = view
   return challengeLayout(frame, view, {
-    type: "directional",
-    about: `Challenge on ${terms.asset}`,
+    answer: directionalAnswer(frame, view),
     ended: ["Cancelled", terms.cancel_reason],
     facts: [
-      ["Result", results.result === null ? null : html`<strong>${results.result}</strong>`],
+      ["Asset", `${view.asked.name} (${terms.asset})`],
+      ["Result", results.result === null ? null : html`<strong>${side(results.result)}</strong>`],
       ["Deadline", at(terms.deadline)],
       ["Decided by", html`the price at ${at(terms.resolve_at)}`],
-      ["Open price", String(terms.open_price)],
-      ["Closing price", results.close_price === null ? null : String(results.close_price)],
-      ["Dead zone", results.dead_zone_pct === null ? null : `± ${results.dead_zone_pct} %`],
-      ["Event", terms.event_id === null ? null : eventLink(frame, terms.event_id)]
+      ["Open price", number(terms.open_price)],
+      ["Closing price", results.close_price === null ? null : number(results.close_price)],
+      ["Dead zone", results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
+      ["Event", terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)]
     ],
     prices: priceChart(
       {
@@ -173,10 +236,9 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
     withoutCriteria: withoutText,
     said: {
       title: "Predictions",
-      count: directionalCounts(terms),
       soFar: directionalCounts(terms),
       chart: () => directionChart(drawn.answers, directions, results.result),
-      meaning: "a direction, with a confidence from 0 to 1."
+      meaning: "a direction, with the probability that it comes so."
     },
     words: directionalWords
   })
@@ -195,8 +257,8 @@ const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results) => {
   const bin = terms.bins.find(({ index }) => index === winner)
   if (bin?.name !== undefined) return html`<strong>${bin.name}</strong>`
   const unit = terms.unit === null ? "" : ` ${terms.unit}`
-  return html`<strong>${terms.actual_value}${unit}</strong
-    >${bin === undefined ? "" : `, in the bin ${binRange(bin)}`}`
+  return html`<strong>${number(terms.actual_value)}${unit}</strong
+    >${bin === undefined ? null : html` <small>in the bin ${binRange(bin)}</small>`}`
 }
 
 const macroView = (
@@ -205,8 +267,18 @@ const macroView = (
 ): Page => {
   const { drawn, odds, results, terms } = view
   return challengeLayout(frame, view, {
-    type: "macro",
-    about: `Challenge on ${terms.asset}, ${terms.period}`,
+    answer: {
+      first:
+        terms.actual_value === null
+          ? ["Status", terms.status === "void" ? "Void" : "Not published yet"]
+          : [terms.categories === null ? "Published" : "Announced", macroOutcome(terms, results)],
+      more: [
+        ["Release", terms.actual_value === null ? at(terms.release_at) : null],
+        ["Reward pool", terms.reward_pool === 0 ? null : `${number(terms.reward_pool)} credits`],
+        ["Best call", bestCall(frame, results)]
+      ],
+      counts: String(results.prediction_count)
+    },
     ended: ["Void", terms.void_reason],
     facts: [
       [terms.categories === null ? "Published value" : "Announced", macroOutcome(terms, results)],
@@ -214,13 +286,12 @@ const macroView = (
       ["Release expected", at(terms.release_at)],
       ["Unit", terms.unit],
       terms.categories === null
-        ? ["Reference scale", results.reference_scale === null ? null : String(results.reference_scale)]
+        ? ["Reference scale", results.reference_scale === null ? null : roughly(results.reference_scale)]
         : ["Reference", inWords(terms.categories)]
     ],
     pool: poolSection(terms, odds, results),
     said: {
       title: "Forecasts",
-      count: String(results.prediction_count),
       soFar: counted(results.prediction_count, "forecast"),
       chart: () =>
         terms.categories === null
@@ -249,7 +320,7 @@ const yesOrNo = (observed: string): KindWords => ({
     workOut:
       "The proof of “Settled”, or of the last “Amended”, shows the price, the level and the result. With these anybody can work out the score."
   },
-  answers: "bullish is Yes, bearish is No, with a confidence from 0 to 1."
+  answers: "Yes or No, with the probability that it comes so."
 })
 
 const numeric = (observed: string): KindWords => ({
@@ -278,7 +349,34 @@ const closes: ReadonlySet<PriceEvent["kind"]> = new Set(["numeric_close", "thres
 
 const priceEventResult = (terms: PriceEvent): Html => {
   if (terms.result === null) return null
-  return html`<strong>${terms.result === "bullish" ? "Yes" : "No"}</strong> (${terms.result})`
+  return html`<strong>${side(terms.result, true)}</strong>`
+}
+
+const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<PriceEvent>): Answer => {
+  const { observed } = priceEventWords[terms.kind]
+  const counts = String(results.prediction_count)
+  const best = ["Best call", bestCall(frame, results)] as const
+  if (terms.result !== null) {
+    return { first: ["Result", side(terms.result, true)], more: [best], counts }
+  }
+  if (results.actual_value !== null) {
+    return { first: [observed, number(results.actual_value)], more: [best], counts }
+  }
+  const now = lastPrice(drawn)
+  const { level } = terms
+  return {
+    first:
+      terms.status === "void"
+        ? ["Result", "Void"]
+        : ["Last price", now === undefined ? "no price yet" : number(now)],
+    more: [
+      [
+        "To the level",
+        now === undefined || level === null ? null : `${change(percentFrom(level, now))} to ${number(level)}`
+      ]
+    ],
+    counts
+  }
 }
 
 const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => {
@@ -286,17 +384,17 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
   const { answers, observed, record } = priceEventWords[terms.kind]
   const observation = results.actual_value ?? results.close_price
   return challengeLayout(frame, view, {
-    type: "price_event",
-    about: `Price event on ${terms.asset}`,
+    answer: priceEventAnswer(frame, view),
     ended: ["Void", terms.void_reason],
     facts: [
+      ["Asset", `${view.asked.name} (${terms.asset})`],
       ["Result", priceEventResult(terms)],
-      [observed, observation === null ? null : String(observation)],
-      ["Level", terms.level === null ? null : String(terms.level)],
+      [observed, observation === null ? null : number(observation)],
+      ["Level", terms.level === null ? null : number(terms.level)],
       ["Deadline", at(terms.deadline)],
       ["From", terms.window_from === null ? null : at(terms.window_from)],
       ["Decided by the candles until", at(terms.resolve_at)],
-      ["Reference scale", terms.reference_scale === null ? null : String(terms.reference_scale)]
+      ["Reference scale", terms.reference_scale === null ? null : roughly(terms.reference_scale)]
     ],
     prices: priceChart(
       {
@@ -313,7 +411,6 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
     ),
     said: {
       title: "Answers",
-      count: String(results.prediction_count),
       soFar: counted(results.prediction_count, "answer"),
       chart: () =>
         terms.level === null

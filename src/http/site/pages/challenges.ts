@@ -12,6 +12,7 @@ import { at, statusBadge } from "../views/challenge.ts"
 import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
+import { number, side, sideOf, titleOf } from "../views/words.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -93,6 +94,9 @@ export const challengesView = (
   return {
     title: "Challenges",
     audience: "everybody",
+    description: "Questions for AI agents: price direction, economic data, price levels.",
+    path: challengesPage(),
+    live: "",
     feeds: [settlementFeed],
     below: "/challenges",
     width: "wide",
@@ -148,8 +152,8 @@ const kinds: Readonly<Record<string, string>> = {
 const cardMeta = ({ asset, kind }: ChallengeSummary) =>
   html`<p class="meta"><span class="tag">${asset}</span> ${kinds[kind] ?? kind}</p>`
 
-const challengeTitle = (frame: Frame, { id, question }: ChallengeSummary) =>
-  html`<a href=${frame.at(challengePage(id))} dir="auto">${question}</a>`
+const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
+  html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge)}</a>`
 
 /** Open challenges as cards. */
 export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) =>
@@ -167,17 +171,15 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
     )}
   </ul>`
 
-const yesOrNo: Readonly<Record<string, string>> = { bullish: "Yes", bearish: "No" }
-
 /** How it came out, in words; null while it has not. */
-export const outcomeOf = ({ actual_value, kind, result, unit }: ChallengeSummary): string | null => {
-  if (actual_value !== null) return `${actual_value}${unit === null ? "" : ` ${unit}`}`
-  if (result === null) return null
-  const isYesOrNo = kind === "barrier" || kind === "threshold"
-  return isYesOrNo ? (yesOrNo[result] ?? result) : result
+export const outcomeOf = ({ actual_value, result, type, unit }: ChallengeSummary): string | null => {
+  if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
+  return result === null ? null : sideOf(result, type === "price_event")
 }
 
 const outcome = (challenge: ChallengeSummary): Html => {
+  const { result, type } = challenge
+  if (result !== null) return html`<strong>${side(result, type === "price_event")}</strong>`
   const words = outcomeOf(challenge)
   return words === null ? null : html`<strong>${words}</strong>`
 }

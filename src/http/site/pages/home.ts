@@ -1,4 +1,4 @@
-/** The home page: what this is, what is open, who leads, what happened today. */
+/** The home page: what this is, what is open, who leads, what happened last. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
@@ -12,6 +12,7 @@ import {
   challengesPage,
   eventFeed,
   eventsPage,
+  homePage,
   settlementFeed,
   leaderboardPage,
   pagePaths,
@@ -48,12 +49,12 @@ export const layer = HttpRouter.use(
       publicPage(
         [],
         Effect.fnUntraced(function* (frame) {
-          const [open, settled, board, today, now] = yield* Effect.all(
+          const [open, settled, board, latest, now] = yield* Effect.all(
             [
               arenas.list({ status: "open" }, firstOnes(6)),
               arenas.lastSettled(4),
               leaders,
-              events.today({}, firstOnes(6)),
+              events.list({}, firstOnes(6)),
               DateTime.now
             ],
             { concurrency: "unbounded" }
@@ -61,7 +62,7 @@ export const layer = HttpRouter.use(
           return show(
             site,
             frame,
-            homeView(frame, { open: open.items, settled, board, today: today.items, now })
+            homeView(frame, { open: open.items, settled, board, latest: latest.items, now })
           )
         })
       )
@@ -86,14 +87,18 @@ export const homeView = (
     readonly open: ReadonlyArray<ChallengeSummary>
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
-    readonly today: ReadonlyArray<MarketEvent>
+    readonly latest: ReadonlyArray<MarketEvent>
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { board, now, open, settled, today } = view
+  const { board, latest, now, open, settled } = view
   return {
     title: "AI agents, on the record",
     audience: "everybody",
+    description:
+      "AI agents predict prices and figures before they are known. Every call and its score is public.",
+    path: homePage,
+    live: "",
     feeds: [settlementFeed, eventFeed],
     width: "wide",
     content: html`
@@ -101,12 +106,12 @@ export const homeView = (
         <div>
           <h1>AI agents, on the record</h1>
           <p class="lead">
-            Agents predict prices and figures before they are known. What they said, and how right they were,
-            stands here for everybody to read and to check.
+            Agents predict prices and figures before they are known. Every call and its score is public. Check
+            any of them yourself.
           </p>
           <p class="actions">
             <a class="button" href=${frame.at("/skill.md")}>Register an agent</a>
-            <a class="button secondary" href=${frame.at(leaderboardPage())}>See who is ahead</a>
+            <a class="button secondary" href=${frame.at(leaderboardPage())}>View leaderboard</a>
           </p>
         </div>
         <ol class="promises" aria-label="How it works">
@@ -142,17 +147,17 @@ export const homeView = (
       <div class="halves">
         <section aria-labelledby="ahead">
           <header>
-            <h2 id="ahead">Who is ahead</h2>
-            <a href=${frame.at(leaderboardPage())}>The whole leaderboard</a>
+            <h2 id="ahead">Leaders</h2>
+            <a href=${frame.at(leaderboardPage())}>Full leaderboard</a>
           </header>
           ${leadersOf(frame, board)}
         </section>
-        <section aria-labelledby="today">
+        <section aria-labelledby="news">
           <header>
-            <h2 id="today">Today’s events</h2>
+            <h2 id="news">Latest events</h2>
             <a href=${frame.at(eventsPage())}>All events</a>
           </header>
-          ${today.length === 0 ? empty("Nothing has been reported today (UTC).") : eventRows(frame, today)}
+          ${latest.length === 0 ? empty("No news yet.") : eventRows(frame, latest)}
         </section>
       </div>
       ${
@@ -160,7 +165,7 @@ export const homeView = (
           ? null
           : html`<section aria-labelledby="settled">
               <header>
-                <h2 id="settled">Settled last</h2>
+                <h2 id="settled">Recently settled</h2>
                 <a href=${frame.at(challengesPage({ status: "resolved" }))}>Everything settled</a>
               </header>
               ${endedRows(frame, settled)}
@@ -169,7 +174,7 @@ export const homeView = (
       <p class="quiet small">
         The same as JSON: <a href=${frame.at("/api/v1/eval/challenges?status=open")}>open challenges</a>,
         <a href=${frame.at("/api/v1/eval/leaderboard")}>the leaderboard</a>,
-        <a href=${frame.at("/api/v1/events/today")}>today’s events</a>.
+        <a href=${frame.at("/api/v1/events")}>events</a>.
       </p>
     `
   }

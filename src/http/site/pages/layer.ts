@@ -1,9 +1,9 @@
 /** All pages, and the files that they refer to. */
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { staticDocument } from "../../httpCaching.ts"
+import { staticDocument, untilNextStart } from "../../httpCaching.ts"
 import * as Pages from "../Pages.ts"
-import { assets } from "../assets/assets.ts"
+import { assets, wellKnown } from "../assets/assets.ts"
 import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as notices from "./notices.ts"
@@ -29,6 +29,14 @@ const assetFiles = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     for (const { bytes, contentType, path } of assets) {
       yield* router.add("GET", path, yield* staticDocument(Effect.succeed({ bytes, contentType, headers })))
+    }
+    for (const { bytes, contentType, path } of wellKnown) {
+      const kept = { "cache-control": untilNextStart }
+      yield* router.add(
+        "GET",
+        path,
+        yield* staticDocument(Effect.succeed({ bytes, contentType, headers: kept }))
+      )
     }
   })
 )

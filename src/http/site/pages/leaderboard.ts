@@ -67,14 +67,40 @@ const categoryNames: Readonly<Record<Category, string>> = {
 const orderNames = { skill: "Skill", average: "Average score", peer: "Beside peers" } as const
 const horizonNames = { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as const
 
-const rowsOf = (frame: Frame, { category, items, order, total }: Leaderboard, averages: string): Html => {
+/** Agents with a rank that says something, and the references; the others are few answers, or nobody's. */
+const isEstablished = ({ established, rank, status }: LeaderboardRow): boolean =>
+  established && (rank !== null || status === "reference")
+
+/** Of the agents that are not established, how many of the answers that it takes each has. */
+const provisional = (items: ReadonlyArray<LeaderboardRow>, minCount: number, table: Html, isAlone: boolean) =>
+  items.length === 0
+    ? null
+    : html`<details open=${isAlone}>
+        <summary>Provisional (${items.length})</summary>
+        <p class="quiet small">
+          Ranked agents have a verified owner and at least ${minCount} scored predictions.
+        </p>
+        ${table}
+      </details>`
+
+const rowsOf = (frame: Frame, board: Leaderboard, averages: string): Html => {
+  const { category, items, min_count, order, total } = board
   if (items.length > 0) {
-    return order === "average"
-      ? leaderboardTable(frame, items, {
-          caption: `Agents by average score${category === null ? "" : `, ${categoryNames[category]}`}`,
-          columns: "all"
-        })
-      : skillTable(frame, items, { caption: `Agents by ${orderNames[order].toLowerCase()}` })
+    const tableOf = (rows: ReadonlyArray<LeaderboardRow>, more: string) =>
+      order === "average"
+        ? leaderboardTable(frame, rows, {
+            caption: `${more}gents by average score${category === null ? "" : `, ${categoryNames[category]}`}`,
+            columns: "all",
+            minCount: min_count
+          })
+        : skillTable(frame, rows, {
+            caption: `${more}gents by ${orderNames[order].toLowerCase()}`,
+            minCount: min_count
+          })
+    const ranked = items.filter(isEstablished)
+    const others = items.filter((item) => !isEstablished(item))
+    return html`${ranked.length === 0 ? null : tableOf(ranked, "A")}
+    ${provisional(others, min_count, tableOf(others, "Provisional a"), ranked.length === 0)}`
   }
   if (total > 0) return empty("There are no more agents.")
   return empty(
@@ -99,6 +125,10 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
   return {
     title: category === null ? "Leaderboard" : `Leaderboard: ${categoryNames[category]}`,
     audience: "everybody",
+    description:
+      "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
+    path: leaderboardPage(query),
+    live: "",
     below: "/leaderboard",
     width: "wide",
     content: html`
@@ -155,8 +185,8 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
         <p>
           ${counted(total, "agent has", "agents have")} a score
           here${updated_at === null ? "" : html`, as of ${instant(DateTime.makeUnsafe(updated_at))}`}.
-          ${isOfSkill ? readingSkill : readingAverages} Agents with fewer than ${min_count} answers come after
-          all others, whatever their rank, for so few say more about luck than skill.
+          ${isOfSkill ? readingSkill : readingAverages} Agents with fewer than ${min_count} answers, and those
+          that nobody has claimed, are provisional, for so few say more about luck than skill.
         </p>
       </section>
       <p class="quiet small">The same as JSON: <a href=${frame.at(json)}>the leaderboard</a>.</p>
@@ -182,7 +212,9 @@ const rounded = (value: number | null, places: number): string =>
   value === null ? "–" : value.toFixed(places)
 
 const model = ({ model_name, model_provider }: LeaderboardRow): Html => {
-  const parts = [model_provider, model_name].filter((part) => part !== null && part !== "")
+  // Many names of models begin with that of who makes them.
+  const isNamed = model_name?.toLowerCase().startsWith((model_provider ?? "").toLowerCase()) === true
+  const parts = [isNamed ? null : model_provider, model_name].filter((part) => part !== null && part !== "")
   return parts.length === 0 ? null : html`<p class="quiet small">${named(parts.join(" "))}</p>`
 }
 
@@ -196,7 +228,7 @@ const furtherColumns: ReadonlyArray<readonly [name: string, value: (row: Leaderb
   ["Scored", ({ prediction_count }) => String(prediction_count)]
 ]
 
-const whoIs = (frame: Frame, item: LeaderboardRow) => html`
+const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined) => html`
   ${agentLink(frame, item.agent_id, named(item.agent_name))}
   ${
     item.status === "verified"
@@ -205,7 +237,13 @@ const whoIs = (frame: Frame, item: LeaderboardRow) => html`
           >${item.status === "reference" ? "a reference of ours" : "unverified"}</span
         >`
   }
-  ${item.established ? null : html`<span class="quiet small">few predictions</span>`}
+  ${
+    item.established
+      ? null
+      : html`<span class="quiet small"
+          >${minCount === undefined ? "few predictions" : `${item.prediction_count} of ${minCount}`}</span
+        >`
+  }
   ${
     item.owner_agents === null || item.owner_agents < 2
       ? null
@@ -241,7 +279,7 @@ const skillColumns: ReadonlyArray<readonly [name: string, value: (row: Leaderboa
 export const skillTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
-  options: { readonly caption: string; readonly columns?: "few" }
+  options: { readonly caption: string; readonly columns?: "few"; readonly minCount?: number }
 ) => {
   const scale = skillScale(items.map(evidenceOf))
   const columns = options.columns === "few" ? [] : skillColumns
@@ -265,7 +303,7 @@ export const skillTable = (
           html`<tr role="row">
             <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
             <th role="rowheader" scope="row" class="agent">
-              ${whoIs(frame, item)}
+              ${whoIs(frame, item, options.minCount)}
               <p class="quiet small">${item.group === null ? null : `Group ${item.group}. `}${proof(item)}</p>
             </th>
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
@@ -288,7 +326,7 @@ export const skillTable = (
 export const leaderboardTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
-  options: { readonly caption: string; readonly columns: "all" | "few" }
+  options: { readonly caption: string; readonly columns: "all" | "few"; readonly minCount?: number }
 ) => {
   const scale = intervalScale(items.map(averageOf))
   // Narrow screens show rows as blocks, and some browsers then drop the table semantics: the explicit roles keep
@@ -318,7 +356,7 @@ export const leaderboardTable = (
         (item) =>
           html`<tr role="row">
             <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
-            <th role="rowheader" scope="row" class="agent">${whoIs(frame, item)}</th>
+            <th role="rowheader" scope="row" class="agent">${whoIs(frame, item, options.minCount)}</th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
             <td role="cell" class="scale">
               ${interval(scale, averageOf(item))}<span class="quiet interval-text">${bounds(item)}</span>

@@ -18,7 +18,7 @@ import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
 import type { Visitor } from "../Pages.ts"
-import { pagePaths } from "../paths.ts"
+import { pagePaths, signInWith } from "../paths.ts"
 import { goTo, query, show } from "../responses.ts"
 import { field, form, notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -45,6 +45,11 @@ export const emailOf = (
   }))
 }
 
+/** Where whoever is not signed in wanted to go; the account, unless it is a page of it. */
+const wayBack = Effect.map(query, (asked) =>
+  Option.getOrElse(decodeReturnTo(asked.get("return_to")), () => toAccount)
+)
+
 /** Begins a session in the browser and ends the previous one. */
 export const enter = Effect.gen(function* () {
   const { cookies } = yield* Pages
@@ -68,8 +73,10 @@ const byMail = HttpRouter.use(
       "GET",
       pagePaths.signIn,
       personalPage(({ frame }) =>
-        Effect.succeed(
-          frame.operator === null ? show(site, frame, signInView(frame)) : goTo(site, site.at(accountPage))
+        Effect.map(wayBack, (returnTo) =>
+          frame.operator === null
+            ? show(site, frame, signInView(frame, { returnTo }))
+            : goTo(site, site.at(returnTo))
         )
       )
     )
@@ -80,18 +87,21 @@ const byMail = HttpRouter.use(
       formPost(
         Effect.fnUntraced(function* ({ frame }, fields) {
           const email = emailOf(fields)
+          const returnTo = yield* wayBack
           if (Result.isFailure(email)) {
-            return show(site, frame, signInView(frame, { rejected: email.failure }), { status: 400 })
+            return show(site, frame, signInView(frame, { returnTo, rejected: email.failure }), {
+              status: 400
+            })
           }
           const { address } = yield* CurrentRequest
-          return yield* operators.requestSignIn({ email: email.success, returnTo: toAccount, address }).pipe(
+          return yield* operators.requestSignIn({ email: email.success, returnTo, address }).pipe(
             Effect.as(show(site, frame, mailSentView(email.success), { status: 202 })),
             Effect.catchTag("DisposableAddress", ({ detail }) =>
               Effect.succeed(
                 show(
                   site,
                   frame,
-                  signInView(frame, { rejected: { value: email.success, complaint: detail } }),
+                  signInView(frame, { returnTo, rejected: { value: email.success, complaint: detail } }),
                   { status: 400 }
                 )
               )
@@ -170,7 +180,10 @@ const byProvider = HttpRouter.use(
           yield* offered
           const returnTo = decodeReturnTo((yield* query).get("return_to") ?? accountPage)
           if (Option.isNone(returnTo)) {
-            return yield* InvalidRequest.of("return_to", "Expected /account or the path of a claim page.")
+            return yield* InvalidRequest.of(
+              "return_to",
+              "Expected /account, a page of it, or the path of a claim page."
+            )
           }
           const { expiresAt, pending, redirectTo } = yield* provider.begin({ returnTo: returnTo.value })
           return goTo(site, redirectTo).pipe(
@@ -259,15 +272,18 @@ export const signInForms = (
   return html`${byProvider}${byMail}`
 }
 
-const signInView = (frame: Frame, options: { readonly rejected?: RejectedField } = {}): Page => ({
+const signInView = (
+  frame: Frame,
+  options: { readonly returnTo: ReturnTo; readonly rejected?: RejectedField }
+): Page => ({
   title: options.rejected === undefined ? "Sign in" : "Error: sign in",
   content: html`
     <h1>Sign in</h1>
     <p class="lead">For the people behind the agents: see which agents are yours, and look after them.</p>
     <div class="panel">
       ${signInForms(frame, {
-        action: "/sign-in",
-        returnTo: "/account",
+        action: signInWith(options.returnTo),
+        returnTo: options.returnTo,
         ...(options.rejected !== undefined && { rejected: options.rejected })
       })}
     </div>

@@ -5,7 +5,7 @@ import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../Pages.ts"
 import { scripts, verifyScript } from "../assets/scripts.ts"
 import { pagePaths } from "../paths.ts"
-import { show, withScripts } from "../responses.ts"
+import { show } from "../responses.ts"
 import { notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -20,9 +20,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.verify,
       publicPage(["proof"], (frame) =>
-        Effect.map(log.verifierKeys, (keys) =>
-          show(site, frame, verifyView(frame, keys), { status: 200, headers: withScripts })
-        )
+        Effect.map(log.verifierKeys, (keys) => show(site, frame, verifyView(frame, keys)))
       )
     )
   })

@@ -2,11 +2,9 @@
 import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
 import type { Answers, PriceSeries } from "../../../services/Charts.ts"
-import { creditsOf } from "../../../services/Credits.ts"
-import type { PoolOdds } from "../../../services/Pools.ts"
 import type { Site } from "../../../services/Settings.ts"
 import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
-import type { AnyStatus, ChallengeType, MacroChallenge } from "../../../services/domain/Challenge.ts"
+import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { plainNumber } from "../charts/chart.ts"
@@ -32,6 +30,8 @@ import type { Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { rangeAt } from "./pool.ts"
+import { number, probability, roughly, sideOf, titleOf } from "./words.ts"
 
 interface AnyTerms extends CriteriaTexts {
   readonly id: string
@@ -43,6 +43,7 @@ interface AnyTerms extends CriteriaTexts {
 /** Holds only what services publish, so nothing of an open prediction. */
 export interface ChallengeView<Terms, What = ChartData> {
   readonly site: Site
+  readonly asked: ChallengeSummary
   readonly terms: Terms
   readonly results: Results
   readonly record: LogRecord
@@ -51,8 +52,8 @@ export interface ChallengeView<Terms, What = ChartData> {
 
 /** The parts of the page that depend on the challenge's type. */
 interface TypeParts {
-  readonly type: typeof ChallengeType.Type
-  readonly about: string
+  /** The answer first: what a reader came for, and what goes with it. */
+  readonly answer: Answer
   /** Name and reason of an end without a result; the reason is null otherwise. */
   readonly ended: readonly [name: string, reason: string | null]
   readonly facts: Parameters<typeof facts>[0]
@@ -63,7 +64,6 @@ interface TypeParts {
   /** The predictions: heading, counts, and from the deadline on a chart and how to read it. */
   readonly said: {
     readonly title: string
-    readonly count: Html
     readonly soFar: Html
     readonly chart: () => Html
     readonly meaning: string
@@ -74,35 +74,35 @@ interface TypeParts {
 
 export const challengeLayout = (
   frame: Frame,
-  { drawn, record, results, site, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
-  { about, alsoAsJson, ended: [end, reason], pool, said, type, words, ...more }: TypeParts
+  { asked, drawn, record, results, site, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
+  { alsoAsJson, answer, ended: [end, reason], pool, said, words, ...more }: TypeParts
 ): Page => ({
-  title: terms.question,
+  title: titleOf(asked),
   audience: "everybody",
+  description: `${titleOf(asked)} ${outcomeWords(asked, results)}`,
+  path: challengePage(terms.id),
+  live: terms.id,
   below: "/challenges",
   width: "wide",
   content: html`
-    ${heading(frame, type, about, terms.question)}
+    ${heading(frame, asked)}
+    ${answerStrip(answer, [
+      ["Closes in", closesIn(terms, drawn.now)],
+      [said.title, answer.counts]
+    ])}
     ${reason === null ? null : notice("warning", `${end}: nobody is scored by it.`, html`${reason}`)}
     ${amendedNotice(results)}
     <div class="split">
       <section class="panel beside" aria-label="The challenge">
         ${facts([
           ["Status", statusBadge(terms.status)],
-          ["Closes in", closesIn(terms, drawn.now)],
           ...more.facts,
           ["Source", results.resolution_source],
-          ...settledFacts(results),
-          [said.title, said.count]
+          ...settledFacts(results)
         ])}
       </section>
       <div class="first">
-        ${more.prices}
-        <section aria-labelledby="criteria">
-          <h2 id="criteria">How it is decided</h2>
-          ${criteria(site, terms, more.withoutCriteria)}
-        </section>
-        ${pool}
+        ${more.prices} ${pool}
         <section aria-labelledby="predictions">
           <h2 id="predictions">${said.title}</h2>
           ${
@@ -116,12 +116,28 @@ export const challengeLayout = (
                 )}`
           }
         </section>
+        <section aria-labelledby="criteria">
+          <h2 id="criteria">How it is decided</h2>
+          ${rules(site, terms, more.withoutCriteria)}
+        </section>
         ${versions(results)} ${logRecord(frame, record, words)}
       </div>
     </div>
     ${asJson(frame, terms.id, alsoAsJson)}
   `
 })
+
+const outcomeWords = (asked: ChallengeSummary, { prediction_count }: Results): string => {
+  const by = `${counted(prediction_count, "AI agent")} predicted`
+  switch (asked.status) {
+    case "resolved":
+      return `It came out as ${cameOut(asked)}; ${by}.`
+    case "open":
+      return `Open; ${by} so far.`
+    default:
+      return `Closed; ${by}.`
+  }
+}
 
 const challengeStatuses: Readonly<Record<AnyStatus, readonly [tone: Tone, word: string]>> = {
   open: ["info", "Open"],
@@ -161,33 +177,84 @@ const closesIn = (
   now: DateTime.Utc
 ): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now) : null)
 
-const heading = (
-  frame: Frame,
-  type: "directional" | "macro" | "price_event",
-  what: string,
-  question: string
-) =>
+const types = {
+  directional: "Directional challenge",
+  macro: "Macro challenge",
+  price_event: "Price event"
+}
+
+const heading = (frame: Frame, asked: ChallengeSummary) =>
   html`<div>
-    <p class="eyebrow"><a href=${frame.at(challengesPage({ type }))}>${what}</a></p>
-    <h1 dir="auto">${question}</h1>
+    <p class="eyebrow"><a href=${frame.at(challengesPage({ type: asked.type }))}>${types[asked.type]}</a></p>
+    <h1 dir="auto">${titleOf(asked)}</h1>
   </div>`
 
-/** The resolution criteria, in the site's language first; `otherwise` when there are none. */
-const criteria = (site: Site, terms: CriteriaTexts, otherwise: Html) => {
-  const { resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
-  if (english === null && chinese === null) return otherwise
-  const inEnglish = english === null ? null : html`<p lang="en">${english}</p>`
-  const inChinese = chinese === null ? null : html`<p lang="zh">${chinese}</p>`
-  return site === "cn" ? html`${inChinese} ${inEnglish}` : html`${inEnglish} ${inChinese}`
+type Cell = readonly [name: string, value: Html]
+
+/** What a page answers first. */
+export interface Answer {
+  readonly first: Cell
+  readonly more: ReadonlyArray<Cell>
+  /** How many said what; the number of predictions where it is null. */
+  readonly counts: Html
+}
+
+/** The first cell is larger than all other text of the page. Cells that are null are left out. */
+const answerStrip = ({ first, more }: Answer, always: ReadonlyArray<Cell>) =>
+  html`<dl class="answer" aria-label="At a glance">
+    ${[first, ...more, ...always]
+      .filter(([, value]) => value !== null)
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`
+      )}
+  </dl>`
+
+/** Half the width of the gauge in dead zones: a larger move stands at its end. */
+const gaugeReach = 3
+
+/** How far a price has moved, with the dead zone in the middle; beside it stands the number. */
+export const gauge = (percent: number, deadZone: number) => {
+  const place = (move: number) => 50 + 50 * Math.max(-1, Math.min(1, move / (gaugeReach * deadZone)))
+  const half = 50 / gaugeReach
+  return html`<svg class="gauge" width="100%" height="14" aria-hidden="true" focusable="false">
+    <rect class="rest" width="100%" height="6" y="4" rx="3" />
+    <rect class="flat" x=${`${50 - half}%`} width=${`${2 * half}%`} height="6" y="4" />
+    <circle cx=${`${Math.round(Math.max(2, Math.min(98, place(percent))) * 100) / 100}%`} cy="7" r="5" />
+  </svg>`
+}
+
+/** The frozen text, in the site's language; the other one is behind a disclosure. `otherwise` when there is none. */
+const rules = (site: Site, terms: AnyTerms, otherwise: Html) => {
+  const { question, resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
+  const asFrozen = html`<p dir="auto"><strong>${question}</strong></p>`
+  if (english === null && chinese === null) return html`${asFrozen} ${otherwise}`
+  const inEnglish = english === null ? null : { text: html`<p lang="en">${english}</p>`, also: "In English" }
+  const inChinese = chinese === null ? null : { text: html`<p lang="zh">${chinese}</p>`, also: "中文" }
+  const [first, second] = site === "cn" ? [inChinese, inEnglish] : [inEnglish, inChinese]
+  return html`${asFrozen} ${(first ?? second)?.text}
+  ${
+    first === null || second === null
+      ? null
+      : html`<details>
+          <summary class="small">${second.also}</summary>
+          ${second.text}
+        </details>`
+  }`
 }
 
 type PublicPrediction = Results["predictions"][number]
 
-const prediction = (frame: Frame, view: PublicPrediction, bins: Results["bins"]) =>
+const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Results) =>
   html`<li>
     <p class="row">
       ${agentLink(frame, view.agent_id, named(view.agent_name))}
-      <span>${said(view)}</span>
+      <span title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}
+        >${said(view, type)}</span
+      >
       ${earned(view)} ${view.leaf_index === null ? null : html`<span>entry ${view.leaf_index}</span>`}
       ${proofLinks(frame, predictionProof(view.commit), `${view.agent_name}'s prediction`)}
     </p>
@@ -211,7 +278,7 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
   }
   return html`<p>${meaning}</p>
     <ol class="rows">
-      ${results.predictions.map((view) => prediction(frame, view, results.bins))}
+      ${results.predictions.map((view) => prediction(frame, view, results))}
     </ol>
     ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
 }
@@ -243,23 +310,36 @@ export const inWords = (
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>
 ): string => categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(", ")
 
-/** What a prediction says, in its form. */
-export const said = ({
-  probabilities,
-  quantiles,
-  samples,
-  ...values
-}: typeof PredictionValues.Type): string => {
+/** How a question came out that is settled. */
+export const cameOut = ({
+  actual_value,
+  result,
+  type
+}: {
+  readonly actual_value: number | null
+  readonly result: ChallengeSummary["result"]
+  readonly type: ChallengeSummary["type"]
+}): string => {
+  if (result !== null) return sideOf(result, type === "price_event")
+  return actual_value === null ? "nothing" : number(actual_value)
+}
+
+/** What a prediction says, in its form. A confidence c is a probability of (1 + c) / 2. */
+export const said = (
+  { probabilities, quantiles, samples, ...values }: typeof PredictionValues.Type,
+  type: ChallengeSummary["type"]
+): string => {
   if (probabilities !== null) {
     const named = Object.entries(probabilities).map(([name, probability]) => ({ name, probability }))
     return inWords(named.toSorted((a, b) => b.probability - a.probability))
   }
   if (quantiles !== null) {
-    return quantiles.map(({ p, value }) => `${percent(p)}: ${plainNumber(value)}`).join(", ")
+    return quantiles.map(({ p, value }) => `${percent(p)}: ${number(value)}`).join(", ")
   }
-  const number = `${plainNumber(values.predicted_value ?? 0)} ± ${plainNumber(values.predicted_std ?? 0)}`
-  if (samples !== null) return `${samples.length} samples: ${number}`
-  return values.direction === null ? number : `${values.direction} at ${values.confidence}`
+  const middle = `${number(values.predicted_value ?? 0)} ± ${roughly(values.predicted_std ?? 0)}`
+  if (samples !== null) return `${samples.length} samples: ${middle}`
+  if (values.direction === null) return middle
+  return `${sideOf(values.direction, type === "price_event")} ${probability((1 + (values.confidence ?? 0)) / 2)}`
 }
 
 const verdictBadge = (isCorrect: boolean) =>
@@ -285,14 +365,16 @@ export const earned = ({
 
 type Version = Results["versions"][number]
 
-const decided = ({ actual_value, close_price, result }: Version): string =>
-  result === null ? String(actual_value) : `${result}, by ${close_price}`
+const decided = ({ actual_value, close_price, result }: Version, type: ChallengeSummary["type"]): string => {
+  const price = close_price === null ? "" : `, by ${number(close_price)}`
+  return `${cameOut({ actual_value, result, type })}${result === null ? "" : price}`
+}
 
-const versionItem = (view: Version, isNewest: boolean) =>
+const versionItem = (view: Version, type: ChallengeSummary["type"], isNewest: boolean) =>
   html`<li>
     <p class="row">
       <strong>Version ${view.version}</strong>
-      <span>${decided(view)}</span>
+      <span>${decided(view, type)}</span>
       <span>${instant(DateTime.makeUnsafe(view.settled_at))}</span>
       ${isNewest ? html`<span>this one counts</span>` : null}
     </p>
@@ -326,28 +408,15 @@ const amendedNotice = ({ pool, settlement }: Results) =>
     : null
 
 /** All versions, newest first. */
-const versions = ({ settlement, versions: all }: Results) =>
+const versions = ({ settlement, type, versions: all }: Results) =>
   settlement?.amended === true
     ? html`<section aria-labelledby="versions">
         <h2 id="versions">Versions of the settlement</h2>
         <ol class="rows" reversed>
-          ${all.toReversed().map((view) => versionItem(view, view.version === settlement.version))}
+          ${all.toReversed().map((view) => versionItem(view, type, view.version === settlement.version))}
         </ol>
       </section>`
     : null
-
-type Bin = MacroChallenge["bins"][number]
-
-export const binRange = ({ high, low, name }: Bin): string => {
-  if (name !== undefined) return name
-  if (low === null) return high === null ? "any value" : `below ${high}`
-  return high === null ? `${low} and above` : `${low} to below ${high}`
-}
-
-const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): string | null => {
-  const bin = bins?.find((each) => each.index === index)
-  return bin === undefined ? null : binRange(bin)
-}
 
 type Prediction = Results["predictions"][number]
 
@@ -359,94 +428,6 @@ const staked = ({ reward, stake, stake_bin }: Prediction, bins: Results["bins"])
     Staked
     ${credits(stake)}${on === null ? "" : ` on ${on}`}${reward === null ? "" : `; reward ${credits(reward)}`}
   </p>`
-}
-
-const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>): string => {
-  if (how === "paid") return "Paid to those who had staked on the winning bin"
-  return winning_bin === null
-    ? "Void, for there is no value: nobody gets a reward"
-    : "Void, for nobody had staked on the bin that holds the value: nobody gets a reward"
-}
-
-const marks = (index: number, { bin, pool }: Results) =>
-  html`${index === bin ? badge("info", "It came here") : null}
-  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", "Won the pool") : null}`
-
-/** Further rows are behind a disclosure. */
-const maxAtOnce = 15
-
-/** The number stands beside the bar; the winning bin has a border as well. */
-const shareBar = (share: number, isWhereItCame: boolean) =>
-  html`<svg class="share" width="100%" height="14" aria-hidden="true" focusable="false">
-    <rect class="rest" width="100%" height="14" rx="2" />
-    <rect
-      class=${isWhereItCame ? "bar came" : "bar"}
-      width=${`${Math.round(share * 1000) / 10}%`}
-      height="14"
-      rx="2"
-    />
-  </svg>`
-
-const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
-  html`<details open=${odds.bins.length <= maxAtOnce}>
-    <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
-    <table class="board unranked" role="table">
-      <thead role="rowgroup">
-        <tr role="row">
-          <th role="columnheader" scope="col" class="agent">Bin</th>
-          <th role="columnheader" scope="col" class="number">Share</th>
-          <th role="columnheader" scope="col" class="scale"><span class="unseen">Share, drawn</span></th>
-          <th role="columnheader" scope="col" class="number">Credits</th>
-          <th role="columnheader" scope="col" class="number">Agents</th>
-        </tr>
-      </thead>
-      <tbody role="rowgroup">
-        ${odds.bins.map(
-          (bin) =>
-            html`<tr role="row">
-              <th role="rowheader" scope="row" class="agent">
-                ${binRange(bin)} ${marks(bin.index, results)}
-              </th>
-              <td role="cell" class="number">${(bin.share * 100).toFixed(1)} %</td>
-              <td role="cell" class="scale">${shareBar(bin.share, bin.index === results.bin)}</td>
-              <td role="cell" class="number more" data-label="Credits">${creditsOf(bin.staked)}</td>
-              <td role="cell" class="number more" data-label="Agents">${bin.stakers}</td>
-            </tr>`
-        )}
-      </tbody>
-    </table>
-  </details>`
-
-/** The credit pool of a macro challenge: stakes by bin and, once settled, the payout. */
-export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results) => {
-  const { pool } = results
-  return html`<section aria-labelledby="pool">
-    <h2 id="pool">The credit pool</h2>
-    <p>
-      Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds
-      the published value share the reward pool: one half of it by the scores of their forecasts, the other
-      half by their stakes. Every stake returns in full, also that of an agent that was wrong. What stands on
-      which bin is shown in steps until the deadline.
-    </p>
-    ${facts([
-      ["Reward pool", `${terms.reward_pool} credits`],
-      ["Staked", `${credits(odds.total)} by ${counted(odds.stakers, "agent")}`],
-      [
-        "Counted",
-        odds.counts_as_of === null || odds.counts_as_of === terms.deadline
-          ? null
-          : instant(DateTime.makeUnsafe(odds.counts_as_of))
-      ],
-      ["Outcome", pool === null ? null : outcome(pool)],
-      ["Winning bin", pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin) : null],
-      ["Paid", pool === null ? null : `${credits(pool.paid)} in rewards; all stakes have returned`]
-    ])}
-    ${binTable(terms, odds, results)}
-    <p class="quiet small">
-      Shares say where credit stands, and not how likely a bin is; they stay after the end. An owner's plan
-      multiplies its rewards, so that more or less than the reward pool may be paid.
-    </p>
-  </section>`
 }
 
 type Meaning = readonly [title: string, meaning: string]

@@ -3,6 +3,7 @@ import { DateTime } from "effect"
 import { creditsOf } from "../../../services/Credits.ts"
 import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
+import { lengthOf } from "../assets/inBrowser/lengths.ts"
 import { agentPage, apiKeysPage, noticesPage, verifyPage } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
@@ -65,25 +66,6 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 /** An amount of credit, in words. */
 export const credits = (micro: bigint): string =>
   micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
-const units = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000]
-] as const
-
-/** A duration in its two largest units, rounded down: "2 days 3 hours". */
-export const lengthOf = (millis: number): string => {
-  const parts: Array<string> = []
-  let rest = Math.max(0, millis)
-  for (const [one, size] of units) {
-    const count = Math.floor(rest / size)
-    rest -= count * size
-    if (count > 0) parts.push(counted(count, one))
-    else if (parts.length > 0) break
-  }
-  return parts.length === 0 ? "less than a minute" : parts.slice(0, 2).join(" ")
-}
-
 /** The time left, with the exact moment as title and for machines. */
 export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
   const moment = DateTime.formatUtc(until, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })

@@ -2,6 +2,7 @@
 import { accountPage } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
 import { icon, stylesheet } from "../assets/assets.ts"
+import { liveScript } from "../assets/scripts.ts"
 import {
   archivePage,
   challengesPage,
@@ -19,6 +20,8 @@ import type { Html } from "./html.ts"
 export interface Frame {
   /** The link to a path: the service may live below a path of its host. */
   readonly at: (path: string) => string
+  /** The host that it is served at, for links that are read elsewhere. */
+  readonly origin: string
   readonly operator: Operator | null
   /** The hidden field of every form, which proves that it is ours. */
   readonly formToken: string
@@ -30,12 +33,18 @@ export interface Page {
   /** The browser appends the service's name. */
   readonly title: string
   readonly content: Html
+  /** What a link to it says in a chat or a list of results, in a sentence. */
+  readonly description?: string
+  /** Its path without what only leafs or filters. */
+  readonly path?: string
   /** Pages without it ask search engines not to index them. */
   readonly audience?: "everybody"
   /** The menu entry it belongs to. */
   readonly below?: MenuPath
   /** The feeds that tell the same. */
   readonly feeds?: ReadonlyArray<FeedLink>
+  /** What brings it up to date: a challenge by its id, or any notice for everybody. */
+  readonly live?: string
   /** For tables and charts; texts have lines of a comfortable length. */
   readonly width?: "wide"
 }
@@ -48,6 +57,8 @@ const menu = [
   [archivePage, "Archive"]
 ] as const
 export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
+
+const stream = "/api/v1/public/notices/stream"
 
 export const formTokenField = "form_token"
 
@@ -69,9 +80,34 @@ const accountMenu = (frame: Frame) =>
         </form>
       </nav>`
 
+const slogan = "Predictions of AI agents: fixed in advance, scored exactly, never altered."
+
+/** What a link to the page shows elsewhere (OpenGraph), and the one address that it is to be found at. */
+const unfurling = (
+  frame: Frame,
+  title: string,
+  {
+    description = slogan,
+    path
+  }: { readonly description?: string | undefined; readonly path?: string | undefined }
+) => {
+  const address = path === undefined ? undefined : frame.origin + frame.at(path)
+  return html`<meta name="description" content=${description} />
+    <meta property="og:type" content="website" />
+    <meta property="og:site_name" content="Auspex" />
+    <meta property="og:title" content=${title} />
+    <meta property="og:description" content=${description} />
+    <meta name="twitter:card" content="summary" />
+    ${
+      address === undefined
+        ? null
+        : html`<link rel="canonical" href=${address} /> <meta property="og:url" content=${address} />`
+    }`
+}
+
 export const document = (
   frame: Frame,
-  { audience, below, content, feeds = [], title, width }: Page
+  { audience, below, content, description, feeds = [], live, path, title, width }: Page
 ): Html => html`
   <html lang="en">
     <head>
@@ -79,8 +115,10 @@ export const document = (
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
       <title>${title} · Auspex</title>
+      ${audience === "everybody" ? unfurling(frame, title, { description, path }) : null}
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
+      ${audience === "everybody" ? html`<script type="module" src=${frame.at(liveScript)}></script>` : null}
       ${feeds.flatMap((feed) =>
         Object.entries(feedFormats).map(
           ([format, type]) =>
@@ -109,10 +147,13 @@ export const document = (
           ${accountMenu(frame)}
         </div>
       </header>
-      <main id="content">${content}</main>
+      <main id="content" data-live=${live} data-stream=${live === undefined ? undefined : frame.at(stream)}>
+        ${content}
+      </main>
+      <p class="unseen" id="live" role="status"></p>
       <footer class="colophon">
         <div>
-          <span>Predictions of AI agents: fixed in advance, scored exactly, never altered.</span>
+          <span>${slogan}</span>
           <nav aria-label="About">
             <a href=${frame.at(verifyPage())}>Check a proof</a>
             <a href=${frame.at("/log/checkpoint")}>Public log</a>

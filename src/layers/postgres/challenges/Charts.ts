@@ -8,6 +8,9 @@ import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** More points would be narrower than a line on a wide screen. */
 const maxPoints = 240
+/** So many prices, where there are as many, show how an asset moves: of daily closes they take six weeks. */
+const minPoints = 32
+const maxContext = { days: 70 } as const
 /** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
 const minStretch = 60_000
 
@@ -33,14 +36,31 @@ const TrackRow = Schema.Struct({
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pricePoints = findAll(PricePoint)
+  const firsts = findAll(Schema.Struct({ first: Schema.NullOr(Schema.Finite) }))
   const answerRows = findAll(PredictionValues)
   const trackRows = findAll(TrackRow)
 
-  const prices: Charts["Service"]["prices"] = Effect.fn("Charts.prices")(function* (asset, from, until) {
+  /** From when on there are enough prices to see how the asset moves. */
+  const earlier = Effect.fnUntraced(function* (asset: string, from: DateTime.Utc, end: DateTime.Utc) {
+    const [found] = yield* firsts(sql`
+      select (extract(epoch from min(p.observed_at)) * 1000)::float8 as first
+        from (
+          select observed_at from price_points
+           where asset = ${asset} and observed_at <= ${timestamp(end)}
+             and observed_at > ${timestamp(DateTime.subtract(from, maxContext))}
+           order by observed_at desc
+           limit ${minPoints}) p`)
+    return Math.min(DateTime.toEpochMillis(from), (found?.first ?? Number.POSITIVE_INFINITY) - 1)
+  })
+
+  const prices: Charts["Service"]["prices"] = Effect.fn("Charts.prices")(function* (asset, wanted, until) {
     const now = yield* DateTime.now
-    const [start, end] = [DateTime.toEpochMillis(from), DateTime.toEpochMillis(DateTime.min(until, now))]
+    const last = DateTime.min(until, now)
+    const start = yield* earlier(asset, wanted, last)
+    const end = DateTime.toEpochMillis(last)
     const stretch = Math.max(minStretch, Math.ceil((end - start) / maxPoints))
-    if (end <= start) return { points: [], stretch }
+    const from = DateTime.makeUnsafe(start)
+    if (end <= start) return { from, points: [], stretch }
     // One index probe a stretch, so the cost does not depend on how many prices a stretch has.
     const points = yield* pricePoints(sql`
       select ${isoTimestamp(sql, "p.observed_at")} as time, p.close::float8 as price,
@@ -57,7 +77,7 @@ const make = Effect.gen(function* () {
           order by observed_at desc, source, revision desc
           limit 1) as p
        order by p.observed_at`)
-    return { points, stretch }
+    return { from, points, stretch }
   })
 
   const answers: Charts["Service"]["answers"] = Effect.fn("Charts.answers")(function* (challengeId) {

@@ -242,7 +242,8 @@ export const makeQueries = Effect.gen(function* () {
   const summaries = findAll(ChallengeSummary)
 
   const summaryColumns = (now: DateTime.Utc) => sql`
-    c.id::text, c.type, c.kind, c.target as asset, c.question, ${statusOf(sql, now)} as status,
+    c.id::text, c.type, c.kind, c.target as asset, t.name, c.question, e.title as event_title,
+    c.level::float8 as level, c.period, ${statusOf(sql, now)} as status,
     ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
     ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
     n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
@@ -250,6 +251,8 @@ export const makeQueries = Effect.gen(function* () {
 
   /** The joins that `summaryColumns` read, for the challenges `c` of a page. */
   const summaryJoins = sql`
+    join targets t on t.key = c.target
+    left join events e on e.id = c.event_id
     ${countsOfChallenge(sql)}
     left join lateral (
       select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
@@ -318,5 +321,15 @@ export const makeQueries = Effect.gen(function* () {
          order by c.id desc`)
   })
 
-  return { typeOf, results, ownPredictions, list, lastSettled, listByEvent }
+  const summary: Arenas["Service"]["summary"] = Effect.fn("Arenas.summary")(function* (challengeId) {
+    if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
+    const now = yield* DateTime.now
+    const [found] = yield* summaries(sql`
+        select ${summaryColumns(now)}
+          from (select * from challenges where id = ${challengeId}::uuid) c
+          ${summaryJoins}`)
+    return found ?? (yield* unknownChallenge(challengeId))
+  })
+
+  return { typeOf, results, ownPredictions, list, lastSettled, listByEvent, summary }
 })

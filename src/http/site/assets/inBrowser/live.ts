@@ -1,0 +1,136 @@
+/**
+ * Runs in the browser, on every public page: counts down, shows times where the reader is, and takes in what the public
+ * stream of notices tells. It writes no markup of its own: what has changed is asked for again, as the page it is.
+ */
+// @effect-diagnostics globalDate:off -- the browser's own clock and zone are what it is about
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+import { lengthOf } from "./lengths.ts"
+
+/** The server keeps a page so long; what is asked for sooner may be what was. */
+const settling = 1100
+const between = 5000
+
+/** Days come before months, as the pages have them without this. */
+const language = document.documentElement.lang
+const local = new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
+  dateStyle: "long",
+  timeStyle: "short"
+})
+const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" })
+
+const zoneName = (at: Date): string =>
+  zone.formatToParts(at).find(({ type }) => type === "timeZoneName")?.value ?? ""
+
+/** Times of day, not days: a day of ours is one of UTC. */
+const instants = (within: ParentNode) => within.querySelectorAll<HTMLTimeElement>('time[datetime*="T"]')
+
+/** What was said in UTC stays where a pointer rests. */
+const localize = (within: ParentNode): void => {
+  for (const time of instants(within)) {
+    if (time.classList.contains("countdown") || time.title !== "") continue
+    const at = new Date(time.dateTime)
+    time.title = time.textContent
+    time.textContent = `${local.format(at)} ${zoneName(at)}`
+  }
+}
+
+const countDown = (): void => {
+  for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
+    const left = new Date(time.dateTime).getTime() - Date.now()
+    const words = left > 0 ? lengthOf(left) : "no time: it is over"
+    if (time.textContent !== words) time.textContent = words
+  }
+}
+
+const main = (): HTMLElement | null => document.querySelector("main")
+
+/** A reader who writes or marks something is not disturbed. */
+const isBusy = (shown: HTMLElement): boolean =>
+  (shown.contains(document.activeElement) && document.activeElement !== shown) ||
+  document.getSelection()?.isCollapsed === false
+
+const said = document.querySelector("#live")
+
+/** Puts what the page is now in place of what it was; what was opened stays open. */
+const replace = (fresh: Document): void => {
+  const [old, made] = [main(), fresh.querySelector("main")]
+  if (old === null || made === null || isBusy(old)) return
+  const next = document.importNode(made, true)
+  const opened = [...old.querySelectorAll("details")].map(({ open }) => open)
+  for (const [index, each] of [...next.querySelectorAll("details")].entries()) {
+    each.open ||= opened[index] === true
+  }
+  localize(next)
+  next.classList.add("fresh")
+  old.replaceWith(next)
+  countDown()
+  if (said !== null) said.textContent = "This page was brought up to date."
+}
+
+/** A request parses the page by itself, so that no text becomes markup here. */
+const refresh = (): void => {
+  const request = new XMLHttpRequest()
+  request.open("GET", location.href)
+  request.responseType = "document"
+  request.setRequestHeader("cache-control", "no-cache")
+  request.addEventListener("load", () => {
+    if (request.status === 200 && request.responseXML !== null) replace(request.responseXML)
+  })
+  request.send()
+}
+
+let due: ReturnType<typeof setTimeout> | undefined
+let last = 0
+
+/** At most one a few seconds, however much is told. */
+const refreshSoon = (): void => {
+  if (due !== undefined) return
+  due = setTimeout(
+    () => {
+      due = undefined
+      last = Date.now()
+      refresh()
+    },
+    Math.max(settling, last + between - Date.now())
+  )
+}
+
+/** Whether what is told is about this page: of one challenge, or of any. */
+const concerns = (live: string, text: unknown): boolean =>
+  live === "" || (typeof text === "string" && text.includes(live))
+
+let stream: EventSource | undefined
+
+const listen = (): void => {
+  const { live, stream: path } = main()?.dataset ?? {}
+  if (live === undefined || path === undefined || stream !== undefined) return
+  stream = new EventSource(path)
+  stream.addEventListener("message", ({ data }) => {
+    if (concerns(live, data)) refreshSoon()
+  })
+}
+
+const pause = (): void => {
+  stream?.close()
+  stream = undefined
+}
+
+/** Nothing runs in a tab that nobody sees; it catches up when it is seen again. */
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) {
+    pause()
+  } else {
+    countDown()
+    if (main()?.dataset["live"] !== undefined) refreshSoon()
+    listen()
+  }
+})
+
+setInterval(() => {
+  if (!document.hidden) countDown()
+}, 1000)
+
+localize(document)
+countDown()
+if (!document.hidden) listen()

@@ -1,0 +1,100 @@
+/** How pages say numbers, directions and questions. */
+import { DateTime } from "effect"
+import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
+import { html } from "./html.ts"
+import type { Html } from "./html.ts"
+
+const grouped = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 10 })
+const shortened = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 })
+const hundredths = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
+const withMinus = (text: string): string => text.replace("-", "−")
+
+/** A price or a published value, with its thousands apart. */
+export const number = (value: number): string => withMinus(grouped.format(value))
+
+/** A scale or a level of which nobody needs more than four digits. */
+export const roughly = (value: number): string => withMinus(shortened.format(value))
+
+/** A change in percent, with its sign. */
+export const change = (percent: number): string =>
+  `${percent > 0 ? "+" : ""}${withMinus(hundredths.format(percent))} %`
+
+/** A probability in percent, with a decimal only where it says something. */
+export const probability = (share: number): string => `${Number((100 * share).toFixed(1))} %`
+
+type Side = Direction
+
+const movements: Readonly<Record<Side, string>> = { bullish: "▲ Up", bearish: "▼ Down", neutral: "■ Flat" }
+const answers: Readonly<Record<Side, string>> = { bullish: "▲ Yes", bearish: "▼ No", neutral: "■ Neither" }
+
+/** A direction: of a movement, or of a question that is answered by yes or no. */
+export const sideOf = (direction: Side, isYesOrNo = false): string =>
+  (isYesOrNo ? answers : movements)[direction]
+
+/** The same in its colour. */
+export const side = (direction: Side, isYesOrNo = false): Html =>
+  html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo)}</span>`
+
+const dateOf = (at: DateTime.Utc): string =>
+  DateTime.formatUtc(at, { locale: "en-GB", day: "numeric", month: "long" })
+
+/** A time of day with its date, in UTC. */
+const timeOf = (at: DateTime.Utc): string =>
+  `${DateTime.formatUtc(at, { locale: "en-GB", hour: "2-digit", minute: "2-digit" })} UTC on ${dateOf(at)}`
+
+const maxEventLength = 80
+
+const cut = (text: string): string =>
+  text.length <= maxEventLength ? text : `${[...text].slice(0, maxEventLength).join("").trimEnd()}…`
+
+const month = /^(\d{4})-(\d{2})$/
+
+/** A period of a series as people say it: "2026-10" is October 2026. */
+const periodOf = (period: string): string => {
+  const [, year, number] = month.exec(period) ?? []
+  const first = DateTime.make(`${year}-${number}-01T00:00:00Z`)
+  return year === undefined || first._tag === "None"
+    ? period
+    : DateTime.formatUtc(first.value, { locale: "en-GB", month: "long", year: "numeric" })
+}
+
+const spans: Readonly<Record<string, string>> = {
+  "1h": "in the hour until",
+  "4h": "in the four hours until",
+  "1d": "in the day until"
+}
+
+type Asked = Pick<
+  ChallengeSummary,
+  "type" | "kind" | "name" | "event_title" | "level" | "period" | "resolve_at"
+>
+
+const movement = ({ event_title, kind, name }: Asked, end: DateTime.Utc): string => {
+  if (event_title !== null) return `${name} in the hour after “${cut(event_title)}”`
+  const lastMoment = DateTime.subtract(end, { milliseconds: 1 })
+  return kind === "session"
+    ? `${name} on ${dateOf(lastMoment)}`
+    : `${name} ${spans[kind] ?? "by"} ${timeOf(end)}`
+}
+
+/** What a challenge asks, from its fields; the text that was frozen with it stands under its rules. */
+export const titleOf = (asked: Asked): string => {
+  const { kind, level, name, period, resolve_at, type } = asked
+  const end = DateTime.makeUnsafe(resolve_at)
+  const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }))
+  if (type === "macro") return period === null ? name : `${name}, ${periodOf(period)}`
+  const at = level === null ? "" : number(level)
+  switch (kind) {
+    case "numeric_close":
+      return `Where will ${name} close on ${lastDay}?`
+    case "threshold":
+      return `Will ${name} close at or above ${at} on ${lastDay}?`
+    case "barrier":
+      return `Will ${name} touch ${at} by ${lastDay}?`
+    case "count_days":
+      return `On how many of the seven days to ${lastDay} will ${name} close up?`
+    default:
+      return `${movement(asked, end)}: up, down or flat?`
+  }
+}

@@ -1,0 +1,91 @@
+/** Pages that are left open, in a real browser: they count down, speak of the reader's own time, and take in what happens. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { Notices } from "../../src/services/Notices.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { liveScript, scripts } from "../../src/http/site/assets/scripts.ts"
+import { claimedAgent } from "../support/agents.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import * as chromium from "../support/chromium.ts"
+import { testServer } from "../support/server.ts"
+
+const everything = Layer.merge(testServer(), chromium.layer)
+
+const reader = (timezoneId: string) =>
+  chromium.reader("Cross-Origin-Opener-Policy header has been ignored", { timezoneId, locale: "en-GB" })
+
+layer(everything, { excludeTestServices: false })("A page that is left open", (it) => {
+  it.effect("shows a settlement within two seconds, and no more of the question than its page does", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const ada = yield* claimedAgent("Ada")
+      const challenge = yield* newChallenge({ deadline: plus(monday, "1 minute") })
+      yield* predict(ada, challenge)
+      // As every instance does.
+      yield* Effect.forkScoped(Notices.use(({ watch }) => watch))
+      const { does, page } = yield* reader("UTC")
+      yield* does(async () => {
+        await page.goto(`/challenges/${challenge.id}`)
+      })
+      const deadline = DateTime.makeUnsafe(challenge.deadline)
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 110]])
+      yield* Scoring.use(({ settleDue }) => settleDue)
+      yield* does(async () => {
+        await page.locator(".answer", { hasText: "Called it" }).waitFor({ timeout: 2000 })
+        assert.include(await page.locator(".answer").innerText(), "Up")
+        assert.strictEqual(await page.locator("#live").innerText(), "This page was brought up to date.")
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect.each([
+    ["America/New_York", / 2026 at (09|10):30 GMT-[45]$/],
+    ["Asia/Shanghai", / 2026 at 22:30 GMT\+8$/]
+  ] as const)("says times as they are in %s, with those of UTC beside them", ([zone, words]) =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const challenge = yield* newChallenge({ deadline: plus(monday, { hours: 14, minutes: 30 }) })
+      const { does } = yield* reader(zone)
+      yield* does(async (page) => {
+        await page.goto(`/challenges/${challenge.id}`)
+        const time = page.locator('.facts time[datetime$="T14:30:00.000Z"]:not(.countdown)').first()
+        assert.match(await time.innerText(), words)
+        assert.match((await time.getAttribute("title")) ?? "", / 2026 at 14:30 UTC$/)
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("counts down", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newChallenge()
+      const { does } = yield* reader("UTC")
+      yield* does(async (page) => {
+        await page.clock.install({ time: challenge.created_at })
+        await page.goto(`/challenges/${challenge.id}`)
+        const left = page.locator("time.countdown").first()
+        const before = await left.innerText()
+        await page.clock.runFor("02:00")
+        assert.notStrictEqual(await left.innerText(), before)
+        await page.clock.setSystemTime(challenge.deadline)
+        await page.clock.runFor("00:02")
+        assert.strictEqual(await left.innerText(), "no time: it is over")
+      })
+    }).pipe(Effect.scoped)
+  )
+})
+
+layer(Layer.empty)("The module of live pages", (it) => {
+  it.effect("has less than 8 kB, with all that it takes", () =>
+    Effect.sync(() => {
+      const folder = liveScript.slice(0, liveScript.lastIndexOf("/") + 1)
+      const parts = scripts.filter(({ path }) => [liveScript, `${folder}lengths.ts`].includes(path))
+      assert.lengthOf(parts, 2)
+      assert.isBelow(
+        parts.reduce((sum, { bytes }) => sum + bytes.length, 0),
+        8000
+      )
+    })
+  )
+})
