@@ -131,14 +131,14 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       const shown = textOf(home)
       assert.match(
         shown,
-        /Consumer price index, March 2026 closes in 5 minutes .* Gold .*: up, down or flat\? closes in 2 days 2 hours/
+        /Consumer price index, March 2026 closes in 5 minutes .* Gold .*: up, down or flat\? .* closes in 2 days 2 hours/
       )
       assert.match(
         shown,
         /1 Ada [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 37\.5/
       )
       assert.include(shown, "OPEC+ meets")
-      assert.match(shown, /Gold .*: up, down or flat\? ▲ Up Settled/)
+      assert.match(shown, /Gold .*: up, down or flat\? ▲ Up [+]\d+\.\d\d % Settled/)
       assert.match(home.text, /<time class="countdown" datetime="[^"]+Z" title="[^"]+ UTC"/)
       for (const link of ["/skill.md", "/docs", "/verify", "/leaderboard", "/api/v1/events"]) {
         assert.include(linksOf(home), link)
@@ -338,7 +338,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         shown,
         /Example Wire Policy ZN The committee met .* The rest of the summary .*Read it at its source/
       )
-      assert.match(shown, /: up, down or flat\? closes in 1 hour/)
+      assert.match(shown, /: up, down or flat\? .*closes in 1 hour/)
       assert.match(
         shown,
         /6 comments and replies, the newest first\. .* Not so\. .* As expected\. Mostly\. .* Reply 1 /

@@ -349,6 +349,10 @@ export const ChallengeSummary = Schema.Struct({
   event_title: Schema.NullOr(Schema.String).annotate({ description: "of the event that it follows" }),
   level: Schema.NullOr(Schema.Finite).annotate({ description: "of barrier and threshold" }),
   period: Schema.NullOr(Schema.String).annotate({ description: "macro: of the value" }),
+  open_price: Schema.NullOr(Schema.Finite).annotate({ description: "directional" }),
+  price: Schema.NullOr(Schema.Finite).annotate({
+    description: "of the asset: the one that settled it, or while it is open the latest"
+  }),
   status: AnyStatus,
   deadline: Timestamp,
   resolve_at: Timestamp,

@@ -12,7 +12,7 @@ import { at, statusBadge } from "../views/challenge.ts"
 import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { number, side, sideOf, titleOf } from "../views/words.ts"
+import { change, number, side, sideOf, titleOf } from "../views/words.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -155,6 +155,17 @@ const cardMeta = ({ asset, kind }: ChallengeSummary) =>
 const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
   html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge)}</a>`
 
+/** The number that a card is about; null where no price is known. */
+const figure = ({ level, open_price: open, price }: ChallengeSummary): Html => {
+  if (price === null) return null
+  if (open !== null) {
+    const move = (price / open - 1) * 100
+    return html`<p class="figure">${change(move)} <small>since ${number(open)}</small></p>`
+  }
+  if (level === null) return html`<p class="figure">${number(price)} <small>now</small></p>`
+  return html`<p class="figure">${change((level / price - 1) * 100)} <small>to the level</small></p>`
+}
+
 /** Open challenges as cards. */
 export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) =>
   html`<ul class="cards">
@@ -163,6 +174,7 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
         html`<li class="card">
           ${cardMeta(item)}
           <p class="title">${challengeTitle(frame, item)}</p>
+          ${figure(item)}
           <p class="foot">
             <span>closes in ${timeLeft(DateTime.makeUnsafe(item.deadline), now)}</span>
             <span>${counted(item.prediction_count, "prediction")}</span>
@@ -184,6 +196,12 @@ const outcome = (challenge: ChallengeSummary): Html => {
   return words === null ? null : html`<strong>${words}</strong>`
 }
 
+/** From open to close, of a directional challenge. */
+const settledMove = ({ open_price: open, price, result }: ChallengeSummary): Html =>
+  result === null || open === null || price === null
+    ? null
+    : html`<span class="quiet">${change((price / open - 1) * 100)}</span>`
+
 /** Closed and ended challenges as rows. */
 export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) =>
   html`<ul class="rows">
@@ -191,7 +209,8 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
       (item) =>
         html`<li>
           <p class="row">
-            <span>${challengeTitle(frame, item)}</span> ${outcome(item)} ${statusBadge(item.status)}
+            <span>${challengeTitle(frame, item)}</span> ${outcome(item)} ${settledMove(item)}
+            ${statusBadge(item.status)}
           </p>
           <p class="meta">
             <span class="tag">${item.asset}</span> ${kinds[item.kind] ?? item.kind}

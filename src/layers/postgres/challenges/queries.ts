@@ -12,7 +12,7 @@ import { InstantText, Timestamp } from "../../../services/domain/text.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 import {
   challengeOf,
@@ -243,19 +243,26 @@ export const makeQueries = Effect.gen(function* () {
 
   const summaryColumns = (now: DateTime.Utc) => sql`
     c.id::text, c.type, c.kind, c.target as asset, t.name, c.question, e.title as event_title,
-    c.level::float8 as level, c.period, ${statusOf(sql, now)} as status,
+    c.level::float8 as level, c.period, c.open_price::float8 as open_price,
+    coalesce(s.close_price, latest.close)::float8 as price, ${statusOf(sql, now)} as status,
     ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
     ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
     n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
     s.actual_value::float8 as actual_value, c.unit`
 
-  /** The joins that `summaryColumns` read, for the challenges `c` of a page. */
-  const summaryJoins = sql`
-    join targets t on t.key = c.target
-    left join events e on e.id = c.event_id
+  /** The joins that `summaryColumns` read, for the challenges `c` of a page. Of several sources any says where a price stands. */
+  const summaryJoins = (now: DateTime.Utc) => sql`
+    cross join lateral (select name from targets where key = c.target limit 1) t
+    left join lateral (select title from events where id = c.event_id limit 1) e on true
+    left join lateral (
+      select close from price_points
+       where c.type <> 'macro' and c.resolved_at is null and c.cancelled_at is null
+         and asset = c.target and observed_at <= ${timestamp(now)}
+       order by observed_at desc
+       limit 1) latest on true
     ${countsOfChallenge(sql)}
     left join lateral (
-      select result, actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
+      select result, actual_value, close_price from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 
   /** Literals: a partial index of a type needs a condition that names it. */
   const ofType = {
@@ -295,7 +302,7 @@ export const makeQueries = Effect.gen(function* () {
                ${after === undefined ? sql`` : beyond(status, after)}
              order by ${orders[status]}
              limit ${limit}) c
-          ${summaryJoins}
+          ${summaryJoins(now)}
          order by ${orders[status]}`)
     return cut(rows, (last) => ({ deadline: last.deadline, id: last.id }))
   })
@@ -308,7 +315,7 @@ export const makeQueries = Effect.gen(function* () {
             select * from challenges where resolved_at is not null
              order by resolved_at desc, id desc
              limit ${limit}) c
-          ${summaryJoins}
+          ${summaryJoins(now)}
          order by c.resolved_at desc, c.id desc`)
   })
 
@@ -317,7 +324,7 @@ export const makeQueries = Effect.gen(function* () {
     return yield* summaries(sql`
         select ${summaryColumns(now)}
           from (select * from challenges c where c.event_id = ${eventId} order by c.id desc limit ${maxOfEvent}) c
-          ${summaryJoins}
+          ${summaryJoins(now)}
          order by c.id desc`)
   })
 
@@ -327,7 +334,7 @@ export const makeQueries = Effect.gen(function* () {
     const [found] = yield* summaries(sql`
         select ${summaryColumns(now)}
           from (select * from challenges where id = ${challengeId}::uuid) c
-          ${summaryJoins}`)
+          ${summaryJoins(now)}`)
     return found ?? (yield* unknownChallenge(challengeId))
   })
 

@@ -35,10 +35,11 @@ const localize = (within: ParentNode): void => {
   }
 }
 
+/** What is over says so until the page is brought up to date. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
-    const words = left > 0 ? lengthOf(left) : "no time: it is over"
+    const words = left > 0 ? lengthOf(left) : "a moment"
     if (time.textContent !== words) time.textContent = words
   }
 }
