@@ -115,7 +115,7 @@ layer(testServer())("A gateway key", (it) => {
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const shown = yield* visitor.open(page)
-      assert.match(textOf(shown), /Valid 90 days, as usual 7 days 30 days 365 days Make a key/)
+      assert.match(textOf(shown), /Valid 90 days, as usual 7 days 30 days 365 days Create a key/)
       const fields = { agent_id: agentId, name: "n" }
       const usual = yield* visitor.fill(shown, "credit_limit", { ...fields, lifetime: "" })
       assert.match(textOf(usual), /Expires 1 April 1970/)

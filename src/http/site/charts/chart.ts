@@ -152,17 +152,24 @@ const anchorAt = (plot: Plot, place: number): "start" | "middle" | "end" => {
   return place > plot.right - 8 ? "end" : "middle"
 }
 
-/** The x axis: ticks with labels. Narrow screens hide minor ticks. */
+/** How wide a character of a label is on a narrow screen, in percent of the drawing. */
+const narrowCharacter = 2.2
+
+/** The x axis: ticks with labels. Narrow screens hide minor ticks, and those whose label would touch the one before. */
 export const below = <Value>(
   plot: Plot,
   scale: Scale<Value>,
   count: number,
   format: (value: Value) => string,
   isMinor: (value: Value, index: number) => boolean = (_, index) => index % 2 === 1
-) =>
-  scale.ticks(count).map((value, index) => {
+) => {
+  let free = Number.NEGATIVE_INFINITY
+  return scale.ticks(count).map((value, index) => {
     const x = scale(value)
-    return html`<g class=${isMinor(value, index) ? "second" : undefined}>
+    const half = (format(value).length * narrowCharacter) / 2
+    const isHidden = isMinor(value, index) || x - half < free
+    if (!isHidden) free = x + half
+    return html`<g class=${isHidden ? "second" : undefined}>
       <line
         class="axis"
         x1=${across(x)}
@@ -175,6 +182,7 @@ export const below = <Value>(
       </text>
     </g>`
   })
+}
 
 /** The base line. */
 export const ground = (plot: Plot) =>

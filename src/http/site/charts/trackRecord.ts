@@ -60,8 +60,8 @@ export const trackRecordChart = (record: TrackRecord): Html => {
   const plot = plotOf(240)
   const x = scaleUtc()
     .domain([
-      first.at.getTime() - dayMillis,
-      Math.max(last.at.getTime(), first.at.getTime() + 5 * dayMillis) + dayMillis
+      Math.min(first.at.getTime() - dayMillis, last.at.getTime() - 6 * dayMillis),
+      last.at.getTime() + dayMillis
     ])
     .range(rangeX(plot))
   const y = scaleLinear().domain([0, 100]).range(rangeY(plot))

@@ -233,7 +233,7 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
       ["Key", html`<code>${key.prefix}…</code>`],
       ["Spends credit of", agentName(own, key.agent_id)],
       [
-        "Spent",
+        "Spent in all",
         key.credit_limit === null
           ? credits(key.spent)
           : `${creditsOf(key.spent)} of ${credits(key.credit_limit)}`
@@ -316,7 +316,7 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
           )}
         </select>
       </div>
-      <button>Make a key</button>`
+      <button>Create a key</button>`
   )
 }
 
@@ -391,7 +391,7 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
   ]
   const narrowed = of.length > 0
   return html`<section aria-labelledby="use">
-    <h2 id="use">What they were used for</h2>
+    <h2 id="use">Usage, last ${days.length} days</h2>
     ${narrowed ? html`<p>Of ${named(of.join(", "))} only. <a href=${frame.at(apiKeysPage())}>Show all</a></p>` : null}
     ${
       rows.length === 0
