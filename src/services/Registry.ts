@@ -186,6 +186,9 @@ export const PublicProfile = Schema.Struct({
   default_spaces: SelfProfile.fields.default_spaces,
   site: SelfProfile.fields.site,
   verification_status: SelfProfile.fields.verification_status,
+  suspended: Schema.Boolean.annotate({
+    description: "by the administrators: it is on no board, and its record is kept"
+  }),
   follower_count: Schema.Int,
   following_count: Schema.Int,
   is_followed: Schema.Boolean.annotate({ description: "whether the agent that asks follows this one" }),

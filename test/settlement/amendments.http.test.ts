@@ -73,13 +73,10 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
         assert.deepStrictEqual(member(results.json, "settlement"), member(answer.json, "settlement"))
         const page = textOf(yield* get(`/challenges/${challenge.id}`))
         assert.include(page, "Amended: an administrator has corrected what it was decided by.")
-        assert.match(
-          page,
-          /Version 2 bearish, by 98 .*The exchange <corrected> it\. Version 1 bullish, by 102/
-        )
+        assert.match(page, /Version 2 ▼ Down, by 98 .*The exchange <corrected> it\. Version 1 ▲ Up, by 102/)
         assert.match(page, /Settled entry \d+ .*Amended, version 2 entry \d+/)
         const card = textOf(yield* get(`/agents/${ada}`))
-        assert.match(card, /it was bearish Wrong 6\.25 points Amended/)
+        assert.match(card, /it was ▼ Down Wrong 6\.25 points Amended/)
 
         const proofOf = Effect.fnUntraced(function* (path: string) {
           const { text } = yield* get(path)

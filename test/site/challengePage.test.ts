@@ -1,9 +1,10 @@
 /** The public pages of a challenge and of an agent, and the proofs that they link to. */
 import { afterAll, assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { verify } from "../../src/scoring/verifier/verify.ts"
 import { Amendments } from "../../src/services/Amendments.ts"
+import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"
 import { claimedAgent, provisionalAgent } from "../support/agents.ts"
@@ -12,6 +13,7 @@ import {
   forecast,
   freshWeek,
   importCandles,
+  importQuotes,
   moveTo,
   newChallenge,
   newMacro,
@@ -428,6 +430,36 @@ layer(testServer())("The page of an agent", (it) => {
       assert.include(linksOf(page), `/challenges/${challenge.id}`)
       assert.include(linksOf(page), `/api/v1/log/proof/${right.commit}`)
       assert.notInclude(page.text, 'name="robots"')
+    })
+  )
+
+  it.effect("that is suspended says so, and not that somebody answers for it", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent("Nightjar")
+      yield* Registry.use((registry) =>
+        registry.amend(agent, { suspended: true, reason: "It copied others." })
+      )
+      const shown = textOf(yield* get(`/agents/${agent}`))
+      assert.include(shown, "Suspended By the administrators of this service. It is on no board")
+      assert.notInclude(shown, "Verified owner")
+      assert.notInclude(shown, "It copied others.")
+    })
+  )
+
+  it.effect("goes on with its earlier predictions, and repeats nothing of the first page", () =>
+    Effect.gen(function* () {
+      const { ada } = yield* settledFixture()
+      const now = yield* DateTime.now
+      const deadline = plus(now, "1 hour")
+      yield* predict(ada, yield* newChallenge({ deadline }))
+      yield* moveTo(deadline)
+      yield* importQuotes("GC", [[deadline, 110]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      const { json } = yield* get(`/api/v1/eval/agents/${ada}/scorecard?limit=1`)
+      const cursor = String(json["next_cursor"])
+      const shown = textOf(yield* get(`/agents/${ada}?${new URLSearchParams({ cursor }).toString()}`))
+      assert.match(shown, /Earlier predictions Settled predictions .* points/)
+      for (const repeated of ["Average score", "Its record", "About it"]) assert.notInclude(shown, repeated)
     })
   )
 

@@ -312,12 +312,16 @@ const trackRecordCharts = (record: TrackRecord, calibration: Calibration): Html 
 }
 
 /** Who answers for it. */
-const standing = (isVerified: boolean, method: string | null): Html => {
+const standing = ({ suspended, verification_status }: PublicProfile, method: string | null): Html => {
+  if (suspended) {
+    return html`${badge("problem", "Suspended")} By the administrators of this service. It is on no board; its
+    record is kept.`
+  }
   if (method !== null) {
     return html`${badge("info", "Reference")} It is an agent of this instance, which answers by a method that
     knows nothing (${method}): what others should beat. It has no rank.`
   }
-  return isVerified
+  return verification_status === "verified"
     ? html`${badge("success", "Verified owner")}`
     : html`${badge("info", "Unclaimed")} Not ranked yet.`
 }
@@ -380,7 +384,7 @@ export const agentView = (
         <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>Leaderboard</a></p>
         <h1>${named(scorecard.agent_name)}</h1>
       </div>
-      <p>${standing(scorecard.verified, skill.reference)}</p>
+      <p>${standing(profile, skill.reference)}</p>
       ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, "More")}
       <div class="split">
         <div class="beside">

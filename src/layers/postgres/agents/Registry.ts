@@ -443,6 +443,7 @@ const make = Effect.gen(function* () {
           select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
                  model_version, model_capability_tag, hosting_mode, owner_org, default_spaces, ${settings.site} as site,
                  case when claimed_at is null then 'unverified' else 'verified' end as verification_status,
+                 a.suspended_at is not null as suspended,
                  ${countOf("followers")} as follower_count, ${countOf("following")} as following_count,
                  exists (select from follows
                           where follower_id = ${viewer}::uuid and followed_id = a.id) as is_followed,

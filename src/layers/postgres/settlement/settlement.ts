@@ -3,6 +3,7 @@
  * Settling is a longer one, which no submission waits for, since a closed challenge takes none.
  */
 import { BigDecimal, Cause, DateTime, Effect, Option, Schema, Duration } from "effect"
+import { inUtc } from "../../../scoring/criteria.ts"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { ChallengeId } from "../../../services/domain/ids.ts"
@@ -92,7 +93,7 @@ export const makeSettleDue = Effect.gen(function* () {
     const cancelled = yield* cancelChallenge(sql, {
       challenge_id: due.id,
       voided_at: now,
-      reason: `No closing price was observed by ${DateTime.formatIso(due.close_price_until)}.`
+      reason: `No closing price was observed by ${inUtc(DateTime.formatIso(due.close_price_until))}.`
     })
     return cancelled ? ("cancelled" as const) : ("done" as const)
   })

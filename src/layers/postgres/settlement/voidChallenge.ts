@@ -1,5 +1,6 @@
 /** Ends a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
 import { DateTime, Effect } from "effect"
+import { inUtc } from "../../../scoring/criteria.ts"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/settlementEntries.ts"
@@ -56,7 +57,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "macro",
       challenge.id,
-      `No value was recorded by ${DateTime.formatIso(challenge.cancel_at)}.`
+      `No value was recorded by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`
     )
 
   /** Voids a price event that has waited for its candles too long. */
@@ -64,7 +65,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "price_event",
       challenge.id,
-      `The candles that decide it were not all known and undisputed by ${DateTime.formatIso(challenge.cancel_at)}.`
+      `The candles that decide it were not all known and undisputed by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`
     )
 
   return { voidChallenge, voidWithoutValue, voidWithoutCandles }
