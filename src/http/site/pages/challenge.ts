@@ -22,7 +22,7 @@ import { binRange, poolSection } from "../views/pool.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { change, number, probability, roughly, side } from "../views/words.ts"
+import { change, number, percentFrom, probability, roughly, side } from "../views/words.ts"
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
@@ -139,8 +139,6 @@ const directionalWords: RecordWords = {
   workOut:
     "The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody can work out the score."
 }
-
-const percentFrom = (price: number, from: number): number => (price / from - 1) * 100
 
 /** The last price that is drawn. */
 const lastPrice = ({ prices }: ChartData): number | undefined => prices.points.at(-1)?.price

@@ -12,7 +12,7 @@ import { at, statusBadge } from "../views/challenge.ts"
 import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { change, number, side, sideOf, titleOf } from "../views/words.ts"
+import { change, number, percentFrom, side, sideOf, titleOf } from "../views/words.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -159,11 +159,12 @@ const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
 const figure = ({ level, open_price: open, price }: ChallengeSummary): Html => {
   if (price === null) return null
   if (open !== null) {
-    const move = (price / open - 1) * 100
-    return html`<p class="figure">${change(move)} <small>since ${number(open)}</small></p>`
+    return html`<p class="figure">
+      ${change(percentFrom(price, open))} <small>since ${number(open)}</small>
+    </p>`
   }
   if (level === null) return html`<p class="figure">${number(price)} <small>now</small></p>`
-  return html`<p class="figure">${change((level / price - 1) * 100)} <small>to the level</small></p>`
+  return html`<p class="figure">${change(percentFrom(level, price))} <small>to the level</small></p>`
 }
 
 /** Open challenges as cards. */
@@ -200,7 +201,7 @@ const outcome = (challenge: ChallengeSummary): Html => {
 const settledMove = ({ open_price: open, price, result }: ChallengeSummary): Html =>
   result === null || open === null || price === null
     ? null
-    : html`<span class="quiet">${change((price / open - 1) * 100)}</span>`
+    : html`<span class="quiet">${change(percentFrom(price, open))}</span>`
 
 /** Closed and ended challenges as rows. */
 export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) =>

@@ -195,7 +195,7 @@ type Cell = readonly [name: string, value: Html]
 export interface Answer {
   readonly first: Cell
   readonly more: ReadonlyArray<Cell>
-  /** How many said what; the number of predictions where it is null. */
+  /** How many said what, or how many there are. */
   readonly counts: Html
 }
 

@@ -20,6 +20,9 @@ export const roughly = (value: number): string => withMinus(shortened.format(val
 export const change = (percent: number): string =>
   `${percent > 0 ? "+" : ""}${withMinus(hundredths.format(percent))} %`
 
+/** From one price to another, in percent. */
+export const percentFrom = (price: number, from: number): number => (price / from - 1) * 100
+
 /** A probability in percent, with a decimal only where it says something. */
 export const probability = (share: number): string => `${Number((100 * share).toFixed(1))} %`
 
