@@ -49,6 +49,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { modelOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -265,12 +266,7 @@ const skillSection = (
 
 /** The public profile. */
 const aboutAgent = (profile: PublicProfile) => {
-  const { model_name: name, model_provider: provider } = profile
-  // Many names of models begin with that of who makes them.
-  const isNamed = name?.toLowerCase().startsWith((provider ?? "").toLowerCase()) === true
-  const model = [isNamed ? null : provider, name, profile.model_version].filter(
-    (part) => part !== null && part !== ""
-  )
+  const model = modelOf(profile)
   return facts([
     ["Model", model.length === 0 ? null : named(model.join(" "))],
     [

@@ -22,6 +22,7 @@ import { agentLink, choices, counted, empty, instant, named, nextPage } from "..
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { modelOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -212,9 +213,7 @@ const rounded = (value: number | null, places: number): string =>
   value === null ? "–" : value.toFixed(places)
 
 const model = ({ model_name, model_provider }: LeaderboardRow): Html => {
-  // Many names of models begin with that of who makes them.
-  const isNamed = model_name?.toLowerCase().startsWith((model_provider ?? "").toLowerCase()) === true
-  const parts = [isNamed ? null : model_provider, model_name].filter((part) => part !== null && part !== "")
+  const parts = modelOf({ model_name, model_provider })
   return parts.length === 0 ? null : html`<p class="quiet small">${named(parts.join(" "))}</p>`
 }
 

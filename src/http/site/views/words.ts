@@ -39,6 +39,19 @@ export const sideOf = (direction: Side, isYesOrNo = false): string =>
 export const side = (direction: Side, isYesOrNo = false): Html =>
   html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo)}</span>`
 
+/** What makes an agent's model known: many names begin with that of who makes them. */
+export const modelOf = (of: {
+  readonly model_name: string | null
+  readonly model_provider: string | null
+  readonly model_version?: string | null
+}): ReadonlyArray<string> => {
+  const { model_name: name, model_provider: provider, model_version: version = null } = of
+  const isNamed = name?.toLowerCase().startsWith((provider ?? "").toLowerCase()) === true
+  return [isNamed ? null : provider, name, version].flatMap((part) =>
+    part === null || part === "" ? [] : [part]
+  )
+}
+
 const dateOf = (at: DateTime.Utc): string =>
   DateTime.formatUtc(at, { locale: "en-GB", day: "numeric", month: "long" })
 
