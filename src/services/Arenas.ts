@@ -28,8 +28,10 @@ import type {
   TargetPaused,
   ChallengeClosed,
   NotRecordedInTime,
+  ListCounts,
   ListFilter,
-  ChallengeSummary
+  ChallengeSummary,
+  Outcomes
 } from "./domain/Challenge.ts"
 import { criteriaTexts } from "./domain/language.ts"
 import { NameTag } from "./domain/names.ts"
@@ -290,6 +292,9 @@ export class Arenas extends Context.Service<
      * newest first.
      */
     readonly list: (filter: ListFilter, page: Page) => Effect.Effect<PageOf<ChallengeSummary>, InvalidRequest>
+    readonly counts: (filter: Omit<ListFilter, "status">) => Effect.Effect<ListCounts>
+    /** How the last directional challenges on an asset came out, at most 250. */
+    readonly outcomes: (asset: string) => Effect.Effect<Outcomes>
     /** Challenges with a result, the last one settled first. */
     readonly lastSettled: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** The newest challenges that refer to an event, whatever their status. */

@@ -103,6 +103,8 @@ const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
     ...["open", "closed", "resolved", "ended"].map((status) => `status=${status}`),
     ...["directional", "macro", "price_event"].map((type) => `type=${type}`)
   ],
+  [pagePaths.asset]: ["range=3m"],
+  [pagePaths.search]: ["q=gold"],
   [pagePaths.leaderboard]: ["category=commodities"],
   [pagePaths.events]: ["space=finance"]
 }

@@ -162,7 +162,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.strictEqual(page.status, 200)
       const shown = textOf(page)
       for (const said of [
-        "Macro challenge Consumer price index, March 2026",
+        "Macro challenge on Consumer price index Consumer price index, March 2026",
         "What will CPI be?",
         "So far 2 forecasts.",
         "Reference scale 0.12",
@@ -347,7 +347,7 @@ layer(testServer())("The page of a price event", (it) => {
         const open = yield* get(path)
         const shown = textOf(open)
         for (const said of [
-          "Price event Will Ethereum close at or above 1,999.5 on 2 March?",
+          "Price event on Ethereum Will Ethereum close at or above 1,999.5 on 2 March?",
           "Level 1,999.5",
           "So far 2 answers.",
           String(threshold.resolution_criteria),

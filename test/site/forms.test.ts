@@ -224,6 +224,7 @@ const everybodysPages: ReadonlySet<string> = new Set([
   pagePaths.compare,
   pagePaths.methods,
   pagePaths.challenges,
+  pagePaths.search,
   pagePaths.events,
   pagePaths.archive,
   pagePaths.verify

@@ -20,7 +20,7 @@ const attribute = (tag: string, name: string): string | undefined => {
 
 /** The forms of a page, with what their fields hold. */
 export const formsOf = ({ text }: Answer): ReadonlyArray<Form> =>
-  [...text.matchAll(/<form[^>]*>.*?<\/form>/gs)].map(([form]) => {
+  [...text.matchAll(/<form[^>]* method="post"[^>]*>.*?<\/form>/gs)].map(([form]) => {
     const inputs = [...form.matchAll(/<input[^>]*>/g)].map(([input]) => input)
     return {
       action: attribute(form, "action") ?? "",

@@ -26,6 +26,8 @@ export const pagePaths = {
   methods: "/methods",
   challenges: "/challenges",
   challenge: "/challenges/:challenge_id",
+  asset: "/assets/:asset",
+  search: "/search",
   events: "/events",
   event: "/events/:event_id",
   replies: "/events/:event_id/comments/:comment_id",
@@ -84,6 +86,8 @@ export const pageMethods: Readonly<
   [pagePaths.methods]: ["GET"],
   [pagePaths.challenges]: ["GET"],
   [pagePaths.challenge]: ["GET"],
+  [pagePaths.asset]: ["GET"],
+  [pagePaths.search]: ["GET"],
   [pagePaths.events]: ["GET"],
   [pagePaths.event]: ["GET"],
   [pagePaths.replies]: ["GET"],
@@ -97,7 +101,7 @@ export const pageMethods: Readonly<
 }
 
 const belowPages =
-  /^\/($|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
+  /^\/($|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|assets|search|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
@@ -121,8 +125,18 @@ export const signInWith = (returnTo: string) =>
   returnTo === "/account" ? "/sign-in" : withQuery("/sign-in", { return_to: returnTo })
 export const homePage = "/"
 /** Open challenges of all types by default. */
-export const challengesPage = (query: { readonly status?: string; readonly type?: string } = {}) =>
-  withQuery("/challenges", query)
+export const challengesPage = (
+  query: {
+    readonly status?: string | undefined
+    readonly type?: string | undefined
+    readonly asset?: string | undefined
+    readonly category?: string | undefined
+  } = {}
+) => withQuery("/challenges", query)
+/** `range` is how far back its chart goes. */
+export const assetPage = (key: string, range?: string) =>
+  withQuery(`/assets/${encodeURIComponent(key)}`, { range })
+export const searchPage = (text?: string) => withQuery("/search", { q: text })
 /** By skill unless another order is asked for. */
 export const leaderboardPage = (
   query: {

@@ -41,6 +41,7 @@ import * as Registry from "./agents/Registry.ts"
 import * as ReleaseCalendar from "./challenges/ReleaseCalendar.ts"
 import * as Schedules from "./challenges/Schedules.ts"
 import * as Scoring from "./settlement/Scoring.ts"
+import * as Search from "./community/Search.ts"
 import * as Skill from "./settlement/Skill.ts"
 import * as Social from "./community/Social.ts"
 import * as Targets from "./challenges/Targets.ts"
@@ -69,6 +70,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     OpenQuestions.layer.pipe(Layer.provideMerge(Practice.layer)),
     Pools.layer,
     Prices.layer,
+    Search.layer,
     Targets.layer,
     TransparencyLog.layer,
     judge

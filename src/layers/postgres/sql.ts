@@ -199,6 +199,15 @@ export const findOne = <Row>(row: Schema.ConstraintDecoder<Row>) => {
 export const execute = (statement: Statement.Statement<object>): Effect.Effect<void> =>
   Effect.asVoid(orDie(statement))
 
+/** Plans the statements for the values that are asked for: where one is rare and another one common. */
+export const plannedByValues =
+  (sql: SqlClient.SqlClient, settings: Readonly<Record<string, string>> = {}) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>) => {
+    const all = { plan_cache_mode: "force_custom_plan", ...settings }
+    const set = Object.entries(all).map(([name, value]) => sql`set_config(${name}, ${value}, true)`)
+    return transaction(sql)(Effect.andThen(execute(sql`select ${sql.csv(set)}`), work))
+  }
+
 /** Lets the statements of the open transaction take so long, where others would be ended long before. */
 export const withStatementTimeout = (
   sql: SqlClient.SqlClient,

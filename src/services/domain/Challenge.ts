@@ -6,6 +6,7 @@
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
+import type { Category } from "../Targets.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
 import { criteriaTexts } from "./language.ts"
 import { pageSchema } from "./paging.ts"
@@ -371,7 +372,22 @@ export type ListStatus = typeof ListStatus.Type
 export interface ListFilter {
   readonly status: ListStatus
   readonly type?: typeof ChallengeType.Type | undefined
+  /** The key of a target. */
+  readonly asset?: string | undefined
+  readonly category?: Category | undefined
 }
+
+/** How many challenges of a list's filter have each status. */
+export const ListCounts = Schema.Struct({
+  open: Schema.Int,
+  closed: Schema.Int,
+  resolved: Schema.Int,
+  ended: Schema.Int
+})
+export type ListCounts = typeof ListCounts.Type
+
+export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
+export type Outcomes = typeof Outcomes.Type
 
 /** 404: no challenge has this id. The id is cut, because the caller may have sent anything. */
 export const unknownChallenge = (id: string): NotFound =>

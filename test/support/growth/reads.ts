@@ -30,6 +30,7 @@ import type { Schedules } from "../../../src/services/Schedules.ts"
 import { Webhooks } from "../../../src/services/Webhooks.ts"
 import { Witnesses } from "../../../src/services/Witnesses.ts"
 import { Scoring } from "../../../src/services/Scoring.ts"
+import { Search } from "../../../src/services/Search.ts"
 import { Skill } from "../../../src/services/Skill.ts"
 import type { Social } from "../../../src/services/Social.ts"
 import { Targets } from "../../../src/services/Targets.ts"
@@ -73,6 +74,7 @@ export type Reading = Effect.Effect<
   | ReleaseCalendar
   | Schedules
   | Scoring
+  | Search
   | Skill
   | Targets
   | TransparencyLog
@@ -431,6 +433,20 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   })
   yield* directory("open", { status: "open" })
   yield* directory("open, macro", { status: "open", type: "macro" })
+  yield* directory("of GC, open", { status: "open", asset: "GC" })
+  for (const status of ["closed", "resolved", "ended"] as const) {
+    yield* directory(`of GC, ${status}`, { status, asset: "GC" })
+    yield* directory(`of crypto, ${status}`, { status, category: "crypto" })
+    yield* directory(`price events of ETH, ${status}`, { status, type: "price_event", asset: "ETH" })
+  }
+  yield* listed(pagePaths.challenges, "counts", () => Arenas.use((arenas) => arenas.counts({})))
+  yield* listed(pagePaths.challenges, "counts of GC", () =>
+    Arenas.use((arenas) => arenas.counts({ asset: "GC" }))
+  )
+  yield* listed(pagePaths.asset, "outcomes", () => Arenas.use((arenas) => arenas.outcomes("GC")))
+  for (const text of ["gold", "Agent", "zzzz"]) {
+    yield* listed(pagePaths.search, text, () => Search.use((search) => search.find(text)))
+  }
   yield* directory("closed", { status: "closed" })
   yield* directory("resolved", { status: "resolved" }, "resolved_at is not null")
   yield* directory("resolved, macro", { status: "resolved", type: "macro" })

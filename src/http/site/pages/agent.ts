@@ -35,6 +35,7 @@ import {
 import { listPage, parameter, show } from "../responses.ts"
 import { cameOut, earned, said } from "../views/challenge.ts"
 import {
+  assetTag,
   badge,
   counted,
   day,
@@ -49,7 +50,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { modelOf } from "../views/words.ts"
+import { categoryName, horizonName, modelOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -115,10 +116,13 @@ const overallStats = ({ overall: stats }: Scorecard) =>
       ])
 
 /** Scores by category and target, on one scale. */
-const statsByPart = ({ categories, targets }: Scorecard): Html => {
+const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => {
   const rows = [
-    ...categories.map(({ category, ...stats }) => ({ name: category, isTarget: false, stats })),
-    ...targets.map(({ target, ...stats }) => ({ name: target, isTarget: true, stats }))
+    ...categories.map(({ category, ...stats }) => ({
+      name: html`<strong>${categoryName(category)}</strong>`,
+      stats
+    })),
+    ...targets.map(({ target, ...stats }) => ({ name: assetTag(frame, target), stats }))
   ]
   if (rows.length === 0) return null
   const scale = intervalScale(rows.map(({ stats }) => averageOf(stats)))
@@ -138,11 +142,9 @@ const statsByPart = ({ categories, targets }: Scorecard): Html => {
       </thead>
       <tbody role="rowgroup">
         ${rows.map(
-          ({ stats, isTarget, name }) =>
+          ({ name, stats }) =>
             html`<tr role="row">
-              <th role="rowheader" scope="row" class="agent">
-                ${isTarget ? html`<span class="tag">${name}</span>` : html`<strong>${name}</strong>`}
-              </th>
+              <th role="rowheader" scope="row" class="agent">${name}</th>
               <td role="cell" class="number"><strong>${rounded(stats.avg_score, 1)}</strong></td>
               <td role="cell" class="scale">
                 ${interval(scale, averageOf(stats))}
@@ -174,9 +176,12 @@ const skillSection = (
   if (overall === null || overall.skill === null || overall.evidence === null) return null
   const { coverage, evidence, needed, peer, skill } = overall
   const rows = [
-    ...categories.map(({ category, ...each }) => ({ name: category, ...each })),
-    ...horizons.map(({ horizon, ...each }) => ({ name: `within ${horizon}`, ...each })),
-    ...targets.map(({ target, ...each }) => ({ name: target, ...each }))
+    ...categories.map(({ category, ...each }) => ({
+      name: html`<strong>${categoryName(category)}</strong>`,
+      ...each
+    })),
+    ...horizons.map(({ horizon, ...each }) => ({ name: horizonName(horizon), ...each })),
+    ...targets.map(({ target, ...each }) => ({ name: assetTag(frame, target), ...each }))
   ]
   const scale = skillScale(rows.map(evidenceOf))
   return html`<section aria-labelledby="skill">
@@ -222,7 +227,7 @@ const skillSection = (
         ${rows.map(
           (row) =>
             html`<tr role="row">
-              <th role="rowheader" scope="row" class="agent"><span class="tag">${row.name}</span></th>
+              <th role="rowheader" scope="row" class="agent">${row.name}</th>
               <td role="cell" class="number">
                 <strong>${signed(row.skill)}</strong>
               </td>
@@ -388,8 +393,8 @@ export const agentView = (
           <section class="panel" aria-label="About it">${aboutAgent(profile)}</section>
         </div>
         <div class="first">
-          ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)} ${statsByPart(scorecard)}
-          ${settledPredictions(frame, scorecard)}
+          ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)}
+          ${statsByPart(frame, scorecard)} ${settledPredictions(frame, scorecard)}
         </div>
       </div>
       <p class="quiet small">

@@ -3,16 +3,17 @@ import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { ChallengeType, ListStatus } from "../../../services/domain/Challenge.ts"
-import type { ChallengeSummary, ListFilter } from "../../../services/domain/Challenge.ts"
+import type { ChallengeSummary, ListCounts, ListFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
+import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
 import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
-import { chosen, listPage, show } from "../responses.ts"
+import { chosen, listPage, named, show } from "../responses.ts"
 import { at, statusBadge } from "../views/challenge.ts"
-import { choices, counted, empty, nextPage, timeLeft } from "../views/components.ts"
+import { assetTag, choices, counted, day, empty, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { change, number, percentFrom, side, sideOf, titleOf } from "../views/words.ts"
+import { categoryName, change, number, percentFrom, side, sideOf, titleOf } from "../views/words.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -24,12 +25,20 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.challenges,
       publicPage(
-        ["status", "type", "cursor"],
+        ["status", "type", "asset", "category", "cursor"],
         Effect.fnUntraced(function* (frame) {
           const status = (yield* chosen("status", ListStatus)) ?? "open"
-          const filter = { status, type: yield* chosen("type", ChallengeType) }
-          const [page, now] = yield* Effect.all([arenas.list(filter, yield* listPage), DateTime.now])
-          return show(site, frame, challengesView(frame, { filter, page, now }))
+          const filter = {
+            status,
+            type: yield* chosen("type", ChallengeType),
+            asset: yield* named("asset"),
+            category: yield* chosen("category", Category)
+          }
+          const [page, counts, now] = yield* Effect.all(
+            [arenas.list(filter, yield* listPage), arenas.counts(filter), DateTime.now],
+            { concurrency: "unbounded" }
+          )
+          return show(site, frame, challengesView(frame, { filter, page, counts, now }))
         })
       )
     )
@@ -75,22 +84,31 @@ const asJson = (frame: Frame, { status, type }: ListFilter) => {
   </p>`
 }
 
+const listOf = (
+  frame: Frame,
+  status: ListFilter["status"],
+  items: ReadonlyArray<ChallengeSummary>,
+  now: DateTime.Utc
+): Html => {
+  if (status === "open") return openCards(frame, items, now)
+  return status === "resolved" ? settledByDay(frame, items) : endedRows(frame, items)
+}
+
 export const challengesView = (
   frame: Frame,
   view: {
     readonly filter: ListFilter
     readonly page: PageOf<ChallengeSummary>
+    readonly counts: ListCounts
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { filter, now, page } = view
-  const { status, type } = filter
-  const path = (wanted: { readonly status: string; readonly type: string | undefined }) =>
-    challengesPage({
-      ...(wanted.status !== "open" && { status: wanted.status }),
-      ...(wanted.type !== undefined && { type: wanted.type })
-    })
-  const list = status === "open" ? openCards(frame, page.items, now) : endedRows(frame, page.items)
+  const { counts, filter, now, page } = view
+  const { asset, category, status, type } = filter
+  const path = (change: Partial<ListFilter> = {}) => {
+    const wanted = { ...filter, ...change }
+    return challengesPage({ ...wanted, status: wanted.status === "open" ? undefined : wanted.status })
+  }
   return {
     title: "Challenges",
     audience: "everybody",
@@ -112,8 +130,8 @@ export const challengesView = (
         ${choices(
           "Status",
           statuses.map(([value, name]) => ({
-            name,
-            href: frame.at(path({ status: value, type })),
+            name: `${name} (${number(counts[value])})`,
+            href: frame.at(path({ status: value })),
             isChosen: value === status
           }))
         )}
@@ -121,18 +139,37 @@ export const challengesView = (
           "Type",
           types.map(([value, name]) => ({
             name,
-            href: frame.at(path({ status, type: value })),
+            href: frame.at(path({ type: value })),
             isChosen: value === type
           }))
         )}
+        ${
+          asset === undefined
+            ? choices("Category", [
+                {
+                  name: "All categories",
+                  href: frame.at(path({ category: undefined })),
+                  isChosen: category === undefined
+                },
+                ...Category.literals.map((value) => ({
+                  name: categoryName(value),
+                  href: frame.at(path({ category: value })),
+                  isChosen: value === category
+                }))
+              ])
+            : html`<p>
+                Of ${assetTag(frame, asset)} only.
+                <a href=${frame.at(path({ asset: undefined }))}>Of everything</a>
+              </p>`
+        }
       </div>
       <section aria-label="Challenges">
         ${
           page.items.length === 0
             ? empty(page.next_cursor === null ? nothing[status] : "There are no more.")
-            : list
+            : listOf(frame, status, page.items, now)
         }
-        ${nextPage(frame, path({ status, type }), page.next_cursor)}
+        ${nextPage(frame, path(), page.next_cursor)}
       </section>
       ${asJson(frame, filter)}
     `
@@ -149,8 +186,8 @@ const kinds: Readonly<Record<string, string>> = {
   threshold: "Threshold"
 }
 
-const cardMeta = ({ asset, kind }: ChallengeSummary) =>
-  html`<p class="meta"><span class="tag">${asset}</span> ${kinds[kind] ?? kind}</p>`
+const cardMeta = (frame: Frame, { asset, kind }: ChallengeSummary) =>
+  html`<p class="meta">${assetTag(frame, asset)} ${kinds[kind] ?? kind}</p>`
 
 const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
   html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge)}</a>`
@@ -173,7 +210,7 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
     ${items.map(
       (item) =>
         html`<li class="card">
-          ${cardMeta(item)}
+          ${cardMeta(frame, item)}
           <p class="title">${challengeTitle(frame, item)}</p>
           ${figure(item)}
           <p class="foot">
@@ -214,7 +251,7 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
             ${statusBadge(item.status)}
           </p>
           <p class="meta">
-            <span class="tag">${item.asset}</span> ${kinds[item.kind] ?? item.kind}
+            ${assetTag(frame, item.asset)} ${kinds[item.kind] ?? item.kind}
             <span>${counted(item.prediction_count, "prediction")}</span>
             <span>
               ${item.ended_at === null ? html`closed ${at(item.deadline)}` : html`ended ${at(item.ended_at)}`}
@@ -223,6 +260,41 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
         </li>`
     )}
   </ul>`
+
+/** A table of what was settled, by day. */
+const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
+  const days = Object.entries(Object.groupBy(items, ({ ended_at }) => (ended_at ?? "").slice(0, 10)))
+  return html`<table class="bins settled">
+    <caption class="unseen">
+      Settled challenges by day
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Challenge</th>
+        <th scope="col" class="number">Move</th>
+        <th scope="col" class="number">Result</th>
+        <th scope="col" class="number count">Predictions</th>
+      </tr>
+    </thead>
+    ${days.map(
+      ([date, settled = []]) =>
+        html`<tbody>
+          <tr>
+            <th scope="rowgroup" colspan="4">${date === "" ? null : day(DateTime.makeUnsafe(date))}</th>
+          </tr>
+          ${settled.map(
+            (item) =>
+              html`<tr>
+                <th scope="row">${assetTag(frame, item.asset)} ${challengeTitle(frame, item)}</th>
+                <td>${settledMove(item) ?? "–"}</td>
+                <td>${outcome(item)}</td>
+                <td class="count">${number(item.prediction_count)}</td>
+              </tr>`
+          )}
+        </tbody>`
+    )}
+  </table>`
+}
 
 /** Cards for open ones, rows for the rest. */
 export const anyChallenges = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) => {

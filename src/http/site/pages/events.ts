@@ -14,6 +14,7 @@ import { eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../pat
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
 import {
   agentLink,
+  assetTag,
   choices,
   counted,
   empty,
@@ -89,12 +90,12 @@ const spaceNames: Readonly<Record<Space, string>> = {
   ai: "AI"
 }
 
-const eventMeta = ({ assets, published_at, source, spaces }: MarketEvent) =>
+const eventMeta = (frame: Frame, { assets, published_at, source, spaces }: MarketEvent) =>
   html`<p class="meta">
     ${instant(DateTime.makeUnsafe(published_at))}
     ${source === null || source === "" ? null : html`<span>${named(source)}</span>`}
     ${spaces.map((space) => html`<span>${spaceNames[space]}</span>`)}
-    ${assets.map((asset) => html`<span class="tag">${asset}</span>`)}
+    ${assets.map((asset) => assetTag(frame, asset))}
   </p>`
 
 export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
@@ -110,7 +111,7 @@ export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
                 : html`<span class="quiet small">${counted(event.social.comment_count, "comment")}</span>`
             }
           </p>
-          ${eventMeta(event)}
+          ${eventMeta(frame, event)}
         </li>`
     )}
   </ul>`
@@ -143,7 +144,7 @@ export const eventsView = (
         say${
           asset === undefined
             ? "."
-            : html`: events of <span class="tag">${asset}</span>.
+            : html`: events of ${assetTag(frame, asset)}.
                 <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>Of every asset</a>.`
         }
       </p>
@@ -201,7 +202,7 @@ const eventView = (
         <p class="eyebrow"><a href=${frame.at(eventsPage())}>Events</a></p>
         <h1 dir="auto">${told.title}</h1>
       </div>
-      ${eventMeta(told)}
+      ${eventMeta(frame, told)}
       ${
         told.summary === null || told.summary === ""
           ? null

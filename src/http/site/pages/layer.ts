@@ -7,6 +7,7 @@ import { assets, wellKnown } from "../assets/assets.ts"
 import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as notices from "./notices.ts"
+import * as assetPages from "./assets.ts"
 import * as archive from "./archive.ts"
 import * as compare from "./compare.ts"
 import * as methods from "./methods.ts"
@@ -18,6 +19,7 @@ import * as events from "./events.ts"
 import * as feeds from "./feeds.ts"
 import * as home from "./home.ts"
 import * as leaderboard from "./leaderboard.ts"
+import * as search from "./search.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
 import * as agent from "./agent.ts"
@@ -56,6 +58,8 @@ export const layer = Layer.mergeAll(
   agent.layer,
   challenges.layer,
   challenge.layer,
+  assetPages.layer,
+  search.layer,
   events.layer,
   feeds.layer,
   verify.layer

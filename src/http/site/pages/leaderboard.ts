@@ -22,7 +22,7 @@ import { agentLink, choices, counted, empty, instant, named, nextPage } from "..
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { modelOf } from "../views/words.ts"
+import { categoryName, horizonName, modelOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -57,16 +57,7 @@ const month = Effect.gen(function* () {
   return isMonth(value) ? value : yield* InvalidRequest.of("since", "Expected a month, for example 2026-03")
 })
 
-const categoryNames: Readonly<Record<Category, string>> = {
-  commodities: "Commodities",
-  equity: "Equity",
-  rates: "Rates",
-  economics: "Economics",
-  crypto: "Crypto"
-}
-
 const orderNames = { skill: "Skill", average: "Average score", peer: "Beside peers" } as const
-const horizonNames = { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as const
 
 /** Agents with a rank that says something, and the references; the others are few answers, or nobody's. */
 const isEstablished = ({ established, rank, status }: LeaderboardRow): boolean =>
@@ -90,7 +81,7 @@ const rowsOf = (frame: Frame, board: Leaderboard, averages: string): Html => {
     const tableOf = (rows: ReadonlyArray<LeaderboardRow>, more: string) =>
       order === "average"
         ? leaderboardTable(frame, rows, {
-            caption: `${more}gents by average score${category === null ? "" : `, ${categoryNames[category]}`}`,
+            caption: `${more}gents by average score${category === null ? "" : `, ${categoryName(category)}`}`,
             columns: "all",
             minCount: min_count
           })
@@ -124,7 +115,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
   const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
   const isOfSkill = order !== "average"
   return {
-    title: category === null ? "Leaderboard" : `Leaderboard: ${categoryNames[category]}`,
+    title: category === null ? "Leaderboard" : `Leaderboard: ${categoryName(category)}`,
     audience: "everybody",
     description:
       "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
@@ -160,7 +151,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
       ${choices("Category", [
         { name: "All", href: at({ category: undefined }), isChosen: category === null },
         ...Category.literals.map((each) => ({
-          name: categoryNames[each],
+          name: categoryName(each),
           href: at({ category: each }),
           isChosen: each === category
         }))
@@ -170,7 +161,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
           ? choices("Horizon", [
               { name: "Any time", href: at({ horizon: undefined }), isChosen: horizon === null },
               ...Horizon.literals.map((each) => ({
-                name: horizonNames[each],
+                name: horizonName(each),
                 href: at({ horizon: each }),
                 isChosen: each === horizon
               }))

@@ -8,7 +8,7 @@ import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Chall
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { plainNumber } from "../charts/chart.ts"
-import { challengePage, challengesPage, verifyPage } from "../paths.ts"
+import { assetPage, challengePage, challengesPage, verifyPage } from "../paths.ts"
 import {
   agentLink,
   badge,
@@ -185,7 +185,10 @@ const types = {
 
 const heading = (frame: Frame, asked: ChallengeSummary) =>
   html`<div>
-    <p class="eyebrow"><a href=${frame.at(challengesPage({ type: asked.type }))}>${types[asked.type]}</a></p>
+    <p class="eyebrow">
+      <a href=${frame.at(challengesPage({ type: asked.type }))}>${types[asked.type]}</a> on
+      <a href=${frame.at(assetPage(asked.asset))}>${asked.name}</a>
+    </p>
     <h1 dir="auto">${titleOf(asked)}</h1>
   </div>`
 

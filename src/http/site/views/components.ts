@@ -4,7 +4,7 @@ import { creditsOf } from "../../../services/Credits.ts"
 import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import { lengthOf } from "../assets/inBrowser/lengths.ts"
-import { agentPage, apiKeysPage, noticesPage, verifyPage } from "../paths.ts"
+import { agentPage, apiKeysPage, assetPage, noticesPage, verifyPage } from "../paths.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -38,7 +38,7 @@ export const notice = (tone: Tone, title: string, more?: Html) =>
   </div>`
 
 /** A description list. Facts that are null are left out. */
-export const facts = (entries: ReadonlyArray<readonly [term: string, fact: Html]>) =>
+export const facts = (entries: ReadonlyArray<readonly [term: Html, fact: Html]>) =>
   html`<dl class="facts">
     ${entries
       .filter(([, fact]) => fact !== null)
@@ -81,6 +81,10 @@ export const named = (text: string) => html`<bdi>${text}</bdi>`
 export const agentLink = (frame: Frame, agentId: string, name: Html) =>
   html`<a href=${frame.at(agentPage(agentId))}>${name}</a>
     <code class="quiet small">${agentId.slice(-8)}</code>`
+
+/** The key of an asset or a series, which leads to its page. */
+export const assetTag = (frame: Frame, key: string) =>
+  html`<a class="tag" href=${frame.at(assetPage(key))}>${key}</a>`
 
 /** A filter of a list. */
 export const choices = (

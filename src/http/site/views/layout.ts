@@ -10,6 +10,7 @@ import {
   feedFormats,
   homePage,
   leaderboardPage,
+  searchPage,
   verifyPage
 } from "../paths.ts"
 import type { FeedLink } from "../paths.ts"
@@ -68,6 +69,22 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
     <path d="M7 15.5c3-3.4 6.9-3 9 1.3 2.1-4.3 6-4.7 9-1.3" />
   </g>
 </svg>`
+
+/** The text that was searched for is in the field again. */
+export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" = "page") =>
+  html`<form class="search" role="search" method="get" action=${frame.at(searchPage())}>
+    <label class="unseen" for=${`q-${where}`}>Search</label>
+    <input
+      id=${`q-${where}`}
+      name="q"
+      type="search"
+      placeholder=${where === "page" ? undefined : "Search"}
+      minlength="2"
+      maxlength="100"
+      value=${text}
+    />
+    ${where === "page" ? html`<button>Search</button>` : null}
+  </form>`
 
 const accountMenu = (frame: Frame) =>
   frame.operator === null
@@ -144,7 +161,7 @@ export const document = (
                 >`
             )}
           </nav>
-          ${accountMenu(frame)}
+          ${searchForm(frame, "", "masthead")} ${accountMenu(frame)}
         </div>
       </header>
       <main id="content" data-live=${live} data-stream=${live === undefined ? undefined : frame.at(stream)}>

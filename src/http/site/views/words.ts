@@ -39,6 +39,26 @@ export const sideOf = (direction: Side, isYesOrNo = false): string =>
 export const side = (direction: Side, isYesOrNo = false): Html =>
   html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo)}</span>`
 
+const categories: Readonly<Record<string, string>> = {
+  commodities: "Commodities",
+  equity: "Equity",
+  rates: "Rates",
+  economics: "Economics",
+  crypto: "Crypto"
+}
+
+export const categoryName = (category: string): string => categories[category] ?? category
+
+const horizons: Readonly<Record<string, string>> = {
+  "1h": "1 hour",
+  "4h": "4 hours",
+  "1d": "1 day",
+  "1w": "Longer"
+}
+
+/** How long before its end a question is answered. */
+export const horizonName = (horizon: string): string => horizons[horizon] ?? horizon
+
 /** What makes an agent's model known: many names begin with that of who makes them. */
 export const modelOf = (of: {
   readonly model_name: string | null
@@ -67,7 +87,7 @@ const cut = (text: string): string =>
 const month = /^(\d{4})-(\d{2})$/
 
 /** A period of a series as people say it: "2026-10" is October 2026. */
-const periodOf = (period: string): string => {
+export const periodOf = (period: string): string => {
   const [, year, number] = month.exec(period) ?? []
   const first = DateTime.make(`${year}-${number}-01T00:00:00Z`)
   return year === undefined || first._tag === "None"

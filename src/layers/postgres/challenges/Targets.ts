@@ -9,6 +9,12 @@ import { decimal, execute, findAll, findOption, rowsOf, timestamp } from "../sql
 
 const Key = Schema.Struct({ key: Schema.String })
 
+/** The columns of `Target`. */
+export const targetColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal(
+    "key, name, category, kind, kind = 'asset' as subscribable, paused, dead_zone_pct::float8 as dead_zone_pct"
+  )
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { moreAssets } = yield* Settings
@@ -26,9 +32,7 @@ const make = Effect.gen(function* () {
       on conflict do nothing`)
   }
 
-  const columns = sql.literal(
-    "key, name, category, kind, kind = 'asset' as subscribable, paused, dead_zone_pct::float8 as dead_zone_pct"
-  )
+  const columns = targetColumns(sql)
 
   const unknownTarget = (key: string) =>
     new NotFound({ detail: `There is no target "${key.slice(0, 20)}": see /api/v1/public/target-catalog.` })

@@ -1,18 +1,27 @@
 /** Reads of challenges of every type and their predictions: lists, results, an agent's own predictions. */
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { binOf, binsOf } from "../../../scoring/macro.ts"
 import { OwnPredictions, Receipt } from "../../../services/domain/Prediction.ts"
 import { Results } from "../../../services/Arenas.ts"
 import type { Arenas } from "../../../services/Arenas.ts"
-import { ChallengeSummary, ChallengeType, unknownChallenge } from "../../../services/domain/Challenge.ts"
-import type { ListStatus } from "../../../services/domain/Challenge.ts"
+import {
+  ChallengeSummary,
+  ChallengeType,
+  ListCounts,
+  Outcomes,
+  unknownChallenge
+} from "../../../services/domain/Challenge.ts"
+import type { ListFilter, ListStatus } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { InstantText, Timestamp } from "../../../services/domain/text.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
+import { Targets } from "../../../services/Targets.ts"
+import type { Category } from "../../../services/Targets.ts"
+import { findAll, findOption, isoTimestamp, plannedByValues, timestamp } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 import {
   challengeOf,
@@ -67,10 +76,13 @@ const lookedAtPerItem = 5
 
 /** An event is about a day or two, and so are its challenges. */
 const maxOfEvent = 20
+/** The base rates of an asset are those of so many challenges. */
+const maxOutcomes = 250
 
 export const makeQueries = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
+  const targets = yield* Targets
   const resultPages = cursors.listById("results")
   const ownPages = cursors.listById("own predictions")
   const { baseUrl } = yield* Settings
@@ -240,6 +252,8 @@ export const makeQueries = Effect.gen(function* () {
   )
 
   const summaries = findAll(ChallengeSummary)
+  const countRows = findAll(ListCounts)
+  const outcomeRows = findAll(Outcomes)
 
   const summaryColumns = (now: DateTime.Utc) => sql`
     c.id::text, c.type, c.kind, c.target as asset, t.name, c.question, e.title as event_title,
@@ -290,21 +304,80 @@ export const makeQueries = Effect.gen(function* () {
     }
   }
 
-  const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* ({ status, type }, page) {
-    const { after, cut, limit } = yield* listPages.open(page, status)
+  /** The targets `t` of a filter. */
+  const ofTargets = ({ asset, category }: Pick<ListFilter, "asset" | "category">) =>
+    sql.and([
+      ...(asset === undefined ? [] : [sql`t.key = ${asset}`]),
+      ...(category === undefined ? [] : [sql`t.category = ${category}`])
+    ])
+
+  /** The keys of a category; undefined of all. */
+  const keysIn = (category: Category | undefined) =>
+    category === undefined
+      ? Effect.undefined
+      : Effect.map(targets.catalog, ({ categories }) =>
+          categories
+            .filter((each) => each.category === category)
+            .flatMap((each) => each.targets.map(({ key }) => key))
+        )
+
+  const list: Arenas["Service"]["list"] = Effect.fn("Arenas.list")(function* (filter, page) {
+    const { asset, category, status, type } = filter
+    yield* targets.checkFilter(asset)
+    const { after, cut, limit } = yield* listPages.open(page, [status, asset, category].join(" ").trim())
     const now = yield* DateTime.now
-    const rows = yield* summaries(sql`
+    const first = (condition: Statement.Fragment) => sql`
+      (select * from challenges c
+        where ${condition} and ${hasStatus(sql, status === "ended" ? "void" : status, now)}
+          ${type === undefined ? sql`` : ofType[type]}
+          ${after === undefined ? sql`` : beyond(status, after)}
+        order by ${orders[status]}
+        limit ${limit})`
+    // A list of each target by its own key, of which the planner knows how rare it is.
+    const keys = asset === undefined ? yield* keysIn(category) : [asset]
+    const lists = keys === undefined ? [first(sql`true`)] : keys.map((key) => first(sql`c.target = ${key}`))
+    const found = summaries(sql`
         select ${summaryColumns(now)}
           from (
-            select * from challenges c
-             where ${hasStatus(sql, status === "ended" ? "void" : status, now)}
-               ${type === undefined ? sql`` : ofType[type]}
-               ${after === undefined ? sql`` : beyond(status, after)}
+            select * from (${sql.join(" union all ", false)(lists)}) c
              order by ${orders[status]}
              limit ${limit}) c
           ${summaryJoins(now)}
          order by ${orders[status]}`)
+    const rows = yield* keys === undefined ? found : plannedByValues(sql)(found)
     return cut(rows, (last) => ({ deadline: last.deadline, id: last.id }))
+  })
+
+  const counts: Arenas["Service"]["counts"] = Effect.fn("Arenas.counts")(function* (filter) {
+    const now = yield* DateTime.now
+    const type = filter.type === undefined ? sql`` : sql`and n.type = ${filter.type}`
+    const [found] = yield* countRows(sql`
+      with unended as (
+        select count(*) filter (where n.deadline > ${timestamp(now)})::int as open,
+               count(*) filter (where n.deadline <= ${timestamp(now)})::int as closed
+          from challenges n join targets t on t.key = n.target
+         where n.resolved_at is null and n.cancelled_at is null and ${ofTargets(filter)} ${type}),
+      ended as (
+        select coalesce(sum(n.resolved), 0)::int as resolved, coalesce(sum(n.cancelled), 0)::int as ended
+          from challenge_counts n join targets t on t.key = n.target
+         where ${ofTargets(filter)} ${type})
+      select * from unended cross join ended`)
+    return found ?? { open: 0, closed: 0, resolved: 0, ended: 0 }
+  })
+
+  const outcomes: Arenas["Service"]["outcomes"] = Effect.fn("Arenas.outcomes")(function* (asset) {
+    const [found] = yield* outcomeRows(sql`
+      select count(*) filter (where s.result = 'bullish')::int as bullish,
+             count(*) filter (where s.result = 'bearish')::int as bearish,
+             count(*) filter (where s.result = 'neutral')::int as neutral
+        from (
+          select id from challenges
+           where type = 'directional' and target = ${asset} and resolved_at is not null
+           order by id desc
+           limit ${maxOutcomes}) c
+       cross join lateral (
+         select result from settlements where challenge_id = c.id order by version desc limit 1) s`)
+    return found ?? { bullish: 0, bearish: 0, neutral: 0 }
   })
 
   const lastSettled: Arenas["Service"]["lastSettled"] = Effect.fn("Arenas.lastSettled")(function* (limit) {
@@ -338,5 +411,5 @@ export const makeQueries = Effect.gen(function* () {
     return found ?? (yield* unknownChallenge(challengeId))
   })
 
-  return { typeOf, results, ownPredictions, list, lastSettled, listByEvent, summary }
+  return { typeOf, results, ownPredictions, list, counts, outcomes, lastSettled, listByEvent, summary }
 })

@@ -30,6 +30,7 @@ import { programByUse } from "./migrations/0017_program_by_use.ts"
 import { skill } from "./migrations/0018_skill.ts"
 import { ladder } from "./migrations/0019_ladder.ts"
 import { consensus } from "./migrations/0020_consensus.ts"
+import { trigrams } from "./migrations/0021_trigrams.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -112,7 +113,30 @@ export const migrations = {
     ...expand(skill)
   },
   "0019_ladder": expand(ladder),
-  "0020_consensus": expand(consensus)
+  "0020_consensus": expand(consensus),
+  "0021_trigrams": expand(trigrams),
+  "0022_search": {
+    indexes: [
+      {
+        name: "agents_search",
+        definition: "on agents using gin (searched(name, model_provider, model_name) gin_trgm_ops)"
+      },
+      { name: "events_search", definition: "on events using gin (title gin_trgm_ops)" },
+      {
+        name: "challenges_target_void",
+        definition: "on challenges (target, id desc) where cancelled_at is not null"
+      },
+      {
+        name: "challenges_target_settled",
+        definition: "on challenges (target, id desc) where resolved_at is not null"
+      },
+      {
+        name: "challenges_target_price_events",
+        definition: `on challenges (target, id desc) where type = 'price_event' and resolved_at is not null`
+      }
+    ],
+    ...expand(Effect.void)
+  }
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -6,7 +6,7 @@ import { Clock, Console, Duration, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import { noticeTypes } from "../../src/services/Notices.ts"
-import { breadth, seedOfRun } from "../support/breadth.ts"
+import { seedOfRun } from "../support/breadth.ts"
 import { makeQuery } from "../support/faults/database.ts"
 import { room } from "../support/faults/oneMachine.ts"
 import { makeAgents, makeDueChallenge, makePrices, secret } from "../support/faults/population.ts"
@@ -23,11 +23,11 @@ import {
 } from "../support/process.ts"
 import { testAdminToken } from "../support/settings.ts"
 
-const span = breadth(Duration.seconds(12), Duration.minutes(2))
+const span = Duration.minutes(2)
 /** The load goes on until so much is published, however slow the machine is. */
 const enough = 60
 /** Of each kind: long polls, streams, webhooks of agents; streams and polls of what everybody is told. */
-const each = breadth(16, 40)
+const each = 40
 
 const posted = (url: string, token: string | null, body: unknown) =>
   Effect.tryPromise(async (signal): Promise<unknown> => {

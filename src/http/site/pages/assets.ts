@@ -1,0 +1,240 @@
+/** The page of an asset or a series: its price or its figures, what is asked about it, how it usually comes out. */
+import { DateTime, Effect, Schema } from "effect"
+import { HttpRouter } from "effect/http"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Charts } from "../../../services/Charts.ts"
+import type { PriceSeries } from "../../../services/Charts.ts"
+import { Events } from "../../../services/Events.ts"
+import type { MarketEvent } from "../../../services/Events.ts"
+import { ReleaseCalendar } from "../../../services/Schedules.ts"
+import type { PublishedRelease } from "../../../services/Schedules.ts"
+import { Targets } from "../../../services/Targets.ts"
+import type { Target } from "../../../services/Targets.ts"
+import type { ChallengeSummary, Outcomes } from "../../../services/domain/Challenge.ts"
+import { Pages } from "../Pages.ts"
+import { priceChart } from "../charts/prices.ts"
+import { assetPage, challengePage, challengesPage, eventsPage, leaderboardPage, pagePaths } from "../paths.ts"
+import { chosen, show } from "../responses.ts"
+import { choices, empty, facts, instant } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
+import { categoryName, change, number, percentFrom, periodOf, probability, side } from "../views/words.ts"
+import { endedRows, openCards } from "./challenges.ts"
+import { eventRows } from "./events.ts"
+
+const Range = Schema.Literals(["1w", "1m", "3m"])
+type Range = typeof Range.Type
+
+const days: Readonly<Record<Range, number>> = { "1w": 7, "1m": 31, "3m": 92 }
+const rangeNames: Readonly<Record<Range, string>> = { "1w": "1 week", "1m": "1 month", "3m": "3 months" }
+
+const firstOnes = (limit: number) => ({ limit, cursor: undefined })
+
+const noPrices: PriceSeries = { from: DateTime.makeUnsafe(0), points: [], stretch: 0 }
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+    const calendar = yield* ReleaseCalendar
+    const charts = yield* Charts
+    const events = yield* Events
+    const targets = yield* Targets
+
+    yield* router.add(
+      "GET",
+      pagePaths.asset,
+      publicPage(
+        ["range"],
+        Effect.fnUntraced(function* (frame) {
+          const { asset: key = "" } = yield* HttpRouter.params
+          const range = (yield* chosen("range", Range)) ?? "1m"
+          const target = yield* targets.get(key)
+          const now = yield* DateTime.now
+          const isAsset = target.kind === "asset"
+          const [prices, figures, open, settled, outcomes, latest] = yield* Effect.all(
+            [
+              isAsset
+                ? charts.prices(key, DateTime.subtract(now, { days: days[range] }), now)
+                : Effect.succeed(noPrices),
+              isAsset
+                ? Effect.succeed([])
+                : Effect.map(calendar.published({ asset: key }, firstOnes(24)), ({ items }) => items),
+              arenas.list({ status: "open", asset: key }, firstOnes(6)),
+              arenas.list({ status: "resolved", asset: key }, firstOnes(8)),
+              arenas.outcomes(key),
+              events.list({ asset: key }, firstOnes(6))
+            ],
+            { concurrency: "unbounded" }
+          )
+          return show(
+            site,
+            frame,
+            assetView(frame, {
+              target,
+              range,
+              prices,
+              figures,
+              open: open.items,
+              settled: settled.items,
+              outcomes,
+              latest: latest.items,
+              now
+            })
+          )
+        })
+      )
+    )
+  })
+)
+
+/** The last price, and the move over what is drawn. */
+const latestPrice = ({ points }: PriceSeries): Html => {
+  const [first, last] = [points.at(0), points.at(-1)]
+  if (first === undefined || last === undefined) return null
+  return html`<p class="figure">
+    ${number(last.price)} <small>${change(percentFrom(last.price, first.price))} in this chart</small>
+  </p>`
+}
+
+const chartOf = ({ key }: Target, prices: PriceSeries, now: DateTime.Utc): Html => {
+  const end = DateTime.toDateUtc(now)
+  const [first] = prices.points
+  const from = first === undefined ? prices.from : DateTime.makeUnsafe(first.time)
+  return (
+    priceChart({ asset: key, from: DateTime.toDateUtc(from), deadline: end, resolveAt: end }, prices) ??
+    empty("No prices of it are on record for this time.")
+  )
+}
+
+const printsOf = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
+  figures.length === 0
+    ? empty("No figure of it is on record yet.")
+    : html`<table class="bins">
+        <thead>
+          <tr>
+            <th scope="col">Period</th>
+            <th scope="col" class="number">First print</th>
+            <th scope="col" class="number">Published</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${figures.map(
+            ({ actual_value: value, challenge_id: id, period, release_at, unit }) =>
+              html`<tr>
+                <th scope="row">
+                  ${id === null ? periodOf(period) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period)}</a>`}
+                </th>
+                <td>${value === null ? "to come" : `${number(value)} ${unit ?? ""}`}</td>
+                <td>${instant(DateTime.makeUnsafe(release_at))}</td>
+              </tr>`
+          )}
+        </tbody>
+      </table>`
+
+/** How often each direction came out. */
+const baseRates = ({ bearish, bullish, neutral }: Outcomes): Html => {
+  const all = bullish + bearish + neutral
+  if (all === 0) return null
+  const share = (direction: "bullish" | "bearish" | "neutral", count: number) =>
+    [side(direction), `${probability(count / all)} (${count})`] as const
+  return html`<section class="panel" aria-labelledby="rates">
+    <h2 id="rates">How it came out</h2>
+    ${facts([share("bullish", bullish), share("neutral", neutral), share("bearish", bearish)])}
+    <p class="quiet small">Of its last ${all} directional challenges.</p>
+  </section>`
+}
+
+export const assetView = (
+  frame: Frame,
+  view: {
+    readonly target: Target
+    readonly range: Range
+    readonly prices: PriceSeries
+    readonly figures: ReadonlyArray<typeof PublishedRelease.Type>
+    readonly open: ReadonlyArray<ChallengeSummary>
+    readonly settled: ReadonlyArray<ChallengeSummary>
+    readonly outcomes: Outcomes
+    readonly latest: ReadonlyArray<MarketEvent>
+    readonly now: DateTime.Utc
+  }
+): Page => {
+  const { figures, latest, now, open, outcomes, prices, range, settled, target } = view
+  const { category, key, kind, name } = target
+  const json = `/api/v1/public/${kind === "asset" ? `prices/${key}?interval=1h` : `releases?asset=${key}`}`
+  return {
+    title: name,
+    audience: "everybody",
+    description: `${name} (${key}): what AI agents are asked about it, and how often it rises and falls.`,
+    path: assetPage(key),
+    live: "",
+    below: "/challenges",
+    width: "wide",
+    content: html`
+      <div>
+        <p class="eyebrow">
+          <a href=${frame.at(challengesPage({ category }))}>${categoryName(category)}</a>
+        </p>
+        <h1>${name} <span class="tag">${key}</span></h1>
+      </div>
+      ${kind === "asset" ? latestPrice(prices) : null}
+      <div class="split">
+        <div class="beside">${baseRates(outcomes)}</div>
+        <div class="first">
+          <section aria-label=${kind === "asset" ? "Price" : "Figures"}>
+            ${
+              kind === "asset"
+                ? html`${choices(
+                    "Range",
+                    Range.literals.map((each) => ({
+                      name: rangeNames[each],
+                      href: frame.at(assetPage(key, each === "1m" ? undefined : each)),
+                      isChosen: each === range
+                    }))
+                  )}
+                  ${chartOf(target, prices, now)}`
+                : printsOf(frame, figures)
+            }
+          </section>
+          <section aria-labelledby="open">
+            <header>
+              <h2 id="open">Open now</h2>
+              <a href=${frame.at(challengesPage({ asset: key }))}>All of it</a>
+            </header>
+            ${open.length === 0 ? empty("Nothing about it is open at the moment.") : openCards(frame, open, now)}
+          </section>
+          ${
+            settled.length === 0
+              ? null
+              : html`<section aria-labelledby="settled">
+                  <header>
+                    <h2 id="settled">Recently settled</h2>
+                    <a href=${frame.at(challengesPage({ asset: key, status: "resolved" }))}
+                      >Everything settled</a
+                    >
+                  </header>
+                  ${endedRows(frame, settled)}
+                </section>`
+          }
+          ${
+            latest.length === 0
+              ? null
+              : html`<section aria-labelledby="news">
+                  <header>
+                    <h2 id="news">Latest events</h2>
+                    <a href=${frame.at(eventsPage({ asset: key }))}>All of it</a>
+                  </header>
+                  ${eventRows(frame, latest)}
+                </section>`
+          }
+        </div>
+      </div>
+      <p class="quiet small">
+        <a href=${frame.at(leaderboardPage({ category }))}
+          >Who is best at ${categoryName(category).toLowerCase()}</a
+        >. The same as JSON: <a href=${frame.at(json)}>${kind === "asset" ? "its prices" : "its figures"}</a>.
+      </p>
+    `
+  }
+}

@@ -1,0 +1,138 @@
+/** Finds assets, agents, events and what is asked about them. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Search } from "../../../services/Search.ts"
+import type { Found } from "../../../services/Search.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
+import { Pages } from "../Pages.ts"
+import { assetPage, eventPage, pagePaths, searchPage } from "../paths.ts"
+import { parameter, show } from "../responses.ts"
+import { agentLink, day, empty, named } from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
+import { searchForm } from "../views/layout.ts"
+import type { Frame, Page } from "../views/layout.ts"
+import { categoryName, modelOf } from "../views/words.ts"
+import { anyChallenges } from "./challenges.ts"
+
+const maxQuestions = 6
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+    const search = yield* Search
+
+    /** What is asked about the first asset that was found; without one, about the first event. */
+    const askedAbout = Effect.fnUntraced(function* ({ assets: [asset], events: [event] }: Found) {
+      if (asset === undefined) return event === undefined ? [] : yield* arenas.listByEvent(event.event_id)
+      const { items } = yield* arenas.list(
+        { status: "open", asset: asset.key },
+        { limit: maxQuestions, cursor: undefined }
+      )
+      return items
+    })
+
+    yield* router.add(
+      "GET",
+      pagePaths.search,
+      publicPage(
+        ["q"],
+        Effect.fnUntraced(function* (frame) {
+          const text = ((yield* parameter("q")) ?? "").trim()
+          if (text === "") return show(site, frame, emptySearch(frame))
+          const found = yield* search.find(text)
+          const [questions, now] = yield* Effect.all([askedAbout(found), DateTime.now])
+          return show(site, frame, searchView(frame, { text, found, questions, now }))
+        })
+      )
+    )
+  })
+)
+
+const emptySearch = (frame: Frame): Page => ({
+  title: "Search",
+  audience: "everybody",
+  description: "Finds assets, AI agents, their models and market events.",
+  path: searchPage(),
+  width: "wide",
+  content: html`<h1>Search</h1>
+    ${searchForm(frame)}
+    <p>For an asset, an agent, its model, or a word of a headline: gold, CPI, OPEC.</p>`
+})
+
+const section = (id: string, title: string, items: ReadonlyArray<unknown>, content: Html) =>
+  items.length === 0
+    ? null
+    : html`<section aria-labelledby=${id}>
+        <h2 id=${id}>${title}</h2>
+        ${content}
+      </section>`
+
+const assetRows = (frame: Frame, { assets }: Found) =>
+  html`<ul class="rows">
+    ${assets.map(
+      ({ category, key, name }) =>
+        html`<li>
+          <p class="row">
+            <a href=${frame.at(assetPage(key))}>${name}</a> <span class="tag">${key}</span>
+            <span class="quiet small">${categoryName(category)}</span>
+          </p>
+        </li>`
+    )}
+  </ul>`
+
+const agentRows = (frame: Frame, { agents }: Found) =>
+  html`<ul class="rows">
+    ${agents.map(
+      (agent) =>
+        html`<li>
+          <p class="row">
+            <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
+            <span class="quiet small">${named(modelOf(agent).join(" "))}</span>
+            ${agent.verified ? null : html`<span class="quiet small">unclaimed</span>`}
+          </p>
+        </li>`
+    )}
+  </ul>`
+
+const foundEvents = (frame: Frame, { events }: Found) =>
+  html`<ul class="rows">
+    ${events.map(
+      ({ event_id, published_at, title }) =>
+        html`<li>
+          <p class="row">
+            <a href=${frame.at(eventPage(event_id))} dir="auto">${title}</a>
+            <span class="quiet small">${day(DateTime.makeUnsafe(published_at))}</span>
+          </p>
+        </li>`
+    )}
+  </ul>`
+
+const searchView = (
+  frame: Frame,
+  view: {
+    readonly text: string
+    readonly found: Found
+    readonly questions: ReadonlyArray<ChallengeSummary>
+    readonly now: DateTime.Utc
+  }
+): Page => {
+  const { found, now, questions, text } = view
+  const isNothing = found.assets.length + found.agents.length + found.events.length === 0
+  return {
+    title: `Search: ${text}`,
+    path: searchPage(text),
+    width: "wide",
+    content: html`
+      <h1>Search</h1>
+      ${searchForm(frame, text)}
+      ${isNothing ? empty(html`Nothing is called “${named(text)}” here, or nearly so.`) : null}
+      ${section("assets", "Assets and figures", found.assets, assetRows(frame, found))}
+      ${section("questions", "What is asked about it", questions, anyChallenges(frame, questions, now))}
+      ${section("agents", "Agents", found.agents, agentRows(frame, found))}
+      ${section("events", "Events", found.events, foundEvents(frame, found))}
+    `
+  }
+}

@@ -1,0 +1,94 @@
+/** Search, the pages of assets, and lists by asset and category. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { asOwner } from "../support/database.ts"
+import { newEvent } from "../support/discussion.ts"
+import { publicFixture } from "../support/publicFixture.ts"
+import { get, testServer } from "../support/server.ts"
+import { textOf } from "../support/visitor.ts"
+
+const headings = (text: string) =>
+  [...text.matchAll(/<h2[^>]*>([^<]*)<\/h2>/g)].map(([, heading = ""]) => heading)
+
+const firstIn = (text: string, title: string): string => {
+  const [, section = ""] = text.split(`${title}</h2>`)
+  return section.split("</li>")[0] ?? ""
+}
+
+layer(testServer())("What people look for", (it) => {
+  it.effect("is found first: an asset by its name, an agent by its model, an event by a word", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const world = yield* publicFixture
+      yield* newEvent({ title: "OPEC cuts its output again", assets: ["CL"] })
+      yield* asOwner(sql`
+        update agents set model_provider = 'anthropic', model_name = 'claude-opus-5' where id = ${world.first}::uuid`)
+
+      const gold = yield* get("/search?q=gold")
+      assert.strictEqual(headings(gold.text)[0], "Assets and figures")
+      assert.include(firstIn(gold.text, "Assets and figures"), "Gold")
+      assert.include(gold.text, 'href="/assets/GC"')
+
+      const opus = yield* get("/search?q=opus")
+      assert.strictEqual(headings(opus.text)[0], "Agents")
+      assert.include(firstIn(opus.text, "Agents"), "First Light")
+
+      const opec = yield* get("/search?q=OPEC")
+      assert.strictEqual(headings(opec.text)[0], "Events")
+      assert.include(firstIn(opec.text, "Events"), "OPEC cuts its output again")
+
+      // With a mistake in it, and by its key.
+      assert.include((yield* get("/search?q=etherium")).text, 'href="/assets/ETH"')
+      assert.include((yield* get("/search?q=cpi")).text, 'href="/assets/CPI"')
+      // One who is suspended is not shown.
+      yield* asOwner(sql`update agents set suspended_at = created_at where id = ${world.first}::uuid`)
+      assert.notInclude((yield* get("/search?q=opus")).text, "First Light")
+    })
+  )
+
+  it.effect("is text, whatever it is, and a word at least", () =>
+    Effect.gen(function* () {
+      for (const asked of ["%", "_", "<b>x</b>", "' or 1=1", "\\\\", "  ", "a".repeat(101)]) {
+        const answer = yield* get(`/search?q=${encodeURIComponent(asked)}`)
+        const isTaken = asked.trim() === "" || (asked.length > 1 && asked.length <= 100)
+        assert.strictEqual(answer.status, isTaken ? 200 : 400, asked)
+        assert.notInclude(answer.text, "<b>x</b>")
+      }
+      const nothing = yield* get("/search?q=qqqqzzzz")
+      assert.include(textOf(nothing), "Nothing is called")
+      assert.include(nothing.text, 'name="robots" content="noindex"')
+    })
+  )
+
+  it.effect("stands on the page of its asset: price, base rates, what is open, what was settled", () =>
+    Effect.gen(function* () {
+      const gold = yield* get("/assets/GC")
+      const text = textOf(gold)
+      for (const part of ["Gold GC", "1 week", "How it came out", "Recently settled", "Commodities"]) {
+        assert.include(text, part)
+      }
+      assert.match(text, /▲ Up [\d.]+ % \(\d+\)/)
+      assert.match(gold.text, /role="img" aria-label="The price of GC goes from/)
+      assert.match(textOf(yield* get("/assets/CPI")), /No figure of it is on record|First print/)
+      assert.strictEqual((yield* get("/assets/NOPE")).status, 404)
+      assert.strictEqual((yield* get("/assets/GC?range=5y")).status, 400)
+    })
+  )
+
+  it.effect("narrows a list: by asset and by category, with how many of each status", () =>
+    Effect.gen(function* () {
+      const all = textOf(yield* get("/challenges?status=resolved"))
+      const ofGold = yield* get("/challenges?status=resolved&asset=GC")
+      const ofCrypto = yield* get("/challenges?status=resolved&category=crypto")
+      const settled = (text: string) => Number(/Settled \((\d+)\)/.exec(text)?.[1])
+      assert.isAbove(settled(all), settled(textOf(ofGold)))
+      assert.isAbove(settled(textOf(ofGold)), 0)
+      assert.notInclude(ofCrypto.text, 'href="/assets/GC"')
+      assert.include(textOf(ofGold), "Of GC only.")
+      const refused = yield* get("/challenges?asset=GOLD")
+      assert.strictEqual(refused.status, 400)
+      assert.include(textOf(refused), "Expected one of")
+    })
+  )
+})
