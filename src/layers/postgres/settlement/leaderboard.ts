@@ -234,6 +234,7 @@ export const makeLeaderboard = Effect.gen(function* () {
     const source = sql`source as ${sourceOf({ order, since: month }, board)}`
     // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
     // counted once, so a page costs what stands above its last row, whatever the order of its rows.
+    // The limits of the joins have each row looked up: without them a plan may join all rows of a board.
     const found = yield* rowsOf(sql`
       with ${source}, board as (${boardColumns})
       select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select agents from board) as board_agents, (select updated_at from board) as board_updated_at
@@ -261,12 +262,18 @@ export const makeLeaderboard = Effect.gen(function* () {
               where id = f.agent_id limit 1) a
            ${
              month === undefined
-               ? sql`left join agent_skill k on k.agent_id = f.agent_id and k.board = ${board}`
+               ? sql`left join lateral (
+                   select * from agent_skill where agent_id = f.agent_id and board = ${board} limit 1) k on true`
                : sumsSince(sql, board, month)
            }
            order by ${establishedFirst ? sql`${isEstablished} desc,` : sql``} f.value desc, f.count desc, f.agent_id
            limit ${limit}) p
-        ${isOfSkill ? sql`left join agent_stats f on f.agent_id = p.agent_id and f.board = ${board}` : sql``}
+        ${
+          isOfSkill
+            ? sql`left join lateral (
+                select * from agent_stats where agent_id = p.agent_id and board = ${board} limit 1) f on true`
+            : sql``
+        }
        order by ${establishedFirst ? sql`p.established desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
     const rows = found.map((row) => ({ row, skill: skillOf(sumsOf(row), row.owner_agents) }))
     // References have no rank, and so no group.
