@@ -142,6 +142,13 @@ export const Comparison = Schema.Struct({
 }).annotate({ identifier: "Comparison" })
 export type Comparison = typeof Comparison.Type
 
+/** Where an agent stands on the board of skill over all. */
+export const Standing = Schema.Struct({
+  rank: Schema.Int,
+  of: Schema.Int.annotate({ description: "how many have a rank; of more than 10 000 that number" })
+})
+export type Standing = typeof Standing.Type
+
 export class Skill extends Context.Service<
   Skill,
   {
@@ -149,6 +156,8 @@ export class Skill extends Context.Service<
     readonly countDue: Effect.Effect<number>
     readonly compare: (a: string, b: string) => Effect.Effect<Comparison, NotFound | InvalidRequest>
     readonly profile: (agentId: string) => Effect.Effect<SkillProfile, NotFound>
+    /** Null without a rank: unclaimed, suspended, not scored yet, or behind the first 10 000. */
+    readonly standing: (agentId: string) => Effect.Effect<Standing | null>
     /** What the answers to a question are compared with, until now or until its deadline. */
     readonly referenceOf: (challengeId: string) => Effect.Effect<QuestionReference, NotFound>
   }

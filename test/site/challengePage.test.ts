@@ -210,7 +210,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       }
       const card = yield* get(`/agents/${ada}`)
       assert.include(linksOf(card), path)
-      assert.match(textOf(card), /3\.15 ± 0\.05; it was 3\.1 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points/)
+      assert.match(textOf(card), /3\.15 ± 0\.05 3\.1 [6-9]\d\.\d /)
       const { json } = yield* get(`/api/v1/eval${path}/results`)
       assert.strictEqual(json["resolution_criteria"], macro.resolution_criteria)
       assert.strictEqual(json["resolution_criteria_zh"], macro.resolution_criteria_zh)
@@ -308,7 +308,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
         "Published value": "3.2",
         Version: "2"
       })
-      assert.match(textOf(yield* get(`/agents/${ada}`)), /it was 3\.2 CRPS .* points Amended/)
+      assert.match(textOf(yield* get(`/agents/${ada}`)), /Amended .* 3\.2 \d+\.\d /)
     })
   )
 
@@ -377,7 +377,7 @@ layer(testServer())("The page of a price event", (it) => {
         const numeric = textOf(yield* get(`/challenges/${close.id}`))
         assert.match(numeric, /Close 2,000 .*Reference scale 10 /)
         assert.match(numeric, /Ada [0-9a-f]{8} 1,990 ± 12\.5 CRPS \d/)
-        assert.match(textOf(yield* get(`/agents/${ada}`)), /1,990 ± 12\.5; it was 2,000 CRPS/)
+        assert.match(textOf(yield* get(`/agents/${ada}`)), /1,990 ± 12\.5 2,000 \d+\.\d /)
       })
   )
 
@@ -426,7 +426,7 @@ layer(testServer())("The page of an agent", (it) => {
       assert.include(shown, "Verified owner")
       assert.match(shown, /Average score 93\.75 of 100/)
       assert.match(shown, /Right 1 of 1, 100\.0 %/)
-      assert.match(shown, /▲ Up 93\.8 %; it was ▲ Up Right 93\.75 points/)
+      assert.match(shown, /▲ Up 93\.8 % ▲ Up 93\.8 /)
       assert.include(linksOf(page), `/challenges/${challenge.id}`)
       assert.include(linksOf(page), `/api/v1/log/proof/${right.commit}`)
       assert.notInclude(page.text, 'name="robots"')
@@ -446,7 +446,7 @@ layer(testServer())("The page of an agent", (it) => {
     })
   )
 
-  it.effect("goes on with its earlier predictions, and repeats nothing of the first page", () =>
+  it.effect("has all its predictions on a page of their own, which repeats nothing of the first one", () =>
     Effect.gen(function* () {
       const { ada } = yield* settledFixture()
       const now = yield* DateTime.now
@@ -457,8 +457,10 @@ layer(testServer())("The page of an agent", (it) => {
       yield* Scoring.use((scoring) => scoring.settleDue)
       const { json } = yield* get(`/api/v1/eval/agents/${ada}/scorecard?limit=1`)
       const cursor = String(json["next_cursor"])
-      const shown = textOf(yield* get(`/agents/${ada}?${new URLSearchParams({ cursor }).toString()}`))
-      assert.match(shown, /Earlier predictions Settled predictions .* points/)
+      const path = `/agents/${ada}/predictions`
+      assert.match(textOf(yield* get(path)), /Settled predictions 2 predictions, the last settled first/)
+      const shown = textOf(yield* get(`${path}?${new URLSearchParams({ cursor }).toString()}`))
+      assert.match(shown, /Challenge Said Came Points Predicted Proof/)
       for (const repeated of ["Average score", "Its record", "About it"]) assert.notInclude(shown, repeated)
     })
   )

@@ -230,6 +230,12 @@ const everybodysPages: ReadonlySet<string> = new Set([
   pagePaths.verify
 ])
 
+const filesForEverybody: ReadonlySet<string> = new Set([
+  pagePaths.picture,
+  pagePaths.sitemap,
+  pagePaths.robots
+])
+
 layer(testServer())("Every page", (it) => {
   const paths = Object.entries(pageMethods).map(([template, methods]) => ({
     path: template.replace(/:[a-z_]+/, "x"),
@@ -252,7 +258,8 @@ layer(testServer())("Every page", (it) => {
             )
             assert.strictEqual(headers.get("x-frame-options"), "DENY")
             assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
-            assert.strictEqual(headers.get("cache-control"), isForAll ? "no-cache" : "no-store")
+            const isKept = isForAll || filesForEverybody.has(path)
+            assert.strictEqual(headers.get("cache-control"), isKept ? "no-cache" : "no-store")
             assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
             assert.strictEqual(headers.get("cross-origin-opener-policy"), "same-origin")
             assert.isNull(headers.get("access-control-allow-origin"))

@@ -106,8 +106,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("A board of s
         yield* moveTo(plus(yield* DateTime.now, "1 hour"))
         yield* Skill.use((skill) => skill.countDue)
         const bySkill = textOf(yield* get("/leaderboard"))
-        assert.match(bySkill, /1 Honest .* Group 1\. .* \+0\.160 .* 2 All-in .* Group 1\. .* -0\.200 /)
-        assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. -0\.200/)
+        assert.match(bySkill, /1 Honest .* Group 1\. .* \+0\.160 .* 2 All-in .* Group 1\. .* −0\.200 /)
+        assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. −0\.200/)
         assert.match(
           bySkill,
           /Honest [0-9a-f]{8} .*Ahead of the random walk, and cannot be told from luck yet: about \d+ more days/
@@ -402,6 +402,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
         const text = page.text
           .replace(`<script type="module" src="${liveScript}"></script>`, "")
           .replace(/<form class="search".*?<\/form>/s, "")
+          .replace(/<script type="application\/ld\+json">[^<]*<\/script>/, "")
         assert.notMatch(text, /<script|<style|<iframe|<svg[ /]*on|<img|<base|<form|<plaintext|<math/i)
         assert.notMatch(text.replaceAll(/="[^"]*"/g, '=""'), /<[^>]*\son[a-z]+\s*=/i)
         assert.notMatch(text, /(href|src)="(javascript|data):/i)

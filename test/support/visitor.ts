@@ -35,7 +35,7 @@ export const formsOf = ({ text }: Answer): ReadonlyArray<Form> =>
 export const textOf = ({ text }: Answer): string =>
   unescaped(
     text
-      .replaceAll(/<title>.*?<\/title>|<svg.*?<\/svg>/gs, " ")
+      .replaceAll(/<title>.*?<\/title>|<svg.*?<\/svg>|<script.*?<\/script>/gs, " ")
       .replaceAll(/<[^>]+>/g, " ")
       .replaceAll(/\s+/g, " ")
   )

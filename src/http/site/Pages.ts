@@ -32,7 +32,7 @@ export interface Visitor {
 }
 
 /** `detail` says what is wrong and what would be right. */
-interface Failure {
+export interface Failure {
   readonly detail: string
 }
 

@@ -32,9 +32,18 @@ export const pagePaths = {
   event: "/events/:event_id",
   replies: "/events/:event_id/comments/:comment_id",
   agent: "/agents/:agent_id",
+  predictionsOfAgent: "/agents/:agent_id/predictions",
   archive: "/archive",
   tournament: "/archive/:slug",
   verify: "/verify",
+  picture: "/picture.png",
+  pictureOfChallenge: "/challenges/:challenge_id/picture.png",
+  pictureOfAgent: "/agents/:agent_id/picture.png",
+  pictureOfAsset: "/assets/:asset/picture.png",
+  badge: "/agents/:agent_id/badge.svg",
+  embed: "/embed/challenges/:challenge_id",
+  sitemap: "/sitemap.xml",
+  robots: "/robots.txt",
   feedOfEvents: "/feeds/events/:format",
   feedOfSettlements: "/feeds/settlements/:format",
   feedOfAgent: "/feeds/agents/:agent_id/:format"
@@ -92,16 +101,25 @@ export const pageMethods: Readonly<
   [pagePaths.event]: ["GET"],
   [pagePaths.replies]: ["GET"],
   [pagePaths.agent]: ["GET"],
+  [pagePaths.predictionsOfAgent]: ["GET"],
   [pagePaths.archive]: ["GET"],
   [pagePaths.tournament]: ["GET"],
   [pagePaths.verify]: ["GET"],
+  [pagePaths.picture]: ["GET"],
+  [pagePaths.pictureOfChallenge]: ["GET"],
+  [pagePaths.pictureOfAgent]: ["GET"],
+  [pagePaths.pictureOfAsset]: ["GET"],
+  [pagePaths.badge]: ["GET"],
+  [pagePaths.embed]: ["GET"],
+  [pagePaths.sitemap]: ["GET"],
+  [pagePaths.robots]: ["GET"],
   [pagePaths.feedOfEvents]: ["GET"],
   [pagePaths.feedOfSettlements]: ["GET"],
   [pagePaths.feedOfAgent]: ["GET"]
 }
 
 const belowPages =
-  /^\/($|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|assets|search|agents|events|archive|verify|unsubscribe|feeds)(\/|$))/
+  /^\/($|picture\.png$|sitemap\.xml$|robots\.txt$|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|assets|search|agents|events|archive|verify|embed|unsubscribe|feeds)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
@@ -154,8 +172,13 @@ export const eventsPage = (query: { readonly space?: string; readonly asset?: st
 export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`
 export const challengePage = (challengeId: string) => `/challenges/${challengeId}`
 export const agentPage = (agentId: string) => `/agents/${agentId}`
+export const predictionsPage = (agentId: string) => `${agentPage(agentId)}/predictions`
 export const repliesPage = (eventId: string, commentId: string) =>
   `${eventPage(eventId)}/comments/${commentId}`
+/** The picture that is shown beside links to a page. */
+export const pictureOf = (page: string) => `${page === "/" ? "" : page}/picture.png`
+export const badgeOf = (agentId: string) => `${agentPage(agentId)}/badge.svg`
+export const embedOf = (challengeId: string) => `/embed${challengePage(challengeId)}`
 export const archivePage = "/archive"
 export const tournamentPage = (slug: string) => `/archive/${slug}`
 /** `proof` is the path of a proof of this site. */

@@ -1,4 +1,4 @@
-/** The files that pages refer to. Their names hold a hash of their content, so browsers may cache them for ever; two are asked for by name. */
+/** The files that pages refer to. Their names hold a hash of their content, so browsers may cache them for ever; one is asked for by name. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { scripts } from "./scripts.ts"
@@ -23,20 +23,7 @@ export const stylesheet = asset("style.css", "text/css; charset=utf-8", [
 ])
 export const icon = asset("icon.svg", "image/svg+xml")
 
-/** Crawlers read what is for everybody, and neither accounts nor what a query may choose without end. */
-const robots = [
-  "User-agent: *",
-  "Disallow: /account",
-  "Disallow: /sign-in",
-  "Disallow: /claim",
-  "Disallow: /api/",
-  ""
-]
-
-/** What browsers and crawlers ask for by itself. */
-export const wellKnown: ReadonlyArray<Asset> = [
-  { ...icon, path: "/favicon.ico" },
-  { path: "/robots.txt", contentType: "text/plain; charset=utf-8", bytes: Buffer.from(robots.join("\n")) }
-]
+/** What browsers ask for by itself. */
+export const wellKnown: ReadonlyArray<Asset> = [{ ...icon, path: "/favicon.ico" }]
 
 export const assets: ReadonlyArray<Asset> = [stylesheet, icon, ...scripts]

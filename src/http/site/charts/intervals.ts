@@ -2,6 +2,7 @@
 import { scaleLinear } from "d3-scale"
 import type { SkillFields } from "../../../services/Skill.ts"
 import { html } from "../views/html.ts"
+import { withMinus } from "../views/words.ts"
 import type { Html } from "../views/html.ts"
 import { across, down } from "./chart.ts"
 
@@ -20,7 +21,7 @@ export interface Ranged {
 
 /** Skill, with its sign; 0 is the walk. */
 export const signed = (skill: number | null): string =>
-  skill === null ? "–" : `${skill > 0 ? "+" : ""}${skill.toFixed(3)}`
+  skill === null ? "–" : `${skill > 0 ? "+" : ""}${withMinus(skill.toFixed(3))}`
 
 /** A confidence sequence in words. */
 export const sequenceText = ({ evidence }: WithEvidence): string =>

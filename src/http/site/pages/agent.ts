@@ -8,7 +8,7 @@ import type { PublicProfile } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Calibration, Scorecard } from "../../../services/Scoring.ts"
 import { Skill } from "../../../services/Skill.ts"
-import type { SkillProfile } from "../../../services/Skill.ts"
+import type { SkillProfile, Standing } from "../../../services/Skill.ts"
 import { Pages } from "../Pages.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import {
@@ -25,17 +25,21 @@ import { coverageChart, pitHistogram, reliabilityChart, trackRecordChart } from 
 import {
   agentFeed,
   agentPage,
+  badgeOf,
   challengePage,
   comparePage,
   leaderboardPage,
   methodsPage,
   pagePaths,
+  pictureOf,
+  predictionsPage,
   verifyPage
 } from "../paths.ts"
-import { listPage, parameter, show } from "../responses.ts"
-import { cameOut, earned, said } from "../views/challenge.ts"
+import { listPage, show } from "../responses.ts"
+import { cameOut, said } from "../views/challenge.ts"
 import {
   assetTag,
+  atAGlance,
   badge,
   counted,
   day,
@@ -50,7 +54,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { categoryName, horizonName, modelOf } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -64,29 +68,45 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.agent,
       publicPage(
-        ["cursor"],
+        [],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
-          // A later page has what the first one has not.
-          if ((yield* parameter("cursor")) !== undefined) {
-            return show(site, frame, laterView(frame, yield* scoring.scorecard(id, yield* listPage)))
-          }
-          const [profile, scorecard, calibration, record, skill] = yield* Effect.all(
+          const [profile, scorecard, calibration, record, skill, standing] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
-              scoring.scorecard(id, yield* listPage),
+              scoring.scorecard(id, { limit: lastOnes, cursor: undefined }),
               scoring.calibrationOf(id),
               charts.trackRecord(id),
-              skills.profile(id)
+              skills.profile(id),
+              skills.standing(id)
             ],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, agentView(frame, { profile, scorecard, calibration, record, skill }))
+          return show(
+            site,
+            frame,
+            agentView(frame, { profile, scorecard, calibration, record, skill, standing })
+          )
+        })
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.predictionsOfAgent,
+      publicPage(
+        ["cursor"],
+        Effect.fnUntraced(function* (frame) {
+          const { agent_id: id = "" } = yield* HttpRouter.params
+          return show(site, frame, predictionsView(frame, yield* scoring.scorecard(id, yield* listPage)))
         })
       )
     )
   })
 )
+
+/** So many of the last predictions stand on the agent's own page. */
+const lastOnes = 20
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
 
@@ -288,17 +308,39 @@ const aboutAgent = (profile: PublicProfile) => {
 type Settled = Scorecard["predictions"][number]
 
 const settledPrediction = (frame: Frame, view: Settled) =>
-  html`<li>
-    <p><a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${view.question}</a></p>
-    <p class="row">
-      <span>${said(view, view.type)}; it was ${cameOut(view)}</span>
-      ${earned(view)} ${view.amended ? badge("warning", "Amended") : null}
+  html`<tr>
+    <th scope="row">
+      ${assetTag(frame, view.asset)}
+      <a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${view.question}</a>
+      ${view.amended ? badge("warning", "Amended") : null}
+    </th>
+    <td title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}>
+      ${said(view, view.type)}
+    </td>
+    <td>${cameOut(view)}</td>
+    <td class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
+    <td class="count">${day(DateTime.makeUnsafe(view.created_at))}</td>
+    <td class="count">
       ${proofLinks(frame, predictionProof(view.commit), `the prediction on "${view.question}"`)}
-    </p>
-    <p class="quiet small">
-      Said ${day(DateTime.makeUnsafe(view.created_at))}, settled ${day(DateTime.makeUnsafe(view.settled_at))}
-    </p>
-  </li>`
+    </td>
+  </tr>`
+
+const settledTable = (frame: Frame, predictions: ReadonlyArray<Settled>) =>
+  html`<table class="bins settled">
+    <thead>
+      <tr>
+        <th scope="col">Challenge</th>
+        <th scope="col" class="number">Said</th>
+        <th scope="col" class="number">Came</th>
+        <th scope="col" class="number">Points</th>
+        <th scope="col" class="number count">Predicted</th>
+        <th scope="col" class="number count">Proof</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${predictions.map((each) => settledPrediction(frame, each))}
+    </tbody>
+  </table>`
 
 const trackRecordCharts = (record: TrackRecord, calibration: Calibration): Html => {
   const charts = [reliabilityChart(record), coverageChart(calibration), pitHistogram(calibration)].filter(
@@ -327,38 +369,93 @@ const standing = ({ suspended, verification_status }: PublicProfile, method: str
     : html`${badge("info", "Unclaimed")} Not ranked yet.`
 }
 
-const settledPredictions = (frame: Frame, { agent_id, next_cursor, overall, predictions }: Scorecard) =>
+const sealed = (frame: Frame) =>
+  html`<p>
+    Each was sealed in the public log before its deadline, and cannot be changed. Take its proof file, or
+    <a href=${frame.at(verifyPage())}>check it in your browser</a>.
+  </p>`
+
+const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Scorecard) =>
   html`<section aria-labelledby="predictions">
-    <h2 id="predictions">Settled predictions</h2>
-    ${
-      predictions.length === 0
-        ? empty(overall.prediction_count === 0 ? "There are none yet." : "There are no more.")
-        : html`<p>
-              Each was sealed in the public log before its deadline, and cannot be changed. Take its proof
-              file, or <a href=${frame.at(verifyPage())}>check it in your browser</a>.
-            </p>
-            <ol class="rows">
-              ${predictions.map((each) => settledPrediction(frame, each))}
-            </ol>
-            ${nextPage(frame, agentPage(agent_id), next_cursor)}`
-    }
+    <header>
+      <h2 id="predictions">Settled predictions</h2>
+      ${
+        overall.prediction_count > predictions.length
+          ? html`<a href=${frame.at(predictionsPage(agent_id))}>All ${number(overall.prediction_count)}</a>`
+          : null
+      }
+    </header>
+    ${predictions.length === 0 ? empty("There are none yet.") : html`${sealed(frame)} ${settledTable(frame, predictions)}`}
   </section>`
 
-/** The predictions that do not stand on the page of the agent itself. */
-const laterView = (frame: Frame, scorecard: Scorecard): Page => ({
-  title: `${scorecard.agent_name}: earlier predictions`,
+/** All settled predictions, the newest first. */
+const predictionsView = (
+  frame: Frame,
+  { agent_id, agent_name, next_cursor, overall, predictions }: Scorecard
+): Page => ({
+  title: `Predictions of ${agent_name}`,
   below: "/leaderboard",
   width: "wide",
   content: html`
     <div>
-      <p class="eyebrow">
-        <a href=${frame.at(agentPage(scorecard.agent_id))}>${named(scorecard.agent_name)}</a>
-      </p>
-      <h1>Earlier predictions</h1>
+      <p class="eyebrow"><a href=${frame.at(agentPage(agent_id))}>${named(agent_name)}</a></p>
+      <h1>Settled predictions</h1>
     </div>
-    ${settledPredictions(frame, scorecard)}
+    <p>${counted(overall.prediction_count, "prediction")}, the last settled first.</p>
+    ${
+      predictions.length === 0
+        ? empty(overall.prediction_count === 0 ? "There are none yet." : "There are no more.")
+        : html`${sealed(frame)} ${settledTable(frame, predictions)}
+          ${nextPage(frame, predictionsPage(agent_id), next_cursor)}`
+    }
   `
 })
+
+/** How good it is: its rank, where it is best, and its last predictions: right, or above what no skill earns. */
+const howGood = (
+  { overall, predictions }: Scorecard,
+  skill: SkillProfile,
+  standing: Standing | null
+): Html => {
+  if (overall.prediction_count === 0) return null
+  const parts = skill.categories.filter(({ answers }) => answers >= minAnswers)
+  const [best, ...others] = parts.toSorted((a, b) => (b.skill ?? 0) - (a.skill ?? 0))
+  const part = (of: typeof best) =>
+    of === undefined ? null : html`${categoryName(of.category)} <small>${signed(of.skill)}</small>`
+  const form = predictions.map(({ is_correct, score }) => is_correct ?? score >= 50)
+  return atAGlance([
+    [
+      "Rank by skill",
+      standing === null
+        ? "none"
+        : html`#${number(standing.rank)}
+            <small>of ${number(standing.of)}, top ${Math.ceil((100 * standing.rank) / standing.of)} %</small>`
+    ],
+    ["Skill", skill.overall === null ? null : signed(skill.overall.skill)],
+    ["Best category", part(best)],
+    ["Worst category", part(others.at(-1))],
+    [
+      `Last ${form.length}`,
+      html`${form.filter(Boolean).length} right
+        <span class="form" aria-hidden="true"
+          >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
+        >`
+    ]
+  ])
+}
+
+/** A category with fewer answers is neither its best nor its worst. */
+const minAnswers = 10
+
+/** For pages of others. */
+const badgeCode = (frame: Frame, id: string) => {
+  const picture = frame.origin + frame.at(badgeOf(id))
+  return html`<details>
+    <summary class="small">Show its rank on another page</summary>
+    <p><img src=${frame.at(badgeOf(id))} alt="Its rank and skill" height="20" /></p>
+    <code class="secret">${`[![Auspex](${picture})](${frame.origin}${frame.at(agentPage(id))})`}</code>
+  </details>`
+}
 
 export const agentView = (
   frame: Frame,
@@ -368,15 +465,21 @@ export const agentView = (
     readonly calibration: Calibration
     readonly record: TrackRecord
     readonly skill: SkillProfile
+    readonly standing: Standing | null
   }
 ): Page => {
-  const { calibration, profile, record, scorecard, skill } = view
+  const { calibration, profile, record, scorecard, skill, standing: place } = view
   const id = scorecard.agent_id
   return {
     title: scorecard.agent_name,
     audience: "everybody",
     description: `${counted(scorecard.overall.prediction_count, "scored prediction")} of the AI agent ${scorecard.agent_name}, with its skill and its calibration.`,
     path: agentPage(scorecard.agent_id),
+    picture: pictureOf(agentPage(id)),
+    about: {
+      "@type": "ProfilePage",
+      mainEntity: { "@type": "SoftwareApplication", name: profile.name, identifier: id }
+    },
     feeds: [agentFeed(profile.agent_id, profile.name)],
     below: "/leaderboard",
     width: "wide",
@@ -386,6 +489,7 @@ export const agentView = (
         <h1>${named(scorecard.agent_name)}</h1>
       </div>
       <p>${standing(profile, skill.reference)}</p>
+      ${howGood(scorecard, skill, place)}
       ${profile.bio === null || profile.bio === "" ? null : longText(profile.bio, 1200, "More")}
       <div class="split">
         <div class="beside">
@@ -394,9 +498,10 @@ export const agentView = (
         </div>
         <div class="first">
           ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)}
-          ${statsByPart(frame, scorecard)} ${settledPredictions(frame, scorecard)}
+          ${statsByPart(frame, scorecard)} ${lastPredictions(frame, scorecard)}
         </div>
       </div>
+      ${badgeCode(frame, id)}
       <p class="quiet small">
         The same as JSON:
         <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>its scorecard</a>,

@@ -13,7 +13,15 @@ import type { Target } from "../../../services/Targets.ts"
 import type { ChallengeSummary, Outcomes } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
-import { assetPage, challengePage, challengesPage, eventsPage, leaderboardPage, pagePaths } from "../paths.ts"
+import {
+  assetPage,
+  challengePage,
+  challengesPage,
+  eventsPage,
+  leaderboardPage,
+  pagePaths,
+  pictureOf
+} from "../paths.ts"
 import { chosen, show } from "../responses.ts"
 import { choices, empty, facts, instant } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -168,6 +176,7 @@ export const assetView = (
     audience: "everybody",
     description: `${name} (${key}): what AI agents are asked about it, and how often it rises and falls.`,
     path: assetPage(key),
+    picture: pictureOf(assetPage(key)),
     live: "",
     below: "/challenges",
     width: "wide",

@@ -13,7 +13,16 @@ import { at, statusBadge } from "../views/challenge.ts"
 import { assetTag, choices, counted, day, empty, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { categoryName, change, number, percentFrom, side, sideOf, titleOf } from "../views/words.ts"
+import {
+  categoryName,
+  change,
+  number,
+  outcomeOf,
+  percentFrom,
+  side,
+  standOf,
+  titleOf
+} from "../views/words.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -192,16 +201,9 @@ const cardMeta = (frame: Frame, { asset, kind }: ChallengeSummary) =>
 const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
   html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge)}</a>`
 
-/** The number that a card is about; null where no price is known. */
-const figure = ({ level, open_price: open, price }: ChallengeSummary): Html => {
-  if (price === null) return null
-  if (open !== null) {
-    return html`<p class="figure">
-      ${change(percentFrom(price, open))} <small>since ${number(open)}</small>
-    </p>`
-  }
-  if (level === null) return html`<p class="figure">${number(price)} <small>now</small></p>`
-  return html`<p class="figure">${change(percentFrom(level, price))} <small>to the level</small></p>`
+const figure = (asked: ChallengeSummary): Html => {
+  const stand = standOf(asked)
+  return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 
 /** Open challenges as cards. */
@@ -220,12 +222,6 @@ export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, 
         </li>`
     )}
   </ul>`
-
-/** How it came out, in words; null while it has not. */
-export const outcomeOf = ({ actual_value, result, type, unit }: ChallengeSummary): string | null => {
-  if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
-  return result === null ? null : sideOf(result, type === "price_event")
-}
 
 const outcome = (challenge: ChallengeSummary): Html => {
   const { result, type } = challenge

@@ -25,8 +25,7 @@ import {
 } from "../paths.ts"
 import type { FeedFormat, FeedLink } from "../paths.ts"
 import { cameOut, said } from "../views/challenge.ts"
-import { titleOf } from "../views/words.ts"
-import { outcomeOf } from "./challenges.ts"
+import { outcomeOf, titleOf } from "../views/words.ts"
 
 const maxEntries = 50
 

@@ -16,6 +16,7 @@ import {
   settlementFeed,
   leaderboardPage,
   pagePaths,
+  searchPage,
   verifyPage
 } from "../paths.ts"
 import { show } from "../responses.ts"
@@ -98,6 +99,16 @@ export const homeView = (
     description:
       "AI agents predict prices and figures before they are known. Every call and its score is public.",
     path: homePage,
+    about: {
+      "@type": "WebSite",
+      name: "Auspex",
+      url: frame.origin + frame.at(homePage),
+      potentialAction: {
+        "@type": "SearchAction",
+        target: `${frame.origin}${frame.at(searchPage())}?q={q}`,
+        "query-input": "required name=q"
+      }
+    },
     live: "",
     feeds: [settlementFeed, eventFeed],
     width: "wide",

@@ -19,6 +19,7 @@ import * as events from "./events.ts"
 import * as feeds from "./feeds.ts"
 import * as home from "./home.ts"
 import * as leaderboard from "./leaderboard.ts"
+import * as sharing from "./sharing.ts"
 import * as search from "./search.ts"
 import * as signIn from "./signIn.ts"
 import * as verify from "./verify.ts"
@@ -60,6 +61,7 @@ export const layer = Layer.mergeAll(
   challenge.layer,
   assetPages.layer,
   search.layer,
+  sharing.layer,
   events.layer,
   feeds.layer,
   verify.layer

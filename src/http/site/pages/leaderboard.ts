@@ -120,6 +120,17 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
     description:
       "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
     path: leaderboardPage(query),
+    about: {
+      "@type": "Dataset",
+      name: "Auspex leaderboard",
+      description: "AI agents by skill, average score and evidence, over every settled prediction.",
+      isAccessibleForFree: true,
+      distribution: {
+        "@type": "DataDownload",
+        encodingFormat: "application/json",
+        contentUrl: frame.origin + frame.at(json)
+      }
+    },
     live: "",
     below: "/leaderboard",
     width: "wide",

@@ -8,9 +8,10 @@ import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Chall
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { plainNumber } from "../charts/chart.ts"
-import { assetPage, challengePage, challengesPage, verifyPage } from "../paths.ts"
+import { assetPage, challengePage, challengesPage, embedOf, pictureOf, verifyPage } from "../paths.ts"
 import {
   agentLink,
+  atAGlance,
   badge,
   counted,
   credits,
@@ -26,7 +27,7 @@ import {
   settlementProof,
   timeLeft
 } from "./components.ts"
-import type { Tone } from "./components.ts"
+import type { Cell, Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -72,6 +73,15 @@ interface TypeParts {
   readonly alsoAsJson?: ReadonlyArray<readonly [path: string, name: string]>
 }
 
+/** For pages of others. */
+const embedCode = (frame: Frame, asked: ChallengeSummary) =>
+  html`<details>
+    <summary class="small">Show it on another page</summary>
+    <code class="secret"
+      >${`<iframe src="${frame.origin}${frame.at(embedOf(asked.id))}" width="400" height="240" title="Auspex"></iframe>`}</code
+    >
+  </details>`
+
 export const challengeLayout = (
   frame: Frame,
   { asked, drawn, record, results, site, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
@@ -81,12 +91,21 @@ export const challengeLayout = (
   audience: "everybody",
   description: `${titleOf(asked)} ${outcomeWords(asked, results)}`,
   path: challengePage(terms.id),
+  picture: pictureOf(challengePage(terms.id)),
+  about: {
+    "@type": "Question",
+    name: titleOf(asked),
+    text: terms.question,
+    answerCount: results.prediction_count
+  },
   live: terms.id,
   below: "/challenges",
   width: "wide",
   content: html`
     ${heading(frame, asked)}
-    ${answerStrip(answer, [
+    ${atAGlance([
+      answer.first,
+      ...answer.more,
       ["Closes in", closesIn(terms, drawn.now)],
       [said.title, answer.counts]
     ])}
@@ -123,7 +142,7 @@ export const challengeLayout = (
         ${versions(results)} ${logRecord(frame, record, words)}
       </div>
     </div>
-    ${asJson(frame, terms.id, alsoAsJson)}
+    ${embedCode(frame, asked)} ${asJson(frame, terms.id, alsoAsJson)}
   `
 })
 
@@ -192,8 +211,6 @@ const heading = (frame: Frame, asked: ChallengeSummary) =>
     <h1 dir="auto">${titleOf(asked)}</h1>
   </div>`
 
-type Cell = readonly [name: string, value: Html]
-
 /** What a page answers first. */
 export interface Answer {
   readonly first: Cell
@@ -201,20 +218,6 @@ export interface Answer {
   /** How many said what, or how many there are. */
   readonly counts: Html
 }
-
-/** The first cell is larger than all other text of the page. Cells that are null are left out. */
-const answerStrip = ({ first, more }: Answer, always: ReadonlyArray<Cell>) =>
-  html`<dl class="answer" aria-label="At a glance">
-    ${[first, ...more, ...always]
-      .filter(([, value]) => value !== null)
-      .map(
-        ([name, value]) =>
-          html`<div>
-            <dt>${name}</dt>
-            <dd>${value}</dd>
-          </div>`
-      )}
-  </dl>`
 
 /** Half the width of the gauge in dead zones: a larger move stands at its end. */
 const gaugeReach = 3

@@ -49,6 +49,22 @@ export const facts = (entries: ReadonlyArray<readonly [term: Html, fact: Html]>)
       )}
   </dl>`
 
+export type Cell = readonly [name: string, value: Html]
+
+/** What a page answers first: the first cell is larger than all other text of it. Cells that are null are left out. */
+export const atAGlance = (cells: ReadonlyArray<Cell>) =>
+  html`<dl class="answer" aria-label="At a glance">
+    ${cells
+      .filter(([, value]) => value !== null)
+      .map(
+        ([name, value]) =>
+          html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`
+      )}
+  </dl>`
+
 export const instant = (at: DateTime.Utc) => {
   const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
   return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`

@@ -27,4 +27,7 @@ const withSpaces = (strings: TemplateStringsArray): TemplateStringsArray => {
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): Html =>
   markup(withSpaces(strings), ...values)
 
-export const render = (page: Html): string => `<!doctype html>${renderToString(h(Fragment, null, page))}`
+/** Markup by itself, such as a drawing. */
+export const fragment = (content: Html): string => renderToString(h(Fragment, null, content))
+
+export const render = (page: Html): string => `<!doctype html>${fragment(page)}`

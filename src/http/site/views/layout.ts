@@ -10,6 +10,7 @@ import {
   feedFormats,
   homePage,
   leaderboardPage,
+  pictureOf,
   searchPage,
   verifyPage
 } from "../paths.ts"
@@ -38,6 +39,10 @@ export interface Page {
   readonly description?: string
   /** Its path without what only leafs or filters. */
   readonly path?: string
+  /** The path of the picture beside links to it; else that of the site. */
+  readonly picture?: string
+  /** What it is in the words of schema.org. */
+  readonly about?: Readonly<Record<string, unknown>>
   /** Pages without it ask search engines not to index them. */
   readonly audience?: "everybody"
   /** The menu entry it belongs to. */
@@ -99,14 +104,20 @@ const accountMenu = (frame: Frame) =>
 
 const slogan = "Predictions of AI agents: fixed in advance, scored exactly, never altered."
 
+/** Data for search engines, which no browser runs. No text in it ends the element. */
+const structured = (about: Readonly<Record<string, unknown>>) =>
+  html`<script
+    type="application/ld+json"
+    dangerouslySetInnerHTML=${{
+      __html: JSON.stringify({ "@context": "https://schema.org", ...about }).replaceAll("<", "\\u003c")
+    }}
+  />`
+
 /** What a link to the page shows elsewhere (OpenGraph), and the one address that it is to be found at. */
 const unfurling = (
   frame: Frame,
   title: string,
-  {
-    description = slogan,
-    path
-  }: { readonly description?: string | undefined; readonly path?: string | undefined }
+  { about, description = slogan, path, picture = pictureOf(homePage) }: Omit<Page, "title" | "content">
 ) => {
   const address = path === undefined ? undefined : frame.origin + frame.at(path)
   return html`<meta name="description" content=${description} />
@@ -114,7 +125,11 @@ const unfurling = (
     <meta property="og:site_name" content="Auspex" />
     <meta property="og:title" content=${title} />
     <meta property="og:description" content=${description} />
-    <meta name="twitter:card" content="summary" />
+    <meta property="og:image" content=${frame.origin + frame.at(picture)} />
+    <meta property="og:image:width" content="1200" />
+    <meta property="og:image:height" content="630" />
+    <meta name="twitter:card" content="summary_large_image" />
+    ${about === undefined ? null : structured(about)}
     ${
       address === undefined
         ? null
@@ -124,7 +139,7 @@ const unfurling = (
 
 export const document = (
   frame: Frame,
-  { audience, below, content, description, feeds = [], live, path, title, width }: Page
+  { audience, below, content, feeds = [], live, title, width, ...page }: Page
 ): Html => html`
   <html lang="en">
     <head>
@@ -132,7 +147,7 @@ export const document = (
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
       <title>${title} · Auspex</title>
-      ${audience === "everybody" ? unfurling(frame, title, { description, path }) : null}
+      ${audience === "everybody" ? unfurling(frame, title, page) : null}
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
       ${audience === "everybody" ? html`<script type="module" src=${frame.at(liveScript)}></script>` : null}
@@ -179,6 +194,24 @@ export const document = (
           </nav>
         </div>
       </footer>
+    </body>
+  </html>
+`
+
+/** A part of a page, for a frame on another site: its links open a window of their own. */
+export const embedded = (frame: Frame, title: string, content: Html): Html => html`
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="robots" content="noindex" />
+      <title>${title} · Auspex</title>
+      <base target="_blank" />
+      <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
+    </head>
+    <body class="embedded">
+      ${content}
+      <p class="quiet small"><a class="wordmark" href=${frame.at(homePage)}>${mark}Auspex</a></p>
     </body>
   </html>
 `

@@ -8,7 +8,8 @@ const grouped = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 10 })
 const shortened = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 })
 const hundredths = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
-const withMinus = (text: string): string => text.replace("-", "−")
+/** A number with a true minus. */
+export const withMinus = (text: string): string => text.replace("-", "−")
 
 /** A price or a published value, with its thousands apart. */
 export const number = (value: number): string => withMinus(grouped.format(value))
@@ -99,6 +100,30 @@ const spans: Readonly<Record<string, string>> = {
   "1h": "in the hour until",
   "4h": "in the four hours until",
   "1d": "in the day until"
+}
+
+/** How a challenge came out, in words; null while it has not. */
+export const outcomeOf = ({
+  actual_value,
+  result,
+  type,
+  unit
+}: Pick<ChallengeSummary, "actual_value" | "result" | "type" | "unit">): string | null => {
+  if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
+  return result === null ? null : sideOf(result, type === "price_event")
+}
+
+/** The number that an open challenge is about; null where no price is known. */
+export const standOf = ({
+  level,
+  open_price: open,
+  price
+}: Pick<ChallengeSummary, "level" | "open_price" | "price">) => {
+  if (price === null) return null
+  if (open !== null) return { figure: change(percentFrom(price, open)), of: `since ${number(open)}` }
+  return level === null
+    ? { figure: number(price), of: "now" }
+    : { figure: change(percentFrom(level, price)), of: "to the level" }
 }
 
 type Asked = Pick<

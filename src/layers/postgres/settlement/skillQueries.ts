@@ -16,7 +16,7 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { AgentId, ChallengeId, isTargetKey, isUuid } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
 import { Horizon } from "../../../services/Scoring.ts"
-import { SkillProfile } from "../../../services/Skill.ts"
+import { SkillProfile, Standing } from "../../../services/Skill.ts"
 import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
@@ -203,6 +203,30 @@ const buckets = 10
 
 const isCategory = Schema.is(Category)
 const isHorizon = Schema.is(Horizon)
+
+/** Ranks are counted from the top of the board, so far down. */
+const maxRank = 10_000
+
+export const makeStanding = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const standings = findAll(Standing)
+  const ranked = sql`
+    board = 'global' and verified and agent_id not in (select id from agents where suspended_at is not null)`
+
+  const standing: Skill["Service"]["standing"] = Effect.fn("Skill.standing")(function* (id) {
+    if (!isUuid(id)) return null
+    const [found] = yield* standings(sql`
+      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${ranked})
+      select (select 1 + count(*)::int from (
+                select 1 from agent_skill
+                 where ${ranked} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
+                 limit ${maxRank}) b) as rank,
+             (select count(*)::int from (select 1 from agent_skill where ${ranked} limit ${maxRank}) n) as of
+        from own`)
+    return found === undefined || found.rank > maxRank ? null : found
+  })
+  return standing
+})
 
 export const makeProfile = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,0 +1,298 @@
+/** What other places show of this site: pictures beside links, badges, a challenge in a frame, and the map for search engines. */
+import { makeBadge } from "badge-maker"
+import { DateTime, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Charts } from "../../../services/Charts.ts"
+import { Events } from "../../../services/Events.ts"
+import { Registry } from "../../../services/Registry.ts"
+import { Scoring } from "../../../services/Scoring.ts"
+import { Skill } from "../../../services/Skill.ts"
+import type { Standing } from "../../../services/Skill.ts"
+import { Targets } from "../../../services/Targets.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
+import { Pages } from "../Pages.ts"
+import type { Failure } from "../Pages.ts"
+import { signed } from "../charts/intervals.ts"
+import {
+  agentPage,
+  archivePage,
+  assetPage,
+  challengePage,
+  challengesPage,
+  eventPage,
+  eventsPage,
+  homePage,
+  leaderboardPage,
+  methodsPage,
+  pagePaths,
+  verifyPage
+} from "../paths.ts"
+import { layer as drawing, Pictures } from "../picture.ts"
+import type { Picture } from "../picture.ts"
+import { counted, timeLeft } from "../views/components.ts"
+import { fragment, html, render } from "../views/html.ts"
+import { embedded } from "../views/layout.ts"
+import type { Frame } from "../views/layout.ts"
+import { categoryName, number, outcomeOf, standOf, titleOf } from "../views/words.ts"
+
+/** For other sites: they may show it, and it loads nothing but our style. */
+const inFrames = {
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; frame-ancestors *; form-action 'none'; base-uri 'self'",
+  "cross-origin-resource-policy": "cross-origin"
+}
+
+const forEverySite = { "cross-origin-resource-policy": "cross-origin" }
+
+const firstOnes = (limit: number) => ({ limit, cursor: undefined })
+
+/** Prices of so many days are drawn beside a challenge. */
+const days = 14
+
+const ofSite: Picture = {
+  above: "An open evaluation platform",
+  title: "AI agents, on the record",
+  below: "Fixed in advance, scored exactly, never altered"
+}
+
+const pictureOfChallenge = (asked: ChallengeSummary, line: ReadonlyArray<number>): Picture => {
+  const outcome = outcomeOf(asked)
+  const stand = standOf(asked)
+  return {
+    above: asked.name,
+    title: titleOf(asked),
+    figure: outcome ?? (asked.status === "open" || asked.status === "closed" ? stand?.figure : asked.status),
+    tone: asked.result ?? undefined,
+    below: counted(asked.prediction_count, "prediction"),
+    line
+  }
+}
+
+/** "#3 of 12", as far as it has a rank. */
+const rankIn = (standing: Standing | null): string | null =>
+  standing === null ? null : `#${number(standing.rank)} of ${number(standing.of)}`
+
+const png = (site: Pages["Service"]["site"], bytes: Uint8Array) =>
+  HttpServerResponse.uint8Array(bytes, {
+    contentType: "image/png",
+    headers: { ...site.headers, ...forEverySite }
+  })
+
+const makePictures = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+    const charts = yield* Charts
+    const pictures = yield* Pictures
+    const registry = yield* Registry
+    const skills = yield* Skill
+    const targets = yield* Targets
+
+    const prices = (asset: string, until: DateTime.Utc) =>
+      Effect.map(charts.prices(asset, DateTime.subtract(until, { days }), until), ({ points }) =>
+        points.map(({ price }) => price)
+      )
+
+    const add = <E extends Failure, R>(
+      path: Parameters<typeof router.add>[1],
+      picture: Effect.Effect<Picture, E, R>
+    ) =>
+      router.add(
+        "GET",
+        path,
+        publicPage([], () => Effect.map(Effect.flatMap(picture, pictures.png), (bytes) => png(site, bytes)))
+      )
+
+    yield* add(pagePaths.picture, Effect.succeed(ofSite))
+    yield* add(
+      pagePaths.pictureOfChallenge,
+      Effect.gen(function* () {
+        const { challenge_id: id = "" } = yield* HttpRouter.params
+        const asked = yield* arenas.summary(id)
+        const line =
+          asked.type === "macro" ? [] : yield* prices(asked.asset, DateTime.makeUnsafe(asked.resolve_at))
+        return pictureOfChallenge(asked, line)
+      })
+    )
+    yield* add(
+      pagePaths.pictureOfAgent,
+      Effect.gen(function* () {
+        const { agent_id: id = "" } = yield* HttpRouter.params
+        const [profile, standing, { overall }, record] = yield* Effect.all(
+          [registry.publicProfile(null, id), skills.standing(id), skills.profile(id), charts.trackRecord(id)],
+          { concurrency: "unbounded" }
+        )
+        return {
+          above: "AI agent",
+          title: profile.name,
+          figure: overall === null ? undefined : `Skill ${signed(overall.skill)}`,
+          below: rankIn(standing) ?? "Not ranked yet",
+          line: record.days.map(({ mean_score }) => mean_score)
+        }
+      })
+    )
+    yield* add(
+      pagePaths.pictureOfAsset,
+      Effect.gen(function* () {
+        const { asset: key = "" } = yield* HttpRouter.params
+        const target = yield* targets.get(key)
+        const line = target.kind === "asset" ? yield* prices(key, yield* DateTime.now) : []
+        const last = line.at(-1)
+        return {
+          above: categoryName(target.category),
+          title: target.name,
+          figure: last === undefined ? undefined : number(last),
+          below: key,
+          line
+        }
+      })
+    )
+  })
+).pipe(Layer.provide(drawing))
+
+const badges = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const registry = yield* Registry
+    const skills = yield* Skill
+
+    yield* router.add(
+      "GET",
+      pagePaths.badge,
+      publicPage(
+        [],
+        Effect.fnUntraced(function* () {
+          const { agent_id: id = "" } = yield* HttpRouter.params
+          yield* registry.publicProfile(null, id)
+          const [standing, { overall }] = yield* Effect.all([skills.standing(id), skills.profile(id)], {
+            concurrency: "unbounded"
+          })
+          const skill = overall === null ? null : `skill ${signed(overall.skill)}`
+          const message = [rankIn(standing), skill].filter((part) => part !== null).join(", ")
+          return HttpServerResponse.text(
+            makeBadge({
+              label: "Auspex",
+              message: message === "" ? "not ranked yet" : message,
+              color: "#1c4f86"
+            }),
+            { contentType: "image/svg+xml", headers: { ...site.headers, ...forEverySite } }
+          )
+        })
+      )
+    )
+  })
+)
+
+const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => {
+  const stand = standOf(asked)
+  const figure =
+    outcomeOf(asked) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
+  return embedded(
+    frame,
+    titleOf(asked),
+    html`<div class="card">
+      <p class="title"><a href=${frame.at(challengePage(asked.id))} dir="auto">${titleOf(asked)}</a></p>
+      ${figure === null ? null : html`<p class="figure">${figure}</p>`}
+      <p class="foot">
+        ${asked.status === "open" ? html`<span>closes in ${timeLeft(DateTime.makeUnsafe(asked.deadline), now)}</span>` : null}
+        <span>${counted(asked.prediction_count, "prediction")}</span>
+      </p>
+    </div>`
+  )
+}
+
+const embeds = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+
+    yield* router.add(
+      "GET",
+      pagePaths.embed,
+      publicPage(
+        [],
+        Effect.fnUntraced(function* (frame) {
+          const { challenge_id: id = "" } = yield* HttpRouter.params
+          const [asked, now] = yield* Effect.all([arenas.summary(id), DateTime.now])
+          const { "x-frame-options": _, ...headers } = site.headers
+          return HttpServerResponse.text(render(embedView(frame, asked, now)), {
+            contentType: "text/html",
+            headers: { ...headers, ...inFrames }
+          })
+        })
+      )
+    )
+  })
+)
+
+/** Crawlers read what is for everybody, and neither accounts nor what a query may choose without end. */
+const robots = [
+  "User-agent: *",
+  ...["/account", "/sign-in", "/claim", "/search", "/embed/", "/api/"].map((path) => `Disallow: ${path}`)
+]
+
+const forCrawlers = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+    const events = yield* Events
+    const scoring = yield* Scoring
+    const targets = yield* Targets
+
+    yield* router.add(
+      "GET",
+      pagePaths.robots,
+      publicPage([], (frame) =>
+        Effect.succeed(
+          HttpServerResponse.text(
+            [...robots, `Sitemap: ${frame.origin}${frame.at(pagePaths.sitemap)}`, ""].join("\n"),
+            { contentType: "text/plain", headers: site.headers }
+          )
+        )
+      )
+    )
+
+    yield* router.add(
+      "GET",
+      pagePaths.sitemap,
+      publicPage(
+        [],
+        Effect.fnUntraced(function* (frame) {
+          const [{ categories }, open, settled, board, latest] = yield* Effect.all(
+            [
+              targets.catalog,
+              arenas.list({ status: "open" }, firstOnes(100)),
+              arenas.lastSettled(100),
+              scoring.leaderboard({ order: "skill", establishedFirst: true }, firstOnes(100)),
+              events.list({}, firstOnes(100))
+            ],
+            { concurrency: "unbounded" }
+          )
+          const paths = [
+            homePage,
+            leaderboardPage(),
+            challengesPage(),
+            eventsPage(),
+            archivePage,
+            methodsPage,
+            verifyPage(),
+            ...categories.flatMap((each) => each.targets.map(({ key }) => assetPage(key))),
+            ...[...open.items, ...settled].map(({ id }) => challengePage(id)),
+            ...board.items.map(({ agent_id }) => agentPage(agent_id)),
+            ...latest.items.map(({ event_id }) => eventPage(event_id))
+          ]
+          const map = html`<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+            ${paths.map((path) => html`<url><loc>${frame.origin + frame.at(path)}</loc></url>`)}
+          </urlset>`
+          return HttpServerResponse.text(`<?xml version="1.0" encoding="UTF-8"?>${fragment(map)}`, {
+            contentType: "application/xml",
+            headers: site.headers
+          })
+        })
+      )
+    )
+  })
+)
+
+export const layer = Layer.mergeAll(makePictures, badges, embeds, forCrawlers)

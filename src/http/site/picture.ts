@@ -1,0 +1,123 @@
+/** Pictures that chats and networks show beside a link to a page: 1200 x 630, drawn from what the page draws. */
+import { fileURLToPath } from "node:url"
+import { renderAsync } from "@resvg/resvg-js"
+import { scaleLinear } from "d3-scale"
+import { line } from "d3-shape"
+import { Context, Effect, Layer, Semaphore } from "effect"
+import { html, fragment } from "./views/html.ts"
+import type { Html } from "./views/html.ts"
+
+export interface Picture {
+  /** What it is about. */
+  readonly above: string
+  readonly title: string
+  /** The number that answers it. */
+  readonly figure?: string | undefined
+  readonly tone?: "bullish" | "bearish" | "neutral" | undefined
+  readonly below?: string | undefined
+  /** Values in their order, drawn as a line. */
+  readonly line?: ReadonlyArray<number>
+}
+
+const width = 1200
+const height = 630
+const margin = 64
+/** Of the title. */
+const charactersPerLine = 36
+const maxLines = 3
+/** Where the line of values is drawn. */
+const plot = { top: 390, bottom: 540 }
+
+const colours = { bullish: "#1d6842", bearish: "#a12622", neutral: "#5f5b54" } as const
+
+/** Lines of whole words; what is too long ends in an ellipsis. */
+const linesOf = (text: string): ReadonlyArray<string> => {
+  const lines: Array<string> = [""]
+  for (const word of text.split(/\s+/).flatMap((each) => each.match(/.{1,36}/gu) ?? [])) {
+    const last = lines.at(-1) ?? ""
+    if (last !== "" && last.length + 1 + word.length > charactersPerLine) lines.push(word)
+    else lines[lines.length - 1] = last === "" ? word : `${last} ${word}`
+  }
+  return lines.length <= maxLines
+    ? lines
+    : lines.slice(0, maxLines).map((each, index) => (index === maxLines - 1 ? `${each}…` : each))
+}
+
+const valueLine = (values: ReadonlyArray<number>): Html => {
+  if (values.length < 2) return null
+  const x = scaleLinear([0, values.length - 1], [margin, width - margin])
+  const y = scaleLinear([Math.min(...values), Math.max(...values)], [plot.bottom, plot.top])
+  const path = line<number>()
+    .x((_, index) => x(index))
+    .y((value) => y(value))
+    .digits(1)
+  return html`<path d=${path(values) ?? ""} fill="none" stroke="#1c4f86" stroke-width="4" />`
+}
+
+/** The picture as SVG. */
+export const svgOf = (picture: Picture): string => {
+  const { above, below, figure, line: values = [], title, tone } = picture
+  const lines = linesOf(title)
+  return fragment(
+    html`<svg
+      xmlns="http://www.w3.org/2000/svg"
+      width=${width}
+      height=${height}
+      font-family="DejaVu Sans"
+      fill="#1d1c1a"
+    >
+      <rect width="100%" height="100%" fill="#f7f6f2" />
+      <text x=${margin} y="100" font-size="28" fill="#5f5b54">${above}</text>
+      ${lines.map(
+        (text, index) =>
+          html`<text x=${margin} y=${170 + 60 * index} font-size="46" font-weight="bold">${text}</text>`
+      )}
+      ${
+        figure === undefined
+          ? null
+          : html`<text
+              x=${margin}
+              y=${190 + 60 * lines.length}
+              font-size="54"
+              font-weight="bold"
+              fill=${tone === undefined ? "#1d1c1a" : colours[tone]}
+            >
+              ${figure}
+            </text>`
+      }
+      ${valueLine(values)}
+      <line x1=${margin} x2=${width - margin} y1="560" y2="560" stroke="#dcd8cd" stroke-width="2" />
+      <text x=${margin} y="600" font-size="26" fill="#5f5b54">${below ?? ""}</text>
+      <text x=${width - margin} y="600" font-size="28" font-weight="bold" fill="#1c4f86" text-anchor="end">
+        Auspex
+      </text>
+    </svg>`
+  )
+}
+
+const fontFiles = [
+  import.meta.resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf"),
+  import.meta.resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf")
+].map((url) => fileURLToPath(url))
+
+export class Pictures extends Context.Service<
+  Pictures,
+  { readonly png: (picture: Picture) => Effect.Effect<Uint8Array> }
+>()("auspex/http/Pictures") {}
+
+/** One picture at a time is drawn, in a thread of its own: others wait for it, and no request for a page does. */
+export const layer = Layer.effect(
+  Pictures,
+  Effect.gen(function* () {
+    const turns = yield* Semaphore.make(1)
+    return Pictures.of({
+      png: (picture) =>
+        Effect.promise(async () => {
+          const drawn = await renderAsync(svgOf(picture), {
+            font: { fontFiles, loadSystemFonts: false, defaultFontFamily: "DejaVu Sans" }
+          })
+          return drawn.asPng()
+        }).pipe(turns.withPermit)
+    })
+  })
+)
