@@ -163,7 +163,6 @@ layer(server)("The cost of being asked", (it) => {
         const brotli = { "accept-encoding": "br" }
         for (const [address, headers, most] of [
           [`${url}/docs`, brotli, 20],
-          // Three megabytes are written.
           [`${url}/docs`, {}, 40],
           [`${url}/openapi.json`, brotli, 10],
           [`${url}/health/ready`, {}, 10],

@@ -67,6 +67,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
             "/assets/ETH?range=1w",
             "/assets/CPI",
             "/search",
+            "/docs",
             "/search?q=gold",
             `/challenges/${world.open.id}`,
             `/challenges/${world.settled.id}`,

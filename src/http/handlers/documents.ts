@@ -1,8 +1,7 @@
 /** The documents beside the API: OpenAPI and its reference page, and the guide for agents. Each is made when first asked for. */
-import { hash } from "node:crypto"
 import { Effect } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
-import { HttpApiScalar, OpenApi } from "effect/http-api"
+import { HttpRouter } from "effect/http"
+import { OpenApi } from "effect/http-api"
 import { Gateway } from "../../services/Gateway.ts"
 import { Settings } from "../../services/Settings.ts"
 import { Targets } from "../../services/Targets.ts"
@@ -14,6 +13,9 @@ import { refusedParameters } from "../middleware/unknownFields.ts"
 import { forAgents, published } from "../api/document.ts"
 import { documents } from "../routes.ts"
 import { staticDocument, untilNextStart } from "../httpCaching.ts"
+import { everybody, pageText, siteOf, withScripts } from "../site/responses.ts"
+import type { Site } from "../site/responses.ts"
+import { referenceView } from "../site/views/reference.ts"
 
 type Published = ReturnType<typeof published>
 
@@ -52,71 +54,16 @@ const openapi = Effect.fnUntraced(function* (api: Published) {
   })
 })
 
-/**
- * Disables requests to other hosts (fonts, client, telemetry, sharing), and what a page without an origin cannot do.
- */
-const scalar = {
-  withDefaultFonts: false,
-  hideClientButton: true,
-  hideTestRequestButton: true,
-  documentDownloadType: "none",
-  showDeveloperTools: "never",
-  telemetry: false
-}
-
-/** Scalar stores the colour mode in localStorage, which throws on a page without an origin. */
-const storage = `<script>Object.defineProperty(window, "localStorage", { value: { getItem: () => null, setItem: () => {} } })</script>`
-
-/** The page as Effect renders it. */
-const rendered = Effect.fnUntraced(
-  function* (api: Published) {
-    const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(api, { path: documents.docs, scalar }))
-    const { body } = yield* page.pipe(
-      Effect.provideService(
-        HttpServerRequest.HttpServerRequest,
-        HttpServerRequest.fromWeb(new Request(new URL(documents.docs, "http://localhost")))
-      )
-    )
-    return body._tag === "Uint8Array" ? Buffer.from(body.body).toString() : ""
-  },
-  Effect.scoped,
-  Effect.orDie
-)
-
-/**
- * Operators are signed in on this origin, and the bundle is not ours: a sandbox without `allow-same-origin` takes the
- * origin from it. Browsers do not load a sandboxed page that also has Cross-Origin-Opener-Policy (HTML, "create
- * navigation params by fetching").
- */
-const policyOf = (page: string): string => {
-  const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)].map(
-    ([, text = ""]) => `'sha256-${hash("sha256", text, "base64")}'`
-  )
-  return [
-    "default-src 'none'",
-    `script-src ${scripts.join(" ")}`,
-    "style-src 'unsafe-inline'",
-    "img-src data:",
-    "connect-src 'self'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "base-uri 'none'",
-    "sandbox allow-scripts"
-  ].join("; ")
-}
-
-const docs = (api: Published) =>
+const reference = (api: Published, site: Site) =>
   staticDocument(
-    Effect.map(rendered(api), (text) => {
-      const page = text.replace("<script>", `${storage}<script>`)
+    Effect.sync(() => {
+      const frame = everybody(site)
+      // As it is published: without what is undefined.
+      const document: unknown = JSON.parse(JSON.stringify(OpenApi.fromApi(api)))
       return {
-        bytes: Buffer.from(page),
+        bytes: Buffer.from(pageText(frame, referenceView(frame, document))),
         contentType: "text/html; charset=utf-8",
-        headers: {
-          "cache-control": untilNextStart,
-          "content-security-policy": policyOf(page),
-          "x-frame-options": "DENY"
-        }
+        headers: { ...site.headers, ...withScripts, "cache-control": untilNextStart }
       }
     })
   )
@@ -135,7 +82,7 @@ export const layer = HttpRouter.use(
     const settings = yield* Settings
     const api = published(settings)
     yield* router.add("GET", documents.openapi, yield* openapi(api))
-    yield* router.add("GET", documents.docs, yield* docs(api))
+    yield* router.add("GET", documents.docs, yield* reference(api, siteOf(settings.baseUrl)))
     const gateway = yield* Gateway
     const targets = yield* Targets
     const guide = Effect.gen(function* () {

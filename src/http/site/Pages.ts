@@ -17,7 +17,7 @@ import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
 import { pagePaths, signInWith } from "./paths.ts"
-import { goTo, showError, siteOf } from "./responses.ts"
+import { everybody, goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
   const site = siteOf(baseUrl)
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
-  const everybody: Frame = { at: site.at, origin: site.origin, operator: null, formToken: "", providerName }
+  const frameOfAll = everybody(site, providerName)
   const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
@@ -182,7 +182,7 @@ const make = Effect.gen(function* () {
         const url = withoutTracking(request.url)
         const refused = refusedParameters(url, parameters, "page")
         if (refused !== undefined) return yield* refused
-        const made = Effect.map(page(everybody), (response) => withEtag(response, kept))
+        const made = Effect.map(page(frameOfAll), (response) => withEtag(response, kept))
         return yield* negotiated(request, yield* cache.get(url, parameters, made))
       })
     )

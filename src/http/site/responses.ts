@@ -19,7 +19,7 @@ const rules = [
 ]
 
 /** Of pages for everybody, with our own script files, which fetch from this site only and write no markup. */
-const withScripts = {
+export const withScripts = {
   "content-security-policy": [
     ...rules,
     "script-src 'self'",
@@ -65,13 +65,24 @@ export const siteOf = (baseUrl: string): Site => {
   }
 }
 
+/** What whoever is not signed in sees. */
+export const everybody = (site: Site, providerName: string | null = null): Frame => ({
+  at: site.at,
+  origin: site.origin,
+  operator: null,
+  formToken: "",
+  providerName
+})
+
+export const pageText = (frame: Frame, page: Page): string => render(html`${document(frame, page)}`)
+
 export const show = (
   site: Site,
   frame: Frame,
   page: Page,
   options: { readonly status: number; readonly headers?: Readonly<Record<string, string>> } = { status: 200 }
 ) =>
-  HttpServerResponse.text(render(html`${document(frame, page)}`), {
+  HttpServerResponse.text(pageText(frame, page), {
     status: options.status,
     contentType: "text/html",
     headers: { ...site.headers, ...(page.audience === "everybody" && withScripts), ...options.headers }
@@ -92,14 +103,7 @@ export const showError = (
     readonly frame?: Frame
   }
 ) => {
-  const nobody: Frame = {
-    at: site.at,
-    origin: site.origin,
-    operator: null,
-    formToken: "",
-    providerName: null
-  }
-  return show(site, options.frame ?? nobody, errorView(options), options)
+  return show(site, options.frame ?? everybody(site), errorView(options), options)
 }
 
 export const query = Effect.map(
