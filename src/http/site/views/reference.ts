@@ -40,10 +40,10 @@ const JsonSchema: Schema.Codec<JsonSchema> = Schema.Struct({
   enum: optional(Schema.Array(Schema.Unknown)),
   const: optional(Schema.Unknown),
   format: optional(Schema.String),
-  minimum: optional(Schema.Number),
-  maximum: optional(Schema.Number),
-  minLength: optional(Schema.Number),
-  maxLength: optional(Schema.Number)
+  minimum: optional(Schema.Finite),
+  maximum: optional(Schema.Finite),
+  minLength: optional(Schema.Finite),
+  maxLength: optional(Schema.Finite)
 })
 
 const Content = Schema.Record(
