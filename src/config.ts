@@ -668,22 +668,23 @@ export const load = Effect.gen(function* () {
     () => `http://${host.includes(":") ? `[${host}]` : host}:${values.port}`
   )
   /** All of `Settings` but what is only known once the server, the secrets and the files are there. */
-  const rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains"> = {
-    ...values,
-    baseUrl,
-    logOrigin: Option.getOrElse(values.logOrigin, () => defaultOrigin(baseUrl, site)),
-    ownMachineUrls: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
-    planCredit: {
-      free: values.planCreditFree,
-      pro: values.planCreditPro,
-      team: values.planCreditTeam
-    },
-    moreAssets: Option.getOrElse(values.moreAssets, () => []),
-    schedules: Option.getOrElse(values.schedules, () => (priceSource === "none" ? [] : scheduleNames)),
-    traceRatio: Option.isNone(otlpEndpoint) ? 0 : values.traceRatio,
-    unidentifiedLimit: unidentified,
-    limits
-  }
+  const rules: Omit<Settings["Service"], "tokenSecret" | "adminToken" | "disposableDomains" | "legalTexts"> =
+    {
+      ...values,
+      baseUrl,
+      logOrigin: Option.getOrElse(values.logOrigin, () => defaultOrigin(baseUrl, site)),
+      ownMachineUrls: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
+      planCredit: {
+        free: values.planCreditFree,
+        pro: values.planCreditPro,
+        team: values.planCreditTeam
+      },
+      moreAssets: Option.getOrElse(values.moreAssets, () => []),
+      schedules: Option.getOrElse(values.schedules, () => (priceSource === "none" ? [] : scheduleNames)),
+      traceRatio: Option.isNone(otlpEndpoint) ? 0 : values.traceRatio,
+      unidentifiedLimit: unidentified,
+      limits
+    }
   return {
     ...values,
     operations: { host: values.opsHost, port: values.opsPort },

@@ -46,7 +46,7 @@ import * as telemetry from "./layers/telemetry.ts"
 import { domainsIn } from "./services/domain/emails.ts"
 import { Health } from "./services/Health.ts"
 import { LogSequencer } from "./services/LogSequencer.ts"
-import { Settings } from "./services/Settings.ts"
+import { Settings, legalNames } from "./services/Settings.ts"
 
 const { version } = manifest
 
@@ -116,6 +116,22 @@ const disposableDomains = Effect.fnUntraced(function* ({ disposableDomains: list
   return yield* Effect.mapError(Effect.fromOption(domainsIn(text)), () =>
     unusable("expected one domain a line.")
   )
+})
+
+/** `terms.md`, `privacy.md` and `imprint.md` of the data directory, as far as they are there. */
+const legalTexts = Effect.fnUntraced(function* ({ dataDir }: Composition) {
+  const [fs, path] = [yield* FileSystem.FileSystem, yield* Path.Path]
+  const texts = yield* Effect.forEach(legalNames, (name) =>
+    fs.readFileString(path.join(dataDir, `${name}.md`)).pipe(
+      Effect.map((text) => [name, text] as const),
+      Effect.catchIf(
+        ({ reason }) => reason._tag === "NotFound",
+        () => Effect.succeed(null)
+      ),
+      Effect.mapError(({ message }) => new SettingError({ message: `${name}.md cannot be used: ${message}` }))
+    )
+  )
+  return Object.fromEntries(texts.filter((each) => each !== null))
 })
 
 /** Without a name of its own the service writes as the host it is reached at. */
@@ -331,13 +347,15 @@ const application = (config: Composition, format: LogFormat) => {
   const serves = config.roles.includes("api")
   const started = Effect.gen(function* () {
     const disposable = yield* disposableDomains(config)
+    const legal = yield* legalTexts(config)
     const { databaseUrl, ownerUrl, tokenSecret, adminToken, facts } = yield* foundation(config)
     const mail = yield* mailTransport(config)
     const settings = Layer.succeed(Settings, {
       ...config.rules,
       tokenSecret,
       adminToken,
-      disposableDomains: disposable
+      disposableDomains: disposable,
+      legalTexts: legal
     })
     const running = Layer.mergeAll(
       Jobs.clockWatch,

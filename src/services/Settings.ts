@@ -69,6 +69,10 @@ export interface ExchangeSetting {
 
 export type Site = "global" | "cn"
 
+/** What an operator has to say to people, beside what the service does. */
+export const legalNames = ["terms", "privacy", "imprint"] as const
+export type LegalName = (typeof legalNames)[number]
+
 export class Settings extends Context.Service<
   Settings,
   {
@@ -94,6 +98,8 @@ export class Settings extends Context.Service<
     readonly agentsPerOperator: number
     /** Domains whose addresses, and those of their subdomains, get no new account and no mail about an agent. */
     readonly disposableDomains: ReadonlySet<string>
+    /** Markdown. */
+    readonly legalTexts: Readonly<Partial<Record<LegalName, string>>>
     readonly signInLinkTtl: Duration.Duration
     readonly sessionIdle: Duration.Duration
     readonly sessionTtl: Duration.Duration

@@ -288,7 +288,9 @@ const nothingToRead: ReadonlyArray<string> = [
   "/sign-in/:token",
   "/sign-in/oidc/begin",
   "/sign-in/oidc/callback",
-  "/unsubscribe/:mail/:token"
+  "/unsubscribe/:mail/:token",
+  // The operator has no such text.
+  "/legal/:name"
 ]
 
 /** Counts and odds move as they do by default. */
@@ -374,6 +376,7 @@ layer(server)("An open prediction", (it) => {
           leaf_index: theirs.map((_, place) => String(place)),
           token: ["x".repeat(43)],
           asset: ["GC"],
+          name: ["terms"],
           event_id: ["opec"],
           news_id: ["opec"],
           key_id: ["self"],
@@ -504,6 +507,7 @@ layer(server)("Polling everything that is public around a single prediction", (i
           leaf_index: ["0"],
           token: ["x".repeat(43)],
           asset: ["GC"],
+          name: ["terms"],
           event_id: ["opec"],
           news_id: ["opec"],
           key_id: ["self"],

@@ -140,7 +140,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.include(shown, "OPEC+ meets")
       assert.match(shown, /Gold .*: up, down or flat\? ▲ Up [+]\d+\.\d\d % Settled/)
       assert.match(home.text, /<time class="countdown" datetime="[^"]+Z" title="[^"]+ UTC"/)
-      for (const link of ["/skill.md", "/docs", "/verify", "/leaderboard", "/api/v1/events"]) {
+      for (const link of ["/start", "/docs", "/verify", "/leaderboard", "/api/v1/events"]) {
         assert.include(linksOf(home), link)
       }
     })
@@ -387,14 +387,30 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       const pages = [yield* get(`/events/${event.event_id}`)]
       const next = linksOf(pages[0] ?? (yield* get("/"))).find((link) => link.includes("cursor="))
       pages.push(yield* get(next ?? "none"))
-      const shown = pages.flatMap(({ text }) =>
-        [...text.matchAll(/<div class="said">(.*?)<\/div>\s*<\/li>/gs)].map(([, said = ""]) =>
-          [...said.matchAll(/<div class="long-text" dir="auto">([^<]*)<\/div>/g)]
-            .map(([, part = ""]) => unescaped(part))
-            .join("")
-        )
+      const said = pages.flatMap(({ text }) =>
+        [...text.matchAll(/<div class="said">(.*?)<\/div>\s*<\/li>/gs)].map(([, markup = ""]) => markup)
       )
-      assert.deepStrictEqual(shown.toReversed(), posts)
+      assert.lengthOf(said, posts.length)
+      for (const [index, markup] of said.toReversed().entries()) {
+        const post = posts[index] ?? ""
+        // Markdown makes these, and links to addresses of the web.
+        const made = [...markup.matchAll(/<(\/?[a-z0-9]+)([^>]*)>/g)]
+        for (const [, name = "", attributes = ""] of made) {
+          assert.match(
+            name,
+            /^\/?(p|em|strong|code|pre|ul|ol|li|blockquote|br|div|a|details|summary|hr)$/,
+            post
+          )
+          assert.match(
+            attributes,
+            /^( ?\/| rel="nofollow ugc noopener noreferrer" href="(https?|mailto):[^"]*"| class="[a-z -]+"| dir="auto"| start="\d+")*$/,
+            post
+          )
+        }
+        if (/[*_`&<>[\]\\#]/.test(post)) continue
+        const shown = unescaped(markup.replaceAll(/<summary.*?<\/summary>|<[^>]+>/gs, ""))
+        assert.strictEqual(shown.replaceAll(/\s/g, ""), post.replaceAll(/\s/g, ""))
+      }
       for (const path of ["/", "/events", `/challenges/${challenge.id}`, "/challenges?status=closed"]) {
         pages.push(yield* get(path))
       }

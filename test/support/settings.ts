@@ -44,7 +44,8 @@ const made = Effect.map(load, ({ disposableDomains, rules }) => ({
   ...rules,
   tokenSecret: Redacted.make(testTokenSecret),
   adminToken: Redacted.make(testAdminToken),
-  disposableDomains: "domains" in disposableDomains ? disposableDomains.domains : new Set<string>()
+  disposableDomains: "domains" in disposableDomains ? disposableDomains.domains : new Set<string>(),
+  legalTexts: {}
 }))
 
 /** `environment` as an operator would set it, over the roomy limits. */

@@ -11,7 +11,7 @@ export interface Form {
 
 /** `<` and what else a page writes as an entity. */
 export const unescaped = (text: string): string =>
-  text.replaceAll("&lt;", "<").replaceAll("&quot;", '"').replaceAll("&amp;", "&")
+  text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&")
 
 const attribute = (tag: string, name: string): string | undefined => {
   const value = new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1]

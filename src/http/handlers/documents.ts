@@ -2,11 +2,9 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { OpenApi } from "effect/http-api"
-import { Gateway } from "../../services/Gateway.ts"
 import { Settings } from "../../services/Settings.ts"
-import { Targets } from "../../services/Targets.ts"
-import { readCalls } from "../agentGuide/calls.ts"
-import { llms, skill } from "../agentGuide/skill.ts"
+import { makeGuide } from "../agentGuide/guide.ts"
+import { llms } from "../agentGuide/skill.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import { errorResponse } from "../errors.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
@@ -83,17 +81,7 @@ export const layer = HttpRouter.use(
     const api = published(settings)
     yield* router.add("GET", documents.openapi, yield* openapi(api))
     yield* router.add("GET", documents.docs, yield* reference(api, siteOf(settings.baseUrl)))
-    const gateway = yield* Gateway
-    const targets = yield* Targets
-    const guide = Effect.gen(function* () {
-      const { categories } = yield* targets.catalog
-      const models = yield* gateway.models
-      return skill(settings, readCalls(OpenApi.fromApi(api)), {
-        targets: categories.flatMap((category) => category.targets),
-        hasGateway: models.length > 0
-      })
-    })
-    const skillPage = yield* text("text/markdown; charset=utf-8", guide)
+    const skillPage = yield* text("text/markdown; charset=utf-8", yield* makeGuide)
     const llmsPage = yield* text(
       "text/plain; charset=utf-8",
       Effect.sync(() => llms(settings))

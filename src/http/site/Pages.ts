@@ -8,7 +8,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IdentityProvider, Operators } from "../../services/Operators.ts"
 import type { Operator } from "../../services/Operators.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
-import { Settings } from "../../services/Settings.ts"
+import { Settings, legalNames } from "../../services/Settings.ts"
 import { InvalidRequest, apiError } from "../../services/domain/errors.ts"
 import { CurrentRequest, countedRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
@@ -84,7 +84,7 @@ interface Identified {
 const formSecretShape = /^[\w-]{43}$/
 
 const make = Effect.gen(function* () {
-  const { baseUrl, publicCache } = yield* Settings
+  const { baseUrl, legalTexts, publicCache } = yield* Settings
   const cache = yield* PublicCache
   const limits = yield* RateLimiter
   const operators = yield* Operators
@@ -92,7 +92,8 @@ const make = Effect.gen(function* () {
   const site = siteOf(baseUrl)
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
-  const frameOfAll = everybody(site, providerName)
+  const legal = legalNames.filter((name) => legalTexts[name] !== undefined)
+  const frameOfAll: Frame = { ...everybody(site), providerName, legal }
   const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
@@ -100,26 +101,14 @@ const make = Effect.gen(function* () {
     const session = cookies.read(request, "session")
     const operator = session === undefined ? Option.none() : yield* operators.session(session)
     if (session !== undefined && Option.isSome(operator)) {
-      const frame = {
-        at: site.at,
-        origin: site.origin,
-        operator: operator.value,
-        formToken: formTokenOf(session),
-        providerName
-      }
+      const frame = { ...frameOfAll, operator: operator.value, formToken: formTokenOf(session) }
       const known: Identified = { visitor: { frame, session }, formSecret: session, formSecretIsNew: false }
       return known
     }
     const sent = cookies.read(request, "form")
     const kept = sent !== undefined && formSecretShape.test(sent) ? sent : undefined
     const formSecret = kept ?? randomBytes(32).toString("base64url")
-    const frame = {
-      at: site.at,
-      origin: site.origin,
-      operator: null,
-      formToken: formTokenOf(formSecret),
-      providerName
-    }
+    const frame = { ...frameOfAll, formToken: formTokenOf(formSecret) }
     const stranger: Identified = {
       visitor: { frame, session: null },
       formSecret,

@@ -24,6 +24,12 @@ export const pagePaths = {
   leaderboard: "/leaderboard",
   compare: "/compare",
   methods: "/methods",
+  howItWorks: "/how-it-works",
+  scoring: "/scoring",
+  start: "/start",
+  log: "/log",
+  status: "/status",
+  legal: "/legal/:name",
   challenges: "/challenges",
   challenge: "/challenges/:challenge_id",
   asset: "/assets/:asset",
@@ -93,6 +99,12 @@ export const pageMethods: Readonly<
   [pagePaths.leaderboard]: ["GET"],
   [pagePaths.compare]: ["GET"],
   [pagePaths.methods]: ["GET"],
+  [pagePaths.howItWorks]: ["GET"],
+  [pagePaths.scoring]: ["GET"],
+  [pagePaths.start]: ["GET"],
+  [pagePaths.log]: ["GET"],
+  [pagePaths.status]: ["GET"],
+  [pagePaths.legal]: ["GET"],
   [pagePaths.challenges]: ["GET"],
   [pagePaths.challenge]: ["GET"],
   [pagePaths.asset]: ["GET"],
@@ -119,7 +131,7 @@ export const pageMethods: Readonly<
 }
 
 const belowPages =
-  /^\/($|picture\.png$|sitemap\.xml$|robots\.txt$|(claim|sign-in|sign-out|account|leaderboard|compare|methods|challenges|assets|search|agents|events|archive|verify|embed|unsubscribe|feeds)(\/|$))/
+  /^\/($|picture\.png$|sitemap\.xml$|robots\.txt$|log$|(claim|sign-in|sign-out|account|leaderboard|compare|methods|how-it-works|scoring|start|status|legal|challenges|assets|search|agents|events|archive|verify|embed|unsubscribe|feeds)(\/|$))/
 
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
@@ -167,6 +179,7 @@ export const leaderboardPage = (
 export const comparePage = (query: { readonly a?: string; readonly b?: string } = {}) =>
   withQuery("/compare", query)
 export const methodsPage = "/methods"
+export const legalPage = (name: string) => `/legal/${name}`
 export const eventsPage = (query: { readonly space?: string; readonly asset?: string } = {}) =>
   withQuery("/events", query)
 export const eventPage = (eventId: string) => `/events/${encodeURIComponent(eventId)}`

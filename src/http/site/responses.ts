@@ -66,12 +66,13 @@ export const siteOf = (baseUrl: string): Site => {
 }
 
 /** What whoever is not signed in sees. */
-export const everybody = (site: Site, providerName: string | null = null): Frame => ({
+export const everybody = (site: Site): Frame => ({
   at: site.at,
   origin: site.origin,
   operator: null,
   formToken: "",
-  providerName
+  providerName: null,
+  legal: []
 })
 
 export const pageText = (frame: Frame, page: Page): string => render(html`${document(frame, page)}`)

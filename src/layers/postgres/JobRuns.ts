@@ -1,10 +1,11 @@
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { JobRuns } from "../../services/JobRuns.ts"
-import { execute, orDie, timestamp } from "./sql.ts"
+import { JobRun, JobRuns } from "../../services/JobRuns.ts"
+import { execute, findAll, isoTimestamp, orDie, timestamp } from "./sql.ts"
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const runs = findAll(JobRun)
 
   const claim: JobRuns["Service"]["claim"] = Effect.fn("JobRuns.claim")(function* (job, tick) {
     const claimed = yield* sql`
@@ -19,7 +20,12 @@ const make = Effect.gen(function* () {
     yield* execute(sql`delete from job_runs where at < ${timestamp(DateTime.subtractDuration(now, older))}`)
   })
 
-  return JobRuns.of({ claim, forget })
+  const last = runs(sql`
+    select job, ${isoTimestamp(sql, "max(at)")} as at from job_runs group by job order by job`).pipe(
+    Effect.withSpan("JobRuns.last")
+  )
+
+  return JobRuns.of({ claim, last, forget })
 })
 
 export const layer = Layer.effect(JobRuns, make)

@@ -26,6 +26,8 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { userText } from "../views/markdown.ts"
+import { modelOf } from "../views/words.ts"
 import { anyChallenges } from "./challenges.ts"
 
 export const layer = HttpRouter.use(
@@ -262,7 +264,7 @@ const repliesView = (
 type Post = Pick<Reply, "agent" | "comment_id" | "content" | "created_at" | "like_count">
 
 const author = (frame: Frame, { agent }: Post) => {
-  const model = [agent.model_provider, agent.model_name].filter((part) => part !== null && part !== "")
+  const model = modelOf({ model_provider: agent.model_provider, model_name: agent.model_name })
   return html`${agentLink(frame, agent.agent_id, html`<strong>${named(agent.name)}</strong>`)}
   ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
   ${agent.verified ? null : html`<span>unverified</span>`}`
@@ -274,7 +276,7 @@ const post = (frame: Frame, view: Post, more: Html = null) =>
       ${author(frame, view)} ${instant(DateTime.makeUnsafe(view.created_at))}
       ${view.like_count === 0 ? null : html`<span>${counted(view.like_count, "like")}</span>`}
     </p>
-    <div class="said">${longText(view.content, 1200, "The rest of it")}</div>
+    <div class="said">${longText(view.content, 1200, "The rest of it", userText)}</div>
     ${more}
   </li>`
 

@@ -121,7 +121,7 @@ export const homeView = (
             any of them yourself.
           </p>
           <p class="actions">
-            <a class="button" href=${frame.at("/skill.md")}>Register an agent</a>
+            <a class="button" href=${frame.at(pagePaths.start)}>Enter your agent</a>
             <a class="button secondary" href=${frame.at(leaderboardPage())}>View leaderboard</a>
           </p>
         </div>

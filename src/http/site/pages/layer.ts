@@ -4,6 +4,7 @@ import { HttpRouter } from "effect/http"
 import { staticDocument, untilNextStart } from "../../httpCaching.ts"
 import * as Pages from "../Pages.ts"
 import { assets, wellKnown } from "../assets/assets.ts"
+import * as about from "./about.ts"
 import * as account from "./account.ts"
 import * as apiKeys from "./apiKeys.ts"
 import * as notices from "./notices.ts"
@@ -22,6 +23,7 @@ import * as leaderboard from "./leaderboard.ts"
 import * as sharing from "./sharing.ts"
 import * as search from "./search.ts"
 import * as signIn from "./signIn.ts"
+import * as status from "./status.ts"
 import * as verify from "./verify.ts"
 import * as agent from "./agent.ts"
 
@@ -64,5 +66,7 @@ export const layer = Layer.mergeAll(
   sharing.layer,
   events.layer,
   feeds.layer,
-  verify.layer
+  verify.layer,
+  about.layer,
+  status.layer
 ).pipe(Layer.provide(Pages.layer), Layer.provideMerge(assetFiles))

@@ -31,6 +31,7 @@ import type { Cell, Tone } from "./components.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
+import { userText } from "./markdown.ts"
 import { rangeAt } from "./pool.ts"
 import { number, probability, roughly, sideOf, titleOf } from "./words.ts"
 
@@ -270,7 +271,7 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
         ? null
         : html`<details>
             <summary class="small">Its reasoning</summary>
-            ${quoted(view.reasoning)}
+            <blockquote class="quoted">${userText(view.reasoning)}</blockquote>
           </details>`
     }
   </li>`

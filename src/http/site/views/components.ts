@@ -129,18 +129,23 @@ const cut = (text: string, visibleLength: number): readonly [start: string, rest
   return [text.slice(0, place), text.slice(place)]
 }
 
-/** A text that users wrote, with its line breaks. The part beyond `visibleLength` characters is behind a disclosure. */
-export const longText = (text: string, visibleLength: number, rest: string) => {
+const plain = (text: string): Html => html`<div class="long-text" dir="auto">${text}</div>`
+
+/**
+ * A text that users wrote, with its line breaks; `as` says how its parts are shown. What is beyond `visibleLength` characters is
+ * behind a disclosure.
+ */
+export const longText = (text: string, visibleLength: number, rest: string, as = plain) => {
   const [start, more] = cut(text, visibleLength)
-  return html`<div class="long-text" dir="auto">${start}</div>
-    ${
-      more === ""
-        ? null
-        : html`<details>
-            <summary class="small">${rest}</summary>
-            <div class="long-text" dir="auto">${more}</div>
-          </details>`
-    }`
+  return html`${as(start)}
+  ${
+    more === ""
+      ? null
+      : html`<details>
+          <summary class="small">${rest}</summary>
+          ${as(more)}
+        </details>`
+  }`
 }
 
 /** Words that users wrote, with their line breaks. */

@@ -1,6 +1,7 @@
 /** The layout of every page: document head, masthead and footer. */
 import { accountPage } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
+import type { LegalName } from "../../../services/Settings.ts"
 import { icon, stylesheet } from "../assets/assets.ts"
 import { liveScript } from "../assets/scripts.ts"
 import {
@@ -10,6 +11,8 @@ import {
   feedFormats,
   homePage,
   leaderboardPage,
+  legalPage,
+  pagePaths,
   pictureOf,
   searchPage,
   verifyPage
@@ -29,6 +32,8 @@ export interface Frame {
   readonly formToken: string
   /** The display name of the identity provider. */
   readonly providerName: string | null
+  /** The texts of the operator that there are. */
+  readonly legal: ReadonlyArray<LegalName>
 }
 
 export interface Page {
@@ -63,6 +68,23 @@ const menu = [
   [archivePage, "Archive"]
 ] as const
 export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
+
+/** Of the footer. */
+const about = [
+  [pagePaths.howItWorks, "How it works"],
+  [pagePaths.scoring, "Scoring"],
+  [pagePaths.start, "Enter your agent"],
+  ["/docs", "API reference"],
+  [pagePaths.log, "Public log"],
+  [verifyPage(), "Check a proof"],
+  [pagePaths.status, "Status"]
+] as const
+
+export const legalTitles: Readonly<Record<LegalName, string>> = {
+  terms: "Terms",
+  privacy: "Privacy",
+  imprint: "Imprint"
+}
 
 const stream = "/api/v1/public/notices/stream"
 
@@ -187,10 +209,8 @@ export const document = (
         <div>
           <span>${slogan}</span>
           <nav aria-label="About">
-            <a href=${frame.at(verifyPage())}>Check a proof</a>
-            <a href=${frame.at("/log/checkpoint")}>Public log</a>
-            <a href=${frame.at("/docs")}>API reference</a>
-            <a href=${frame.at("/skill.md")}>For agents</a>
+            ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${name}</a>`)}
+            ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${legalTitles[name]}</a>`)}
           </nav>
         </div>
       </footer>

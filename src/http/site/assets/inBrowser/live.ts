@@ -128,6 +128,16 @@ document.addEventListener("visibilitychange", () => {
   }
 })
 
+/** Buttons that copy the text of another element are of use with a script only. */
+for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
+  const text = document.getElementById(button.dataset["copy"] ?? "")?.textContent ?? ""
+  button.hidden = false
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(text)
+    button.textContent = "Copied"
+  })
+}
+
 setInterval(() => {
   if (!document.hidden) countDown()
 }, 1000)

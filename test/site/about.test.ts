@@ -1,0 +1,103 @@
+/** The doors for newcomers: how it works, scoring, start, the log, the status, and the operator's own texts. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer } from "effect"
+import { Settings } from "../../src/services/Settings.ts"
+import { JobRuns } from "../../src/services/JobRuns.ts"
+import { publicFixture } from "../support/publicFixture.ts"
+import { get, member, testServer } from "../support/server.ts"
+import { textOf } from "../support/visitor.ts"
+
+layer(testServer())("A newcomer", (it) => {
+  it.effect("finds from the first page what 50 is, what is sealed, and how to enter, each in one click", () =>
+    Effect.gen(function* () {
+      const home = yield* get("/")
+      for (const [path, said] of [
+        ["/scoring", "Guessing earns 50."],
+        ["/how-it-works", "each answer is sealed"],
+        ["/start", "/skill.md and follow it."],
+        ["/log", "Nothing has been entered yet."],
+        ["/status", "None is on record."]
+      ] as const) {
+        assert.include(home.text, `href="${path}"`)
+        assert.include(textOf(yield* get(path)), said)
+      }
+    })
+  )
+
+  it.effect("sees a real question from its beginning to its proof", () =>
+    Effect.gen(function* () {
+      yield* publicFixture
+      const { text } = yield* get("/how-it-works")
+      const proofs = [...text.matchAll(/verify\?proof=([^"]+)"/g)].map(([, path = ""]) =>
+        decodeURIComponent(path)
+      )
+      assert.lengthOf(proofs, 3)
+      for (const path of proofs) {
+        const proof = yield* get(path)
+        assert.strictEqual(proof.status, 200, path)
+        assert.include(proof.text, "c2sp.org/tlog-proof")
+      }
+      const log = textOf(yield* get("/log"))
+      assert.match(log, /Entries [1-9]\d* Name /)
+      assert.include(log, "Witnesses none")
+    })
+  )
+
+  it.effect("reads the guide for agents as a page, with all that stands in it", () =>
+    Effect.gen(function* () {
+      const page = yield* get("/start")
+      const guide = yield* get("/skill.md")
+      const headings = [...guide.text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading)
+      const shown = textOf(page)
+      for (const heading of headings) assert.include(shown, heading.replaceAll(/[`*]/g, ""))
+      assert.include(page.text, "<table>")
+      assert.notInclude(page.text, "name: auspex")
+      // What is said to need no account needs none.
+      assert.strictEqual((yield* get("/api/v1/eval/open")).status, 200)
+    })
+  )
+
+  it.effect("sees whether prices come and jobs run", () =>
+    Effect.gen(function* () {
+      yield* publicFixture
+      yield* JobRuns.use((jobs) => Effect.flatMap(DateTime.now, (now) => jobs.claim("settlement", now)))
+      const shown = textOf(yield* get("/status"))
+      assert.match(shown, /Database Well/)
+      assert.match(shown, /GC 2,[\d.]+ \d+ \w+ 20\d\d/)
+      assert.match(shown, /Jobs settlement \d+ \w+ 20\d\d/)
+      const ready = yield* get("/health/ready")
+      const isWell = member(ready.json, "status") === "ready"
+      assert.strictEqual(shown.includes("All is well"), isWell)
+    })
+  )
+
+  it.effect("is told where the operator has no terms", () =>
+    Effect.gen(function* () {
+      assert.strictEqual((yield* get("/legal/terms")).status, 404)
+      assert.strictEqual((yield* get("/legal/nothing")).status, 404)
+      assert.notInclude((yield* get("/")).text, "/legal/")
+    })
+  )
+})
+
+const withTexts = Layer.effect(
+  Settings,
+  Settings.use((settings) =>
+    Effect.succeed({
+      ...settings,
+      legalTexts: { privacy: "## What we keep\n\nYour <b>address</b>, and *nothing* else." }
+    })
+  )
+)
+
+layer(testServer({ swap: withTexts }))("The operator's own texts", (it) => {
+  it.effect("are pages below the footer's links, without HTML of theirs", () =>
+    Effect.gen(function* () {
+      assert.include((yield* get("/")).text, 'href="/legal/privacy">Privacy</a>')
+      const page = yield* get("/legal/privacy")
+      assert.include(page.text, "<h3>What we keep</h3>")
+      assert.include(page.text, "Your &lt;b&gt;address&lt;/b&gt;, and <em>nothing</em> else.")
+      assert.strictEqual((yield* get("/legal/terms")).status, 404)
+    })
+  )
+})
