@@ -7,7 +7,9 @@ import type { Effect } from "effect"
 import { ReferenceForecast } from "./domain/Challenge.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId } from "./domain/ids.ts"
+import type { OperatorId } from "./domain/ids.ts"
 import { NameTag } from "./domain/names.ts"
+import { Timestamp } from "./domain/text.ts"
 
 /** What the answers to a question are compared with. */
 export const QuestionReference = Schema.Struct({
@@ -149,6 +151,22 @@ export const Standing = Schema.Struct({
 })
 export type Standing = typeof Standing.Type
 
+/** How an agent of an owner does. */
+export const OwnRecord = Schema.Struct({
+  agent_id: AgentId,
+  rank: Schema.NullOr(Schema.Int).annotate({ description: "by skill; null without one" }),
+  skill: Schema.NullOr(Schema.Finite),
+  avg_score: Schema.NullOr(Schema.Finite),
+  scored: Schema.Int,
+  last_answer_at: Schema.NullOr(Timestamp),
+  open: Schema.Int.annotate({ description: "challenges that take an answer now" }),
+  open_answered: Schema.Int.annotate({ description: "those of them that it has answered" }),
+  form: Schema.Array(Schema.Boolean).annotate({
+    description: "its last ten scored answers, the newest first: whether right, or of a number above 50"
+  })
+})
+export type OwnRecord = typeof OwnRecord.Type
+
 export class Skill extends Context.Service<
   Skill,
   {
@@ -158,6 +176,7 @@ export class Skill extends Context.Service<
     readonly profile: (agentId: string) => Effect.Effect<SkillProfile, NotFound>
     /** Null without a rank: unclaimed, suspended, not scored yet, or behind the first 10 000. */
     readonly standing: (agentId: string) => Effect.Effect<Standing | null>
+    readonly ofOwner: (operatorId: OperatorId) => Effect.Effect<ReadonlyArray<OwnRecord>>
     /** What the answers to a question are compared with, until now or until its deadline. */
     readonly referenceOf: (challengeId: string) => Effect.Effect<QuestionReference, NotFound>
   }

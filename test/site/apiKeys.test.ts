@@ -76,12 +76,9 @@ layer(testServer())("Whether an agent may spend credit on models", (it) => {
   it.effect("stands beside the plan, which says what it comes to", () =>
     Effect.gen(function* () {
       const { id, visitor } = yield* owner("free")
-      assert.match(textOf(yield* visitor.open("/account")), /Your plan: free .*not on this plan .*times 1 /)
+      assert.match(textOf(yield* visitor.open("/account")), /Your plan: free .*not on this plan .*1x /)
       yield* Operators.use((operators) => operators.changeOwner(id, { plan: "team" }))
-      assert.match(
-        textOf(yield* visitor.open("/account")),
-        /Your plan: team .*for agents that you let .*times 1\.25/
-      )
+      assert.match(textOf(yield* visitor.open("/account")), /Your plan: team .*for agents you allow .*1\.25x/)
     })
   )
 })

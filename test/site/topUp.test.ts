@@ -2,10 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Credits } from "../../src/services/Credits.ts"
-import { OperatorId } from "../../src/services/domain/ids.ts"
+import { AgentId, OperatorId } from "../../src/services/domain/ids.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
+import { Skill } from "../../src/services/Skill.ts"
 import { topUpPage } from "../../src/http/site/paths.ts"
+import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
-import { ownerVisitor, agentOf } from "../support/agents.ts"
+import { ownerVisitor, agentOf, signInFrom } from "../support/agents.ts"
 import { fundOwnerOf } from "../support/credit.ts"
 import { firstPage } from "../support/paging.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -37,6 +40,39 @@ layer(testServer())("The account page", (it) => {
       assert.match(textOf(page), /Your credit 70 credits/)
       assert.match(textOf(page), /Credit 500 credits/)
       assert.include(page.text, `href="${path}"`)
+    })
+  )
+})
+
+layer(testServer())("The board of one's own agents", (it) => {
+  it.effect("says of each whether it answers, how it does and what it has, and what to look at", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
+      const id = AgentId.make(agent.agentId)
+      const first = yield* newChallenge({ deadline: plus(monday, "1 hour") })
+      yield* predict(id, first, { direction: "bullish", confidence: 0.5 })
+      yield* moveTo(plus(monday, "1 hour"))
+      yield* importQuotes("GC", [[plus(monday, "1 hour"), 110]])
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* newChallenge({ deadline: plus(monday, { days: 5 }) })
+      const open = yield* newChallenge({ deadline: plus(monday, { days: 5 }) })
+      yield* predict(id, open)
+      yield* moveTo(plus(monday, { days: 1, hours: 1 }))
+      yield* Skill.use((skill) => skill.countDue)
+      // A session ends once it was unused for a day.
+      const opened = Effect.gen(function* () {
+        yield* visitor.follow(yield* signInFrom(visitor, "/sign-in", `${agent.agentId}@example.org`))
+        return textOf(yield* visitor.open("/account"))
+      })
+      const board = yield* opened
+      assert.match(
+        board,
+        /First Light Settings #1 [+−]\d\.\d{3} 75\.0 1 right 1 of 2 2 March 2026 at 01:00 UTC 500 credits/
+      )
+      assert.notInclude(board, "silent")
+      yield* moveTo(plus(monday, { days: 4, hours: 2 }))
+      assert.match(yield* opened, /First Light silent for days/)
     })
   )
 })
@@ -226,8 +262,8 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("An owner's page
         counts.push(yield* statementsOf(id))
         return counts
       })
-      // The limit, the session, then the account and its agents; to move: the agent, the transfer, and what it was.
-      const expected = [4, 4, 5]
+      // The limit, the session, then the account, its agents and how they do; to move: the agent, the transfer, and what it was.
+      const expected = [5, 4, 5]
       assert.deepStrictEqual(yield* opened("one"), expected)
       yield* Effect.replicateEffect(agentOf(OperatorId.make(owner)), 7)
       assert.deepStrictEqual(yield* opened("eight"), expected)

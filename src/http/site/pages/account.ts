@@ -1,26 +1,43 @@
 /** An operator's account: the agents, their credit and the plan. */
-import { Effect } from "effect"
+import { DateTime, Duration, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Operators, accountPage, isPaid, rewardCoefficient } from "../../../services/Operators.ts"
 import type { Account, OwnAgent, Plan } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import type { SecretRotation } from "../../../services/Registry.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { Skill } from "../../../services/Skill.ts"
+import type { OwnRecord } from "../../../services/Skill.ts"
 import type { AgentStatus } from "../../../services/domain/agentStatus.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { Pages } from "../Pages.ts"
 import { agentPage, pagePaths, topUpPage } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
-import { accountTabs, badge, credits, day, facts, form, named, notice } from "../views/components.ts"
+import { signed } from "../charts/intervals.ts"
+import {
+  accountTabs,
+  badge,
+  credits,
+  day,
+  facts,
+  form,
+  instant,
+  lastOnes,
+  named,
+  notice
+} from "../views/components.ts"
 import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
+import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { modelOf, number } from "../views/words.ts"
 import { holdings } from "./credit.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { ownerForm, ownerPage, site } = yield* Pages
     const operators = yield* Operators
+    const skills = yield* Skill
     const { planCredit } = yield* Settings
 
     yield* router.add(
@@ -28,8 +45,11 @@ export const layer = HttpRouter.use(
       pagePaths.account,
       ownerPage(
         Effect.fnUntraced(function* (frame, operator) {
-          const account = yield* operators.account(operator.operatorId)
-          return show(site, frame, accountView(frame, account, planCredit))
+          const [account, records, now] = yield* Effect.all(
+            [operators.account(operator.operatorId), skills.ofOwner(operator.operatorId), DateTime.now],
+            { concurrency: "unbounded" }
+          )
+          return show(site, frame, accountView(frame, { own: account, records, planCredit, now }))
         })
       )
     )
@@ -136,25 +156,24 @@ const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
   </div>`
 }
 
-const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan) => {
+const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan, isOnly: boolean) => {
   const [tone, word] = agentStatuses[agent.status]
-  const model = [agent.modelProvider, agent.modelName].filter((text) => text !== null && text !== "")
-  return html`<article class="panel">
-    <header>
-      <h2><a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a></h2>
-      ${badge(tone, word)}
-    </header>
-    ${advice(agent)}
-    ${facts([
-      ["Credit", holdings(agent.credit)],
-      ["Model", model.length === 0 ? null : model.join(" · ")],
-      ["Claimed", day(agent.claimedAt)],
-      ["Registered", day(agent.createdAt)],
-      ["Agent id", html`<code>${agent.agentId}</code>`]
-    ])}
-    <p><a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>Top up ${agent.name}</a></p>
-    ${spendingOf(frame, agent, plan)} ${secretOf(frame, agent)}
-  </article>`
+  const model = modelOf({ model_provider: agent.modelProvider, model_name: agent.modelName })
+  return html`<details class="panel" open=${isOnly}>
+    <summary><strong>${named(agent.name)}</strong> ${badge(tone, word)}</summary>
+    <div id=${`agent-${agent.agentId}`}>
+      ${advice(agent)}
+      ${facts([
+        ["Credit", holdings(agent.credit)],
+        ["Model", model.length === 0 ? null : model.join(" ")],
+        ["Claimed", day(agent.claimedAt)],
+        ["Registered", day(agent.createdAt)],
+        ["Agent id", html`<code>${agent.agentId}</code>`]
+      ])}
+      <p><a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>Top up ${agent.name}</a></p>
+      ${spendingOf(frame, agent, plan)} ${secretOf(frame, agent)}
+    </div>
+  </details>`
 }
 
 const nothingYet = html`<div class="panel">
@@ -169,7 +188,7 @@ const ownCredit = (frame: Frame, { agents, credit }: Account) =>
   html`<section class="panel" aria-labelledby="credit">
     <h2 id="credit">Your credit</h2>
     <p class="amount">${credits(credit.available)}</p>
-    <p><a href=${frame.at(creditPage())}>What moved it, and where more comes from</a></p>
+    <p><a href=${frame.at(creditPage())}>Transactions and top-ups</a></p>
     <p class="quiet small">
       ${
         agents.length === 0
@@ -184,28 +203,109 @@ const planOf = ({ operator: { plan } }: Account, planCredit: Readonly<Record<Pla
     <h2 id="plan">Your plan: ${plan}</h2>
     ${facts([
       ["Credit", planCredit[plan] === 0 ? null : `${planCredit[plan]} credits each calendar month`],
-      ["Language models", isPaid(plan) ? "for agents that you let" : "not on this plan"],
-      ["Pool rewards", `times ${rewardCoefficient(plan)}`]
+      ["Language models", isPaid(plan) ? "for agents you allow" : "not on this plan"],
+      ["Pool rewards", `${rewardCoefficient(plan)}x`]
     ])}
-    <p class="quiet small">The administrators of this service put you on another one.</p>
+    <p class="quiet small">To change plans, contact support.</p>
   </section>`
 
-const accountView = (frame: Frame, own: Account, planCredit: Readonly<Record<Plan, number>>): Page => ({
-  title: "Your agents",
-  content: html`
-    ${accountTabs(frame, "Your agents")}
-    <h1>Your agents</h1>
-    <p class="quiet">
-      Signed in as <strong>${own.operator.email ?? "your account at the identity provider"}</strong>.
-    </p>
-    ${ownCredit(frame, own)} ${planOf(own, planCredit)}
-    ${own.agents.length === 0 ? nothingYet : own.agents.map((agent) => ownAgent(frame, agent, own.operator.plan))}
-    <p class="quiet small">
-      If you write to the administrators of this service, tell them your operator id:
-      <code>${own.operator.operatorId}</code>
-    </p>
-  `
-})
+/** Agents that have been silent so long may have stopped. */
+const silence = Duration.days(3)
+
+/** What an owner may want to do something about; null where all is well. */
+const warningOf = (agent: OwnAgent, record: OwnRecord | undefined, now: DateTime.Utc): string | null => {
+  if (agent.status === "suspended") return "suspended"
+  if (agent.status === "issuance_paused") return "gets no tokens"
+  if (record === undefined || record.last_answer_at === null) return "has never answered"
+  const silent = DateTime.distance(DateTime.makeUnsafe(record.last_answer_at), now)
+  return Duration.isGreaterThan(silent, silence) && record.open > 0 ? "silent for days" : null
+}
+
+const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined, now: DateTime.Utc) => {
+  const warning = warningOf(agent, record, now)
+  const cells: ReadonlyArray<readonly [name: string, value: Html]> = [
+    ["Rank", record === undefined || record.rank === null ? "–" : `#${number(record.rank)}`],
+    ["Skill", signed(record?.skill ?? null)],
+    ["Average", record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
+    ["Last ten", lastOnes(record?.form ?? [])],
+    ["Open answered", record === undefined ? "–" : `${record.open_answered} of ${record.open}`],
+    [
+      "Last answer",
+      record === undefined || record.last_answer_at === null
+        ? "never"
+        : instant(DateTime.makeUnsafe(record.last_answer_at))
+    ],
+    ["Credit", credits(agent.credit.available)]
+  ]
+  return html`<tr role="row">
+    <th role="rowheader" scope="row" class="agent">
+      <a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a>
+      ${warning === null ? null : badge("warning", warning)}
+      <a class="small" href=${`#agent-${agent.agentId}`}>Settings</a>
+    </th>
+    ${cells.map(([name, value]) => html`<td role="cell" class="number more" data-label=${name}>${value}</td>`)}
+  </tr>`
+}
+
+const columns = ["Rank", "Skill", "Average", "Last ten", "Open answered", "Last answer", "Credit"]
+
+const dashboard = (frame: Frame, { agents }: Account, records: ReadonlyArray<OwnRecord>, now: DateTime.Utc) =>
+  html`<table class="board unranked" role="table">
+    <caption class="unseen">
+      How your agents do
+    </caption>
+    <thead role="rowgroup">
+      <tr role="row">
+        <th role="columnheader" scope="col" class="agent">Agent</th>
+        ${columns.map((name) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${agents.map((agent) =>
+        recordRow(
+          frame,
+          agent,
+          records.find(({ agent_id }) => agent_id === agent.agentId),
+          now
+        )
+      )}
+    </tbody>
+  </table>`
+
+const accountView = (
+  frame: Frame,
+  view: {
+    readonly own: Account
+    readonly records: ReadonlyArray<OwnRecord>
+    readonly planCredit: Readonly<Record<Plan, number>>
+    readonly now: DateTime.Utc
+  }
+): Page => {
+  const { now, own, planCredit, records } = view
+  const { agents, operator } = own
+  return {
+    title: "Your agents",
+    width: "wide",
+    content: html`
+      ${accountTabs(frame, "Your agents")}
+      <h1>Your agents</h1>
+      <p class="quiet">
+        Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>.
+      </p>
+      ${agents.length === 0 ? nothingYet : dashboard(frame, own, records, now)}
+      <div class="split">
+        <div class="beside">${ownCredit(frame, own)} ${planOf(own, planCredit)}</div>
+        <div class="first">
+          ${agents.map((agent) => ownAgent(frame, agent, operator.plan, agents.length === 1))}
+        </div>
+      </div>
+      <p class="quiet small">
+        If you write to the administrators of this service, tell them your operator id:
+        <code>${operator.operatorId}</code>
+      </p>
+    `
+  }
+}
 
 const newSecretView = (frame: Frame, rotated: SecretRotation): Page => ({
   title: "The new secret",

@@ -45,6 +45,7 @@ import {
   day,
   empty,
   facts,
+  lastOnes,
   longText,
   named,
   nextPage,
@@ -74,7 +75,7 @@ export const layer = HttpRouter.use(
           const [profile, scorecard, calibration, record, skill, standing] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
-              scoring.scorecard(id, { limit: lastOnes, cursor: undefined }),
+              scoring.scorecard(id, { limit: shownPredictions, cursor: undefined }),
               scoring.calibrationOf(id),
               charts.trackRecord(id),
               skills.profile(id),
@@ -106,7 +107,7 @@ export const layer = HttpRouter.use(
 )
 
 /** So many of the last predictions stand on the agent's own page. */
-const lastOnes = 20
+const shownPredictions = 20
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
 
@@ -434,13 +435,7 @@ const howGood = (
     ["Skill", skill.overall === null ? null : signed(skill.overall.skill)],
     ["Best category", part(best)],
     ["Worst category", part(others.at(-1))],
-    [
-      `Last ${form.length}`,
-      html`${form.filter(Boolean).length} right
-        <span class="form" aria-hidden="true"
-          >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
-        >`
-    ]
+    [`Last ${form.length}`, lastOnes(form)]
   ])
 }
 

@@ -65,6 +65,13 @@ export const atAGlance = (cells: ReadonlyArray<Cell>) =>
       )}
   </dl>`
 
+/** Right or wrong, answer by answer. */
+export const lastOnes = (form: ReadonlyArray<boolean>) =>
+  html`${form.filter(Boolean).length} right
+    <span class="form" aria-hidden="true"
+      >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
+    >`
+
 export const instant = (at: DateTime.Utc) => {
   const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
   return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`

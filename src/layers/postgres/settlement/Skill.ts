@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, execute, findAll, findOne } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
-import { makeComparison, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
+import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
 import { makeSkillTransaction } from "./settlementTransaction.ts"
 
 const Due = Schema.Struct({
@@ -116,6 +116,7 @@ const make = Effect.gen(function* () {
     compare: yield* makeComparison,
     profile: yield* makeProfile,
     standing: yield* makeStanding,
+    ofOwner: yield* makeOfOwner,
     referenceOf: yield* makeReferenceOf
   })
 })

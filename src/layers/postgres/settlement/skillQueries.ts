@@ -16,14 +16,14 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { AgentId, ChallengeId, isTargetKey, isUuid } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
 import { Horizon } from "../../../services/Scoring.ts"
-import { SkillProfile, Standing } from "../../../services/Skill.ts"
+import { OwnRecord, SkillProfile, Standing } from "../../../services/Skill.ts"
 import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
 import { nameTag } from "../nameTag.ts"
 import { SkillSums, skillOf, skillSums } from "./leaderboard.ts"
-import { findAll, findOption, timestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
 /** So many of an agent's newest answers are looked through. */
 const maxAnswers = 5000
@@ -207,21 +207,77 @@ const isHorizon = Schema.is(Horizon)
 /** Ranks are counted from the top of the board, so far down. */
 const maxRank = 10_000
 
+const ranked = (sql: SqlClient.SqlClient) => sql`
+  board = 'global' and verified and agent_id not in (select id from agents where suspended_at is not null)`
+
+/** The rank of a row \`own\` of \`agent_skill\`. */
+const rankOf = (sql: SqlClient.SqlClient) => sql`
+  (select 1 + count(*)::int from (
+     select 1 from agent_skill
+      where ${ranked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
+      limit ${maxRank}) b)`
+
+/** So many of an agent's newest answers are looked through for those that are scored. */
+const maxForm = 60
+/** What is open is counted so far. */
+const maxOpen = 1000
+
+export const makeOfOwner = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const records = findAll(OwnRecord)
+
+  const ofOwner: Skill["Service"]["ofOwner"] = Effect.fn("Skill.ofOwner")(function* (operatorId) {
+    const now = yield* DateTime.now
+    return yield* records(sql`
+      with open as materialized (
+        select id from challenges
+         where resolved_at is null and cancelled_at is null and deadline > ${timestamp(now)}
+         order by deadline, id limit ${maxOpen})
+      select a.id::text as agent_id, r.rank, r.skill, s.avg_score, coalesce(s.scored, 0) as scored,
+             ${isoTimestamp(sql, "l.received_at")} as last_answer_at,
+             (select count(*)::int from open) as open,
+             (select count(*)::int from open c
+               where exists (select from predictions where challenge_id = c.id and agent_id = a.id)) as open_answered,
+             coalesce(f.form, '{}') as form
+        from agents a
+        left join lateral (
+          select own.skill, nullif(case when a.suspended_at is null then ${rankOf(sql)} end, ${maxRank + 1}::int) as rank
+            from agent_skill own
+           where own.agent_id = a.id and own.board = 'global' limit 1) r on true
+        left join lateral (
+          select avg_score, scored from agent_stats where agent_id = a.id and board = 'global' limit 1) s on true
+        left join lateral (
+          select received_at from predictions where agent_id = a.id order by id desc limit 1) l on true
+        left join lateral (
+          select array_agg(coalesce(t.is_correct, t.score >= 50) order by t.id desc) as form
+            from (
+              select p.id, t.is_correct, t.score
+                from (
+                  select id, challenge_id, revision from predictions
+                   where agent_id = a.id order by id desc limit ${maxForm}) p
+               cross join lateral (
+                 select version from settlements where challenge_id = p.challenge_id order by version desc limit 1) v
+               cross join lateral (
+                 select is_correct, score from prediction_scores
+                  where challenge_id = p.challenge_id and version = v.version and agent_id = a.id and revision = p.revision
+                  limit 1) t
+               order by p.id desc limit 10) t) f on true
+       where a.owner_id = ${operatorId}::uuid
+       order by a.claimed_at desc, a.id`)
+  })
+  return ofOwner
+})
+
 export const makeStanding = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const standings = findAll(Standing)
-  const ranked = sql`
-    board = 'global' and verified and agent_id not in (select id from agents where suspended_at is not null)`
 
   const standing: Skill["Service"]["standing"] = Effect.fn("Skill.standing")(function* (id) {
     if (!isUuid(id)) return null
     const [found] = yield* standings(sql`
-      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${ranked})
-      select (select 1 + count(*)::int from (
-                select 1 from agent_skill
-                 where ${ranked} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
-                 limit ${maxRank}) b) as rank,
-             (select count(*)::int from (select 1 from agent_skill where ${ranked} limit ${maxRank}) n) as of
+      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${ranked(sql)})
+      select ${rankOf(sql)} as rank,
+             (select count(*)::int from (select 1 from agent_skill where ${ranked(sql)} limit ${maxRank}) n) as of
         from own`)
     return found === undefined || found.rank > maxRank ? null : found
   })
