@@ -78,6 +78,18 @@ layer(testServer())("The board of one's own agents", (it) => {
 })
 
 layer(testServer())("The top-up page", (it) => {
+  it.effect("moves nothing until one says that one knows that there is no way back", () =>
+    Effect.gen(function* () {
+      const { agentId, path, visitor } = yield* fundedOwner(70)
+      const page = yield* visitor.open(path)
+      assert.match(page.text, /<input type="checkbox" name="sure" value="yes" required/)
+      const sent = yield* visitor.fill(page, "amount", { amount: "1", sure: "" })
+      assert.strictEqual(sent.status, 400)
+      assert.include(textOf(sent), "Nothing was moved")
+      assert.strictEqual(yield* balanceOf(agentId), 500)
+    })
+  )
+
   it.effect("shows both balances, moves an amount and says so", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)

@@ -87,6 +87,9 @@ const topUps = HttpRouter.use(
             page(frame, operator, { rejected: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
           if (Result.isFailure(amount)) return yield* reject(noAmount, 400)
+          if (fields.get("sure") !== "yes") {
+            return yield* reject("Nothing was moved: tick that you know that it cannot be taken back.", 400)
+          }
           const agentId = yield* agentInPath
           const asked = { amount: amount.success, idempotency_key: key }
           return yield* credits.topUp(operator.operatorId, agentId, asked).pipe(
@@ -340,6 +343,12 @@ const topUpView = (
                 frame,
                 topUpPage(agent.agentId),
                 html`<input type="hidden" name="idempotency_key" value=${key} />${amount}
+                  <p>
+                    <label>
+                      <input type="checkbox" name="sure" value="yes" required />
+                      I know that it cannot be taken back
+                    </label>
+                  </p>
                   <button>Move credit</button>`
               )}
             </div>`
