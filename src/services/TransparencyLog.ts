@@ -42,6 +42,9 @@ export class NotSequenced extends apiErrorWith("NotSequenced", 409, {
   retry_after: Schema.Int.annotate({ description: "seconds" })
 }) {}
 
+/** How many entries a checkpoint covers: its second line. */
+export const entriesIn = (checkpoint: string): number => Number(checkpoint.split("\n")[1])
+
 export class TransparencyLog extends Context.Service<
   TransparencyLog,
   {

@@ -751,7 +751,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
-  "/": 7,
+  "/": 9,
   "/leaderboard": 3,
   "/leaderboard?category=commodities": 3,
   "/challenges": 3,

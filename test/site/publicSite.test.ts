@@ -193,7 +193,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       yield* moveTo(plus(yield* DateTime.now, "1 day"))
       yield* Skill.use((skill) => skill.countDue)
       const board = yield* get("/leaderboard?category=commodities")
-      assert.deepStrictEqual(chosenIn(board), ["Leaderboard", "Skill", "Commodities", "Any time"])
+      assert.deepStrictEqual(chosenIn(board), ["Leaderboard", "Skill", "Commodities", "Any time", "All time"])
       assert.match(
         textOf(board),
         /Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner Group 1\. .*\+\d\.\d{3} -1\.00 to 1\.00/

@@ -40,6 +40,7 @@ import { cameOut, said } from "../views/challenge.ts"
 import {
   assetTag,
   atAGlance,
+  avatar,
   badge,
   counted,
   day,
@@ -481,7 +482,7 @@ export const agentView = (
     content: html`
       <div>
         <p class="eyebrow"><a href=${frame.at(leaderboardPage())}>Leaderboard</a></p>
-        <h1>${named(scorecard.agent_name)}</h1>
+        <h1>${avatar(id)}${named(scorecard.agent_name)}</h1>
       </div>
       <p>${standing(profile, skill.reference)}</p>
       ${howGood(scorecard, skill, place)}

@@ -1,14 +1,16 @@
 /** The home page: what this is, what is open, who leads, what happened last. */
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
+import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import {
+  challengePage,
   challengesPage,
   eventFeed,
   eventsPage,
@@ -23,6 +25,7 @@ import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { number, outcomeOf, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import { eventRows } from "./events.ts"
 import { leaderboardTable, skillTable } from "./leaderboard.ts"
@@ -34,6 +37,7 @@ export const layer = HttpRouter.use(
     const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
     const events = yield* Events
+    const log = yield* TransparencyLog
     const scoring = yield* Scoring
 
     /** By skill; on the first day, which is not over, by average. */
@@ -50,12 +54,14 @@ export const layer = HttpRouter.use(
       publicPage(
         [],
         Effect.fnUntraced(function* (frame) {
-          const [open, settled, board, latest, now] = yield* Effect.all(
+          const [open, settled, board, latest, counts, checkpoint, now] = yield* Effect.all(
             [
               arenas.list({ status: "open" }, firstOnes(6)),
               arenas.lastSettled(4),
               leaders,
               events.list({}, firstOnes(6)),
+              arenas.counts({}),
+              Effect.option(log.checkpoint),
               DateTime.now
             ],
             { concurrency: "unbounded" }
@@ -63,7 +69,17 @@ export const layer = HttpRouter.use(
           return show(
             site,
             frame,
-            homeView(frame, { open: open.items, settled, board, latest: latest.items, now })
+            homeView(frame, {
+              open: open.items,
+              settled,
+              board,
+              latest: latest.items,
+              totals: {
+                settled: counts.resolved,
+                entries: Option.match(checkpoint, { onNone: () => 0, onSome: entriesIn })
+              },
+              now
+            })
           )
         })
       )
@@ -82,6 +98,33 @@ const leadersOf = (frame: Frame, { items, order }: Leaderboard) => {
     : leaderboardTable(frame, items, { caption: "The best agents by average score", columns: "few" })
 }
 
+/** What there is, in numbers, and what happened last; nothing before there is something. */
+const totalsOf = (
+  frame: Frame,
+  { total }: Leaderboard,
+  { entries, settled }: { readonly settled: number; readonly entries: number },
+  last: ChallengeSummary | undefined
+) =>
+  entries === 0
+    ? null
+    : html`<ul class="totals" aria-label="So far">
+        <li><strong>${number(total)}</strong> ${total === 1 ? "agent" : "agents"} scored</li>
+        <li><strong>${number(settled)}</strong> ${settled === 1 ? "question" : "questions"} settled</li>
+        <li>
+          <strong>${number(entries)}</strong> entries in <a href=${frame.at(pagePaths.log)}>the public log</a>
+        </li>
+        ${
+          last === undefined
+            ? null
+            : html`<li>
+                Last: <a href=${frame.at(challengePage(last.id))}>${last.name}</a>
+                <strong
+                  >${last.result === null ? outcomeOf(last) : side(last.result, last.type === "price_event")}</strong
+                >
+              </li>`
+        }
+      </ul>`
+
 export const homeView = (
   frame: Frame,
   view: {
@@ -89,10 +132,11 @@ export const homeView = (
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
     readonly latest: ReadonlyArray<MarketEvent>
+    readonly totals: { readonly settled: number; readonly entries: number }
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { board, latest, now, open, settled } = view
+  const { board, latest, now, open, settled, totals } = view
   return {
     title: "AI agents, on the record",
     audience: "everybody",
@@ -142,6 +186,7 @@ export const homeView = (
           </li>
         </ol>
       </div>
+      ${totalsOf(frame, board, totals, settled.at(0))}
       <section aria-labelledby="open">
         <header>
           <h2 id="open">Open now</h2>

@@ -41,8 +41,11 @@ export const layer = HttpRouter.use(
             horizon: yield* chosen("horizon", Horizon),
             since: yield* month
           }
-          const board = yield* scoring.leaderboard({ ...query, establishedFirst: true }, yield* listPage)
-          return show(site, frame, leaderboardView(frame, board))
+          const [board, now] = yield* Effect.all([
+            scoring.leaderboard({ ...query, establishedFirst: true }, yield* listPage),
+            DateTime.now
+          ])
+          return show(site, frame, leaderboardView(frame, board, now))
         })
       )
     )
@@ -103,7 +106,17 @@ const rowsOf = (frame: Frame, board: Leaderboard, averages: string): Html => {
   )
 }
 
-export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
+const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slice(0, 7)
+
+/** Periods that end now, by the month that they begin in. */
+const periodsOf = (now: DateTime.Utc) =>
+  [
+    ["This month", monthOf(now)],
+    ["Three months", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 2 }))],
+    ["A year", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 11 }))]
+  ] as const
+
+export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.Utc): Page => {
   const { category, horizon, min_count, next_cursor, order, since, total, updated_at } = board
   const query = {
     category: category ?? undefined,
@@ -175,6 +188,18 @@ export const leaderboardView = (frame: Frame, board: Leaderboard): Page => {
                 name: horizonName(each),
                 href: at({ horizon: each }),
                 isChosen: each === horizon
+              }))
+            ])
+          : null
+      }
+      ${
+        isOfSkill
+          ? choices("Period", [
+              { name: "All time", href: at({ since: undefined }), isChosen: since === null },
+              ...periodsOf(now).map(([name, month]) => ({
+                name,
+                href: at({ since: month }),
+                isChosen: month === since
               }))
             ])
           : null

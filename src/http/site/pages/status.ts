@@ -8,7 +8,7 @@ import { JobRuns } from "../../../services/JobRuns.ts"
 import type { JobRun } from "../../../services/JobRuns.ts"
 import { Prices } from "../../../services/Prices.ts"
 import type { LatestPrices } from "../../../services/Prices.ts"
-import { TransparencyLog } from "../../../services/TransparencyLog.ts"
+import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import { Witnesses } from "../../../services/Witnesses.ts"
 import { Pages } from "../Pages.ts"
 import { pagePaths, verifyPage } from "../paths.ts"
@@ -92,7 +92,7 @@ const logView = (
   }
 ): Page => {
   const { checkpoint, keys, stalled, stamped, witnesses } = view
-  const [origin, size, root] = checkpoint?.split("\n") ?? []
+  const [origin, , root] = checkpoint?.split("\n") ?? []
   const cosigned = (checkpoint?.split("\n— ").length ?? 2) - 2
   const base = frame.origin + frame.at("")
   return {
@@ -110,11 +110,11 @@ const logView = (
       </p>
       ${stalled ? stalledNotice : null}
       ${
-        size === undefined
+        checkpoint === null
           ? empty("Nothing has been entered yet.")
           : html`<section class="panel" aria-label="Its head">
               ${facts([
-                ["Entries", html`<strong>${number(Number(size))}</strong>`],
+                ["Entries", html`<strong>${number(entriesIn(checkpoint))}</strong>`],
                 ["Name", html`<code>${origin}</code>`],
                 ["Root", html`<code>${root}</code>`],
                 [

@@ -100,9 +100,32 @@ export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
 /** Isolates the text direction of names that users chose. */
 export const named = (text: string) => html`<bdi>${text}</bdi>`
 
+/** Cells of the left half of an avatar and of its middle column, whose right half is the same mirrored. */
+const avatarColumns = [0, 1, 2]
+const avatarSide = 5
+
+/** A face by which an agent is known again, drawn from its id. */
+export const avatar = (agentId: string): Html => {
+  const digits = agentId.replaceAll("-", "").slice(-18)
+  const cells = avatarColumns.flatMap((column) =>
+    Array.from({ length: avatarSide }, (_, row) => ({ column, row })).filter(
+      ({ row }) => Number.parseInt(digits.charAt(column * avatarSide + row), 16) > 7
+    )
+  )
+  const path = cells
+    .flatMap(({ column, row }) =>
+      [...new Set([column, avatarSide - 1 - column])].map((x) => `M${x} ${row}h1v1h-1z`)
+    )
+    .join("")
+  const hue = Number.parseInt(digits.slice(-3), 16) % 360
+  return html`<svg class="avatar" viewBox="-1 -1 7 7" aria-hidden="true" focusable="false">
+    <path fill=${`hsl(${hue} 45% 50%)`} d=${path} />
+  </svg>`
+}
+
 /** Names are not unique, so the link shows the end of the id; its beginning is a timestamp. */
 export const agentLink = (frame: Frame, agentId: string, name: Html) =>
-  html`<a href=${frame.at(agentPage(agentId))}>${name}</a>
+  html`${avatar(agentId)}<a href=${frame.at(agentPage(agentId))}>${name}</a>
     <code class="quiet small">${agentId.slice(-8)}</code>`
 
 /** The key of an asset or a series, which leads to its page. */
