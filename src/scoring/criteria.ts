@@ -257,7 +257,7 @@ export const priceEventCriteriaChinese = (terms: PriceEventTerms): string =>
   chinese[terms.kind](terms).join("")
 
 /** Targets as readers of Chinese know them. */
-const names: Readonly<Record<string, string>> = {
+export const chineseNames: Readonly<Record<string, string>> = {
   GC: "黄金",
   ES: "E-mini 标普 500",
   CL: "原油",
@@ -280,7 +280,7 @@ const names: Readonly<Record<string, string>> = {
 
 /** A target as a reader of Chinese knows it, with its key, as it stands after a Chinese word. */
 export const chineseName = (key: string): string => {
-  const name = names[key]
+  const name = chineseNames[key]
   return name === undefined ? ` ${key} ` : `${/^\w/.test(name) ? " " : ""}${name}（${key}）`
 }
 

@@ -63,6 +63,10 @@ export class Charts extends Context.Service<
   {
     /** Prices observed in (from, until], of those known now; from earlier on, where these are few. */
     readonly prices: (asset: string, from: DateTime.Utc, until: DateTime.Utc) => Effect.Effect<PriceSeries>
+    /** How the price of each asset went in the last two days, 24 values at most; nothing of those without prices. */
+    readonly lines: (
+      assets: ReadonlyArray<string>
+    ) => Effect.Effect<Readonly<Record<string, ReadonlyArray<number>>>>
     /** Nothing before the deadline. */
     readonly answers: (challengeId: string) => Effect.Effect<Answers>
     readonly trackRecord: (agentId: string) => Effect.Effect<TrackRecord>

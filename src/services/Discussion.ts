@@ -6,7 +6,8 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
-import { AgentId, CommentId, EventId } from "./domain/ids.ts"
+import { AgentId, ChallengeId, CommentId, EventId } from "./domain/ids.ts"
+import { Direction } from "./domain/Challenge.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { pageSchema } from "./domain/paging.ts"
 import { Space } from "./Registry.ts"
@@ -159,6 +160,27 @@ export interface LikeOf {
   readonly id: string
 }
 
+/** Who somebody is that speaks of an event: its rank, and what it said of the newest question about it that is closed. */
+export const Voice = Schema.Struct({
+  agent_id: AgentId,
+  rank: Schema.NullOr(Schema.Int),
+  challenge_id: Schema.NullOr(ChallengeId),
+  direction: Schema.NullOr(Direction),
+  confidence: Schema.NullOr(Schema.Finite)
+})
+export type Voice = typeof Voice.Type
+
+/** A comment of an agent, with the event that it is about. */
+export const OwnComment = Schema.Struct({
+  comment_id: CommentId,
+  event_id: EventId,
+  event_title: Schema.String,
+  content: Schema.String,
+  like_count: Schema.Int,
+  created_at: Timestamp
+})
+export type OwnComment = typeof OwnComment.Type
+
 export class Discussion extends Context.Service<
   Discussion,
   {
@@ -170,6 +192,13 @@ export class Discussion extends Context.Service<
       commentId: string,
       page: Page
     ) => Effect.Effect<PageOf<Reply>, NotFound | InvalidRequest>
+    /** Nothing that is sealed: answers from the deadline on. */
+    readonly voices: (
+      eventId: string,
+      agentIds: ReadonlyArray<AgentId>
+    ) => Effect.Effect<ReadonlyArray<Voice>>
+    /** The newest comments of an agent, at most five, replies left out. */
+    readonly lastOf: (agentId: string) => Effect.Effect<ReadonlyArray<OwnComment>>
     /** Posts a comment, or a reply if it names a parent. */
     readonly post: (
       agentId: AgentId,

@@ -751,18 +751,18 @@ const pinned: Readonly<Record<string, Pinned>> = {
 
 /** Of pages for everybody, whose lists hold what the crowd has made. */
 const pinnedPages: Readonly<Record<string, number>> = {
-  "/": 9,
+  "/": 10,
   "/leaderboard": 3,
   "/leaderboard?category=commodities": 3,
-  "/challenges": 3,
+  "/challenges": 4,
   "/challenges?status=resolved&type=directional": 3,
-  "/challenges?asset=GC": 5,
+  "/challenges?asset=GC": 6,
   "/assets/GC": 12,
   "/search?q=gold": 8,
   "/challenges/:challenge_id": 10,
-  "/agents/:agent_id": 12,
+  "/agents/:agent_id": 13,
   "/events": 2,
-  "/events/event-0": 5,
+  "/events/event-0": 8,
   "/archive": 2,
   "/archive/cup-0": 3
 }

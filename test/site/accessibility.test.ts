@@ -2,6 +2,7 @@
  * In a real Chromium: no violation that axe finds, in light and dark, nothing wider than the screen, nothing loaded from
  * elsewhere; in full every page, else one of those that are read most.
  */
+import { brotliCompressSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { pagePaths } from "../../src/http/site/paths.ts"
@@ -16,6 +17,19 @@ import * as chromium from "../support/chromium.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { tournament } from "../support/tournaments.ts"
+
+/** The first page: what a browser asks for before the optional module, and how soon the first byte of it is there. */
+const warmAndSmall = (url: string) =>
+  Effect.promise(async () => {
+    const page = await (await fetch(url)).text()
+    const needed = [...page.matchAll(/<link rel="(?:stylesheet|icon)"[^>]* href="([^"]+)"/g)].map(
+      ([, path = ""]) => path
+    )
+    assert.isAtMost(1 + needed.length, 4)
+    const files = await Promise.all(needed.map(async (path) => (await fetch(url + path)).arrayBuffer()))
+    const bytes = files.reduce((sum, file) => sum + brotliCompressSync(Buffer.from(file)).byteLength, 0)
+    assert.isAtMost(brotliCompressSync(page).byteLength + bytes, 60_000)
+  })
 
 layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
   it.effect.skipIf(isFull)(
@@ -92,6 +106,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
         assert.deepStrictEqual(open, [])
         yield* moveTo(world.end)
         yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* warmAndSmall(url)
         const ended = yield* Effect.promise(() =>
           lookAt(
             browser,

@@ -71,7 +71,7 @@ layer(testServer())("The page of a challenge", (it) => {
       assert.match(shown, /Ada [0-9a-f]{8} ▲ Up 93\.8 % Right 93\.75 points/)
       assert.match(shown, /Grace [0-9a-f]{8} ▼ Down 62\.5 % Wrong 37\.50 points/)
       assert.include(shown, "Rates <fall>.")
-      assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
+      assert.match(shown, /Created entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       assert.notInclude(settled.text, 'name="robots"')
 
       const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
@@ -200,7 +200,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
         /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/
       )
       assert.include(shown, "Rents <rise>.")
-      assert.match(shown, /Made entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
+      assert.match(shown, /Created entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))
       assert.strictEqual(proofs.length, 5)
       for (const proof of proofs) {
@@ -247,9 +247,9 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const shown = textOf(yield* get(path))
       assert.match(
         shown,
-        /Outcome Paid to those who had staked on the winning bin Winning bin 3\.1 to below 3\.2 Paid 1000 credits in rewards; all stakes have returned/
+        /Outcome Paid to agents on the winning bin Winning bin 3\.1 to below 3\.2 Paid 1000 credits in rewards; all stakes have returned/
       )
-      assert.match(shown, /3\.1 to below 3\.2 It came here Won the pool 60\.0 % 75 1 /)
+      assert.match(shown, /3\.1 to below 3\.2 Outcome Won the pool 60\.0 % 75 1 /)
       assert.include(shown, "Staked 75 credits on 3.1 to below 3.2; reward 1000 credits")
       assert.include(shown, "Staked 50 credits on below 3; reward 0 credits")
       assert.strictEqual(shown.split("Staked ").length, 4)
@@ -320,7 +320,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       yield* completeLog
       const shown = textOf(yield* get(path))
       assert.match(shown, /Void: nobody is scored by it\. the office was closed/)
-      assert.match(shown, /Void entry \d+/)
+      assert.match(shown, /Ended without a result entry \d+/)
       assert.notInclude(shown, "points")
     })
   )
@@ -394,7 +394,7 @@ layer(testServer())("The page of a price event", (it) => {
         shown,
         /Void: nobody is scored by it\. The candles that decide it were not all known and undisputed by/
       )
-      assert.match(shown, /Void entry \d+/)
+      assert.match(shown, /Ended without a result entry \d+/)
       assert.notInclude(shown, "points")
     })
   )

@@ -411,7 +411,7 @@ layer(testServer())("What cannot be answered", (it) => {
       const seen = yield* get("/nothing/here", { headers: { accept } })
       assert.strictEqual(seen.status, 404)
       assert.strictEqual(seen.headers.get("content-type"), "text/html; charset=utf-8")
-      assert.include(textOf(seen), "There is nothing here")
+      assert.include(textOf(seen), "Page not found")
       assert.include(textOf(seen), seen.headers.get("x-request-id") ?? "?")
       for (const answer of [
         yield* get("/nothing/here"),

@@ -5,7 +5,15 @@ import { Notices } from "../../src/services/Notices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { liveScript, scripts } from "../../src/http/site/assets/scripts.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import {
+  freshWeek,
+  importCandles,
+  importQuotes,
+  moveTo,
+  newChallenge,
+  plus,
+  predict
+} from "../support/challenges.ts"
 import * as chromium from "../support/chromium.ts"
 import { testServer } from "../support/server.ts"
 
@@ -71,6 +79,48 @@ layer(everything, { excludeTestServices: false })("A page that is left open", (i
         await page.clock.setSystemTime(challenge.deadline)
         await page.clock.runFor("00:02")
         assert.strictEqual(await left.innerText(), "a moment")
+      })
+    }).pipe(Effect.scoped)
+  )
+})
+
+layer(everything)("A chart under a pointer", (it) => {
+  it.effect("says the time and the value of what is nearest", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const hours = Array.from({ length: 30 }, (_, hour) => hour)
+      yield* importCandles(
+        "GC",
+        "1h",
+        hours.map((hour) => [plus(monday, { hours: hour }), 100 + hour])
+      )
+      yield* moveTo(plus(monday, { hours: 30 }))
+      const { does } = yield* reader("UTC")
+      yield* does(async (page) => {
+        await page.goto("/assets/GC")
+        const drawing = page.locator("svg.drawing[data-points]")
+        const box = await drawing.boundingBox()
+        assert(box !== null)
+        await page.mouse.move(box.x + box.width - 8, box.y + 100)
+        assert.match(await page.locator(".readout").innerText(), /^129 · \d+ March 2026 at 06:00 UTC$/)
+        await page.mouse.move(box.x + 0.05 * box.width, box.y + 100)
+        assert.match(await page.locator(".readout").innerText(), /^10\d · \d+ March 2026/)
+      })
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("and a line for an agent is copied by a press", () =>
+    Effect.gen(function* () {
+      const { does } = yield* reader("UTC")
+      yield* does(async (page) => {
+        await page.goto("/start")
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"])
+        await page.getByRole("button", { name: "Copy" }).click()
+        await page.getByRole("button", { name: "Copied" }).waitFor()
+        assert.match(
+          await page.evaluate(() => navigator.clipboard.readText()),
+          /^Read http.*skill\.md and follow it\.$/
+        )
       })
     }).pipe(Effect.scoped)
   )

@@ -44,9 +44,9 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
         ["/leaderboard", "Nothing is scored here yet."],
         ["/leaderboard?category=crypto", "Nothing is scored here yet."],
         ["/challenges", "Nothing is open at the moment."],
-        ["/challenges?status=closed", "Nothing waits for its result."],
+        ["/challenges?status=closed", "Nothing is awaiting settlement."],
         ["/challenges?status=resolved", "Nothing is settled yet."],
-        ["/challenges?status=ended", "Every challenge so far could be scored."],
+        ["/challenges?status=ended", "No void or cancelled challenges."],
         ["/events", "There are no events here yet."],
         ["/archive", "There are none."]
       ] as const) {
@@ -274,7 +274,10 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.include(linksOf(open), "/events/opec")
 
       const pool = yield* get(`/challenges/${world.pool.id}`)
-      assert.deepStrictEqual(drawingsOf(pool), ["7 forecasts between 2.9 % and 3.24 %. It came to 3.15 %."])
+      assert.deepStrictEqual(drawingsOf(pool), [
+        "7 forecasts between 2.9 % and 3.24 %. It came to 3.15 %.",
+        "7 forecasts with the ranges that they hold for 90 % likely. 5 of them hold what came, 3.15 %."
+      ])
       assert.deepStrictEqual(drawingsOf(yield* get(`/challenges/${world.openMacro.id}`)), [])
       const barrier = drawingsOf(yield* get(`/challenges/${world.barrier.id}`))
       assert.match(barrier[0] ?? "", /The level is 3170\.$/)

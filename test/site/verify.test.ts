@@ -109,6 +109,9 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
       yield* does(async (page) => {
         await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}`)
         assert.include(await outcomeOf(page), "The proof holds.")
+        // Who and what it is about, by name.
+        await page.locator('#outcome a[href^="/agents/"]', { hasText: "Ada" }).waitFor()
+        await page.locator('#outcome a[href^="/challenges/"]', { hasText: "Gold" }).waitFor()
         const key = page.getByLabel("The log's key")
         assert.strictEqual(await key.inputValue(), keys.join("\n"))
         await key.fill(noteKey(keys[0]?.split("+")[0] ?? "").verifierKey)

@@ -33,6 +33,43 @@ const coloursOnly: RunOptions = {
 export const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
+/** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals. Code may have both. */
+const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(() => {
+    const found: Array<string> = []
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const text = node.textContent ?? ""
+      if (node.parentElement?.closest("code, pre, script, .written") !== null) continue
+      if (/\d{4}-\d\d-\d\dT\d|\d\.\d{7}/.test(text))
+        found.push(`text for machines: ${text.trim().slice(0, 80)}`)
+    }
+    return found
+  })
+
+/** Labels of one drawing that touch each other. */
+const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("svg.drawing")].flatMap((drawing) => {
+      const labels = [...drawing.querySelectorAll("text")]
+        .map((label) => ({ text: label.textContent.trim(), box: label.getBoundingClientRect() }))
+        .filter(({ box, text }) => text !== "" && box.width > 0)
+      return labels.flatMap(({ box, text }, index) =>
+        labels
+          .slice(index + 1)
+          .filter(
+            (other) =>
+              box.left < other.box.right - 1 &&
+              other.box.left < box.right - 1 &&
+              // A box holds the line's own space above and below its letters.
+              box.top < other.box.bottom - 4 &&
+              other.box.top < box.bottom - 4
+          )
+          .map((other) => `labels collide: "${text}" and "${other.text}"`)
+      )
+    })
+  )
+
 /** Looks at pages one after the other, with all that can be opened in them open. */
 export const lookAt = async (
   browser: Browser,
@@ -65,10 +102,12 @@ export const lookAt = async (
     of(await violations(page, everything))
     await page.emulateMedia({ colorScheme: "dark" })
     of(await violations(page, coloursOnly))
+    of(await machineText(page))
     for (const width of [1280, 390, 320]) {
       await page.setViewportSize({ width, height: 900 })
       const wider = await overflow(page)
       if (wider > 0) complaints.push(`${path}: at ${width} px ${wider} px too wide`)
+      if (width >= 390) of((await collisions(page)).map((each) => `at ${width} px ${each}`))
     }
     await page.setViewportSize({ width: 1280, height: 900 })
   }

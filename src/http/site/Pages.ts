@@ -16,9 +16,11 @@ import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
-import { pagePaths, signInWith } from "./paths.ts"
+import { isTranslated, pagePaths, signInWith, withLanguage } from "./paths.ts"
 import { everybody, goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
+import { catalogues, languages } from "./views/catalogue.ts"
+import type { Language } from "./views/catalogue.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
 
@@ -84,7 +86,7 @@ interface Identified {
 const formSecretShape = /^[\w-]{43}$/
 
 const make = Effect.gen(function* () {
-  const { baseUrl, legalTexts, publicCache } = yield* Settings
+  const { baseUrl, legalTexts, publicCache, site: siteName } = yield* Settings
   const cache = yield* PublicCache
   const limits = yield* RateLimiter
   const operators = yield* Operators
@@ -94,6 +96,21 @@ const make = Effect.gen(function* () {
   const providerName = Option.getOrNull(provider.name)
   const legal = legalNames.filter((name) => legalTexts[name] !== undefined)
   const frameOfAll: Frame = { ...everybody(site), providerName, legal }
+  const usual: Language = siteName === "cn" ? "zh" : "en"
+
+  /** Links to pages that are in several languages lead on in the one that was chosen. */
+  const frameIn = (language: Language): Frame => ({
+    ...frameOfAll,
+    say: catalogues[language],
+    at: (path) => site.at(language !== usual && isTranslated(path) ? withLanguage(path, language) : path)
+  })
+
+  const languageIn = Effect.fnUntraced(function* (url: string) {
+    const asked = new URLSearchParams(url.split("?")[1] ?? "").get("lang")
+    if (asked === null) return usual
+    const found = languages.find((each) => each === asked)
+    return found ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
+  })
   const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
@@ -171,7 +188,8 @@ const make = Effect.gen(function* () {
         const url = withoutTracking(request.url)
         const refused = refusedParameters(url, parameters, "page")
         if (refused !== undefined) return yield* refused
-        const made = Effect.map(page(frameOfAll), (response) => withEtag(response, kept))
+        const language = parameters.includes("lang") ? yield* languageIn(url) : "en"
+        const made = Effect.map(page(frameIn(language)), (response) => withEtag(response, kept))
         return yield* negotiated(request, yield* cache.get(url, parameters, made))
       })
     )

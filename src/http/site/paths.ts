@@ -136,6 +136,15 @@ const belowPages =
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
 
+const translated: ReadonlySet<string> = new Set<string>([pagePaths.home])
+
+/** Whether a link leads to a page in several languages, and does not say in which. */
+export const isTranslated = (path: string): boolean =>
+  translated.has(path.split("?")[0] ?? "") && !path.includes("lang=")
+
+export const withLanguage = (path: string, language: string): string =>
+  `${path}${path.includes("?") ? "&" : "?"}lang=${language}`
+
 /** Leaves out parameters that are undefined. */
 const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
   const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))

@@ -4,8 +4,10 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { Page as ListPage } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
+import { catalogues } from "./views/catalogue.ts"
 import { html, render } from "./views/html.ts"
-import { document } from "./views/layout.ts"
+import { challengesPage, eventsPage, leaderboardPage, pagePaths } from "./paths.ts"
+import { document, searchForm } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"
 
 /** Of pages for one person: no scripts, nothing from other origins, no framing; forms post to this site only. */
@@ -72,6 +74,7 @@ export const everybody = (site: Site): Frame => ({
   operator: null,
   formToken: "",
   providerName: null,
+  say: catalogues.en,
   legal: []
 })
 
@@ -104,7 +107,8 @@ export const showError = (
     readonly frame?: Frame
   }
 ) => {
-  return show(site, options.frame ?? everybody(site), errorView(options), options)
+  const frame = options.frame ?? everybody(site)
+  return show(site, frame, errorView(frame, options), options)
 }
 
 export const query = Effect.map(
@@ -156,7 +160,7 @@ export const listPage: Effect.Effect<ListPage, InvalidRequest, Effect.Services<t
 const titles: Readonly<Record<number, string>> = {
   400: "That did not work",
   403: "That was refused",
-  404: "There is nothing here",
+  404: "Page not found",
   405: "That did not work",
   410: "This has ended",
   413: "That was too much",
@@ -167,18 +171,30 @@ const titles: Readonly<Record<number, string>> = {
 
 const titleOf = (status: number): string => titles[status] ?? "Something went wrong"
 
-/** `detail` says what is wrong and what would be right. */
-const errorView = (options: {
-  readonly status: number
-  readonly detail: string
-  readonly requestId: string
-}): Page => ({
+/** `detail` says what is wrong and what would be right. Who found no page may look for it. */
+const errorView = (
+  frame: Frame,
+  options: {
+    readonly status: number
+    readonly detail: string
+    readonly requestId: string
+  }
+): Page => ({
   title: titleOf(options.status),
   content: html`
     <h1>${titleOf(options.status)}</h1>
     <p class="lead">${options.detail}</p>
-    <p class="quiet small">
-      If you tell somebody about this, give them the request id: <code>${options.requestId}</code>
-    </p>
+    ${
+      options.status === 404
+        ? html`${searchForm(frame)}
+            <p>
+              Or see <a href=${frame.at(challengesPage())}>what is open</a>,
+              <a href=${frame.at(leaderboardPage())}>the leaderboard</a>,
+              <a href=${frame.at(eventsPage())}>events</a>, or
+              <a href=${frame.at(pagePaths.howItWorks)}>how it works</a>.
+            </p>`
+        : null
+    }
+    <p class="quiet small">Reference for support: <code>${options.requestId}</code></p>
   `
 })

@@ -39,7 +39,7 @@ export const signInText = (mail: {
 }): Text => ({
   subject: "Sign in to Auspex",
   text: paragraphs(
-    `Somebody, we hope you, asked to sign in with this address at\n${mail.baseUrl}`,
+    `You asked to sign in to Auspex at\n${mail.baseUrl}`,
     `Open this page and press its button. It works once, until ${moment(mail.expiresAt)}:`,
     mail.link,
     "If it was not you, ignore this mail: nobody is signed in without that button."

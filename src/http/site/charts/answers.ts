@@ -6,7 +6,18 @@ import type { Direction } from "../../../services/domain/Challenge.ts"
 import { counted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { across, bars, chart, down, markedSample, plainNumber, plotOf } from "./chart.ts"
+import {
+  across,
+  bars,
+  below,
+  chart,
+  down,
+  ground,
+  markedSample,
+  plainNumber,
+  plotOf,
+  rangeX
+} from "./chart.ts"
 import type { Bar, Key } from "./chart.ts"
 
 const ofSome = ({ isAll, values }: Answers): string | undefined =>
@@ -103,10 +114,102 @@ const middleOf = (values: ReadonlyArray<number>): readonly [number, number] => {
   return low < high ? [low, high] : [low - reach / 2, high + reach / 2]
 }
 
-/** The mean of what all forecasts say, as a histogram of probability, with the published value. */
+/** So many forecasts are told apart in one drawing. */
+const maxStrips = 24
+const stripHeight = 12
+
+/** Of a normal distribution, from the mean, in standard deviations: what holds half of it, and 90 %. */
+const half = 0.6745
+const most = 1.6449
+
+/** Each forecast as a line: what it holds for half and for 90 % likely, in the order of its centre, with what came. */
+const forecastStrips = (
+  forecasts: ReadonlyArray<{ readonly centre: number; readonly spread: number }>,
+  options: { readonly unit: string | null; readonly actual: number | null }
+): Html => {
+  if (forecasts.length < 2) return null
+  const { actual, unit } = options
+  const shown = forecasts.toSorted((a, b) => a.centre - b.centre).slice(0, maxStrips)
+  const plot = plotOf(40 + stripHeight * shown.length)
+  const [low, high] = middleOf(
+    shown.flatMap(({ centre, spread }) => [centre - most * spread, centre, centre + most * spread])
+  )
+  const x = scaleLinear()
+    .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
+    .nice(8)
+    .range(rangeX(plot))
+    .clamp(true)
+  const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
+  const held =
+    actual === null
+      ? 0
+      : shown.filter(({ centre, spread }) => Math.abs(actual - centre) <= most * spread).length
+  return chart({
+    id: "forecasts",
+    title: "Each forecast",
+    summary: `${counted(shown.length, "forecast")} with the ranges that they hold for 90 % likely.${actual === null ? "" : ` ${held} of them hold what came, ${named(actual)}.`}`,
+    height: plot.height,
+    drawing: html`${below(plot, x, 8, plainNumber)}
+    ${shown.map(({ centre, spread }, row) => {
+      const y = down(plot.top + stripHeight * (row + 0.5))
+      const bar = (reach: number, kind: string) =>
+        html`<line
+          class=${kind}
+          x1=${across(x(centre - reach * spread))}
+          x2=${across(x(centre + reach * spread))}
+          y1=${y}
+          y2=${y}
+        />`
+      return html`${bar(most, "thin")} ${bar(half, "thick")}
+        <circle class="dot" cx=${across(x(centre))} cy=${y} r="3" />`
+    })}
+    ${
+      actual === null
+        ? null
+        : html`<line
+            class="level"
+            x1=${across(x(actual))}
+            x2=${across(x(actual))}
+            y1=${down(plot.top - 6)}
+            y2=${down(plot.bottom)}
+          />`
+    }
+    ${ground(plot)}`,
+    keys: [
+      [html`<line class="thin" x1="1" x2="27" y1="7" y2="7" />`, "90 % likely"],
+      [html`<line class="thick" x1="6" x2="22" y1="7" y2="7" />`, "50 % likely"],
+      ...(actual === null
+        ? []
+        : [
+            [
+              html`<line class="level" x1="14" x2="14" y1="0" y2="14" />`,
+              `What came: ${named(actual)}`
+            ] as const
+          ])
+    ],
+    ...(forecasts.length > maxStrips && { note: `${maxStrips} of ${forecasts.length} are drawn.` }),
+    numbers: {
+      columns: [{ title: "Centre" }, { title: "5 %", isNumber: true }, { title: "95 %", isNumber: true }],
+      rows: shown.map(({ centre, spread }) => [
+        rounded(centre),
+        rounded(centre - most * spread),
+        rounded(centre + most * spread)
+      ])
+    }
+  })
+}
+
+const rounded = (value: number): string => plainNumber(Number(value.toPrecision(6)))
+
+/** The mean of what all forecasts say, as a histogram of probability, with the published value; and each of them. */
 export const forecastChart = (
   said: Answers,
-  options: { readonly unit: string | null; readonly actual: number | null }
+  options: {
+    readonly unit: string | null
+    readonly actual: number | null
+    /** Of what is counted: the most that there may be. */
+    readonly most?: number
+  }
 ): Html => {
   const forecasts = said.values.flatMap((each) =>
     each.predicted_value === null || each.predicted_std === null
@@ -123,23 +226,31 @@ export const forecastChart = (
   const scale = scaleLinear()
     .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
     .nice(8)
-  const edges = scale.ticks(12)
+  const edges =
+    options.most === undefined
+      ? scale.ticks(12)
+      : Array.from({ length: options.most + 2 }, (_, index) => index - 0.5)
   const [first = 0, last = 1] = [edges.at(0), edges.at(-1)]
   const share = (value: number) => (value - first) / (last - first)
   const meanOf = (of: (forecast: (typeof forecasts)[number]) => number) =>
     forecasts.reduce((sum, forecast) => sum + of(forecast), 0) / forecasts.length
-  const below = edges.map((edge) => meanOf(({ cdfBelow }) => cdfBelow(edge)))
+  const belowEdges = edges.map((edge) => meanOf(({ cdfBelow }) => cdfBelow(edge)))
   const above = 1 - meanOf(({ cdf }) => cdf(last))
   const countOf = (isWithin: (value: number) => boolean) => String(centres.filter(isWithin).length)
   const bins = edges.slice(1).map((edge, index) => ({
     from: edges[index] ?? first,
     to: edge,
-    probability: (edge === last ? 1 - above : (below[index + 1] ?? 1)) - (below[index] ?? 0)
+    probability: (edge === last ? 1 - above : (belowEdges[index + 1] ?? 1)) - (belowEdges[index] ?? 0)
   }))
+  // What is counted has a bar for each number, and no number between them.
+  const isCount = options.most !== undefined
+  const labelled = isCount ? edges.slice(1).map((edge) => edge - 0.5) : edges
+  const binName = (from: number, to: number) =>
+    isCount ? plainNumber((from + to) / 2) : `${plainNumber(from)} to ${plainNumber(to)}`
   const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
   const width = plot.right - plot.left
-  const outside = percent((below[0] ?? 0) + above)
-  return chart({
+  const outside = percent((belowEdges[0] ?? 0) + above)
+  const together = chart({
     id: "answers",
     title: "What agents expect",
     summary: `${counted(centres.length, "forecast")} between ${named(Math.min(...centres))} and ${named(Math.max(...centres))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
@@ -168,15 +279,15 @@ export const forecastChart = (
               )
       }
     )}
-    ${edges.map(
-      (edge, index) =>
+    ${labelled.map(
+      (value, index) =>
         html`<text
           class=${index % 2 === 1 ? "tick second" : "tick"}
-          x=${across(plot.left + width * share(edge))}
+          x=${across(plot.left + width * share(value))}
           y=${down(plot.bottom + 19)}
-          text-anchor=${index === edges.length - 1 ? "end" : "middle"}
+          text-anchor=${value === last ? "end" : "middle"}
         >
-          ${edges.length > 8 && index % 2 === 1 ? null : plainNumber(edge)}
+          ${labelled.length > 8 && index % 2 === 1 ? null : plainNumber(value)}
         </text>`
     )}`,
     keys: [
@@ -199,9 +310,13 @@ export const forecastChart = (
         { title: "Centres of forecasts", isNumber: true }
       ],
       rows: [
-        [`below ${plainNumber(first)}`, `${percent(below[0] ?? 0)} %`, countOf((value) => value < first)],
+        [
+          `below ${plainNumber(first)}`,
+          `${percent(belowEdges[0] ?? 0)} %`,
+          countOf((value) => value < first)
+        ],
         ...bins.map(({ from, probability, to }) => [
-          `${plainNumber(from)} to ${plainNumber(to)}`,
+          binName(from, to),
           `${percent(probability)} %`,
           countOf((value) => value >= from && (value < to || (to === last && value === last)))
         ]),
@@ -209,6 +324,7 @@ export const forecastChart = (
       ]
     }
   })
+  return html`${together} ${forecastStrips(forecasts, options)}`
 }
 
 /** What agents gave each category on average, beside the reference. */

@@ -104,11 +104,27 @@ export const chart = (options: {
   readonly keys?: ReadonlyArray<Key>
   readonly note?: Html
   readonly numbers: Numbers
+  /** What the live module shows where a pointer rests: the place in percent, the time, the value. */
+  readonly points?: ReadonlyArray<readonly [place: number, at: Date, value: number]>
 }) => {
-  const { drawing, height, id, keys = [], note, numbers, summary, title } = options
+  const { drawing, height, id, keys = [], note, numbers, points, summary, title } = options
   return html`<figure class="chart" aria-labelledby=${`${id}-title`}>
     <figcaption id=${`${id}-title`}>${title}</figcaption>
-    <svg class="drawing" width="100%" height=${height} role="img" aria-label=${summary}>${drawing}</svg>
+    <svg
+      class="drawing"
+      width="100%"
+      height=${height}
+      role="img"
+      aria-label=${summary}
+      data-points=${points
+        ?.map(([place, at, value]) =>
+          [shortened(place), Math.round(at.getTime() / 60_000), plainNumber(value)].join()
+        )
+        .join(" ")}
+    >
+      ${drawing}
+    </svg>
+    ${points === undefined ? null : html`<p class="readout small" aria-hidden="true"></p>`}
     ${
       keys.length === 0
         ? null

@@ -1,6 +1,7 @@
 /** Values with their intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
 import type { SkillFields } from "../../../services/Skill.ts"
+import { catalogues } from "../views/catalogue.ts"
 import { html } from "../views/html.ts"
 import { withMinus } from "../views/words.ts"
 import type { Html } from "../views/html.ts"
@@ -24,10 +25,8 @@ export const signed = (skill: number | null): string =>
   skill === null ? "–" : `${skill > 0 ? "+" : ""}${withMinus(skill.toFixed(3))}`
 
 /** A confidence sequence in words. */
-export const sequenceText = ({ evidence }: WithEvidence): string =>
-  evidence === null
-    ? "no day yet"
-    : `${evidence.sequence[0].toFixed(2)} to ${evidence.sequence[1].toFixed(2)}`
+export const sequenceText = ({ evidence }: WithEvidence, say = catalogues.en): string =>
+  evidence === null ? say.noDay : say.range(evidence.sequence[0].toFixed(2), evidence.sequence[1].toFixed(2))
 
 /** What is without skill, at least how far the scale goes from it, and where it ends. */
 interface Axis {

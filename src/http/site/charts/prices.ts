@@ -31,8 +31,12 @@ export interface PriceTerms {
   readonly level?: number
   /** The price that decided it. */
   readonly settled?: { readonly price: number; readonly as: string }
+  /** Since when a touch of the level counts, of one that was touched. */
+  readonly touchedSince?: Date
   /** Draws the range of candles besides their closes. */
   readonly byRange?: boolean
+  /** When something happened, with what it is called. */
+  readonly moment?: { readonly at: Date; readonly name: string }
 }
 
 interface Scales {
@@ -122,6 +126,12 @@ const drawn = (series: PriceSeries): ReadonlyArray<Drawn> => {
 
 const withGaps = (points: ReadonlyArray<Drawn>): ReadonlyArray<Drawn | null> =>
   points.flatMap((point) => (point.isAfterGap ? [null, point] : [point]))
+
+/** Where what is drawn first holds the level. */
+const touchOf = (points: ReadonlyArray<Drawn>, { level, touchedSince }: PriceTerms): Drawn | undefined =>
+  level === undefined || touchedSince === undefined
+    ? undefined
+    : points.find(({ at, high, low }) => at > touchedSince && low <= level && level <= high)
 
 const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
   const path = line<Drawn | null>()
@@ -242,9 +252,10 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
     .nice(5)
     .range(rangeY(plot))
   const scales: Scales = { plot, x, y }
+  const touch = touchOf(points, terms)
   const isOneMoment = terms.deadline.getTime() === terms.resolveAt.getTime()
   return chart({
-    id: "price",
+    id: `price-${terms.asset}`,
     title: `The price of ${terms.asset}`,
     summary: summaryOf(points, terms),
     height: plot.height,
@@ -257,7 +268,13 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
         ? null
         : moment(scales, terms.deadline, "deadline")
     }
+    ${terms.moment === undefined ? null : moment(scales, terms.moment.at, terms.moment.name)}
     ${curve(scales, points, terms)} ${ground(plot)} ${timesBelow(plot, x, 6)}
+    ${
+      touch === undefined || terms.level === undefined
+        ? null
+        : html`<circle class="touch" cx=${across(x(touch.at))} cy=${down(y(terms.level))} r="6" />`
+    }
     ${
       terms.settled === undefined
         ? null
@@ -265,7 +282,11 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
             <path class="mark" d="M0 -6 L6 0 L0 6 L-6 0 Z" />
           </svg>`
     }`,
-    keys: keysOf(terms),
+    keys:
+      touch === undefined
+        ? keysOf(terms)
+        : [...keysOf(terms), [html`<circle class="touch" cx="14" cy="7" r="6" />`, "Touched"]],
+    points: points.map(({ at, price }) => [x(at), at, price]),
     note: "Times are UTC.",
     numbers: numbersOf(points, terms)
   })

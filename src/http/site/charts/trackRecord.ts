@@ -119,7 +119,7 @@ export const trackRecordChart = (record: TrackRecord): Html => {
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-const perfect: Key = [html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`, "As said, so it came"]
+const perfect: Key = [html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`, "Perfect calibration"]
 
 /** The diagonal of perfect calibration. */
 const diagonal = (x: (share: number) => number, y: (share: number) => number, from: number) =>
@@ -141,7 +141,7 @@ export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
   const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
   return chart({
     id: "reliability",
-    title: "How sure it was, and how often it was right",
+    title: "Calibration",
     summary: `${right} of ${total} answers were right. The table below has them by how sure the agent was.`,
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0.5)}
@@ -250,7 +250,7 @@ export const pitHistogram = ({ count, pit }: Calibration): Html => {
   const width = plot.right - plot.left
   return chart({
     id: "pit",
-    title: "Where outcomes fell in its forecasts (PIT)",
+    title: "PIT histogram: where outcomes fell in its forecasts",
     summary: `${count} outcomes in ten buckets: ${pit.buckets.map((bucket) => rounded(bucket.count)).join(", ")}. Calibrated forecasts have ${rounded(count / pit.buckets.length)} in each, give or take.`,
     height: plot.height,
     drawing: html`${bars(

@@ -15,7 +15,6 @@ import { show } from "../responses.ts"
 import { entryProof, counted, instant } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { legalTitles } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { document } from "../views/markdown.ts"
 import { outcomeOf, probability, titleOf } from "../views/words.ts"
@@ -68,10 +67,10 @@ export const layer = HttpRouter.use(
             return yield* new NotFound({ detail: "The operator of this service has put no such text here." })
           }
           return show(site, frame, {
-            title: legalTitles[name],
+            title: frame.say[name],
             audience: "everybody",
             path: `/legal/${name}`,
-            content: html`<h1>${legalTitles[name]}</h1>
+            content: html`<h1>${frame.say[name]}</h1>
               ${document(text)}`
           })
         })

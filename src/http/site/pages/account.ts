@@ -149,9 +149,7 @@ const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
       frame,
       spendingPath(agent.agentId),
       html`<input type="hidden" name="spending" value=${isOn ? "off" : "on"} />
-        <button class="secondary">
-          ${isOn ? "Do not let" : "Let"} ${agent.name} spend credit on models
-        </button>`
+        <button class="secondary">${isOn ? "Turn off" : "Turn on"} model access of ${agent.name}</button>`
     )}
   </div>`
 }

@@ -3,6 +3,8 @@ import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Charts } from "../../../services/Charts.ts"
 import type { TrackRecord } from "../../../services/Charts.ts"
+import { Discussion } from "../../../services/Discussion.ts"
+import type { OwnComment } from "../../../services/Discussion.ts"
 import { Registry } from "../../../services/Registry.ts"
 import type { PublicProfile } from "../../../services/Registry.ts"
 import { Scoring } from "../../../services/Scoring.ts"
@@ -28,6 +30,7 @@ import {
   badgeOf,
   challengePage,
   comparePage,
+  eventPage,
   leaderboardPage,
   methodsPage,
   pagePaths,
@@ -56,6 +59,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { userText } from "../views/markdown.ts"
 import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
@@ -64,6 +68,7 @@ export const layer = HttpRouter.use(
     const registry = yield* Registry
     const scoring = yield* Scoring
     const charts = yield* Charts
+    const discussion = yield* Discussion
     const skills = yield* Skill
 
     yield* router.add(
@@ -73,21 +78,22 @@ export const layer = HttpRouter.use(
         [],
         Effect.fnUntraced(function* (frame) {
           const { agent_id: id = "" } = yield* HttpRouter.params
-          const [profile, scorecard, calibration, record, skill, standing] = yield* Effect.all(
+          const [profile, scorecard, calibration, record, skill, standing, comments] = yield* Effect.all(
             [
               registry.publicProfile(null, id),
               scoring.scorecard(id, { limit: shownPredictions, cursor: undefined }),
               scoring.calibrationOf(id),
               charts.trackRecord(id),
               skills.profile(id),
-              skills.standing(id)
+              skills.standing(id),
+              discussion.lastOf(id)
             ],
             { concurrency: "unbounded" }
           )
           return show(
             site,
             frame,
-            agentView(frame, { profile, scorecard, calibration, record, skill, standing })
+            agentView(frame, { profile, scorecard, calibration, record, skill, standing, comments })
           )
         })
       )
@@ -443,6 +449,28 @@ const howGood = (
 /** A category with fewer answers is neither its best nor its worst. */
 const minAnswers = 10
 
+const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html =>
+  comments.length === 0
+    ? null
+    : html`<section aria-labelledby="comments">
+        <h2 id="comments">What it said last</h2>
+        <ol class="comments">
+          ${comments.map(
+            (each) =>
+              html`<li>
+                <p class="meta">
+                  <a href=${`${frame.at(eventPage(each.event_id))}#comment-${each.comment_id}`} dir="auto"
+                    >${each.event_title}</a
+                  >
+                  ${day(DateTime.makeUnsafe(each.created_at))}
+                  ${each.like_count === 0 ? null : html`<span>${counted(each.like_count, "like")}</span>`}
+                </p>
+                <div class="said">${longText(each.content, 600, "The rest of it", userText)}</div>
+              </li>`
+          )}
+        </ol>
+      </section>`
+
 /** For pages of others. */
 const badgeCode = (frame: Frame, id: string) => {
   const picture = frame.origin + frame.at(badgeOf(id))
@@ -462,9 +490,10 @@ export const agentView = (
     readonly record: TrackRecord
     readonly skill: SkillProfile
     readonly standing: Standing | null
+    readonly comments: ReadonlyArray<OwnComment>
   }
 ): Page => {
-  const { calibration, profile, record, scorecard, skill, standing: place } = view
+  const { calibration, comments, profile, record, scorecard, skill, standing: place } = view
   const id = scorecard.agent_id
   return {
     title: scorecard.agent_name,
@@ -494,12 +523,12 @@ export const agentView = (
         </div>
         <div class="first">
           ${skillSection(frame, skill)} ${trackRecordCharts(record, calibration)}
-          ${statsByPart(frame, scorecard)} ${lastPredictions(frame, scorecard)}
+          ${statsByPart(frame, scorecard)} ${lastPredictions(frame, scorecard)} ${commentsOf(frame, comments)}
         </div>
       </div>
       ${badgeCode(frame, id)}
       <p class="quiet small">
-        The same as JSON:
+        View as JSON:
         <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>its scorecard</a>,
         <a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>its skill</a>,
         <a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}>its calibration</a>. Agent

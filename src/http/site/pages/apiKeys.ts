@@ -250,7 +250,7 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
       key.status === "active"
         ? html`<details>
             <summary>Revoke it</summary>
-            <p>No call is let in with it from then on, within a second. A revoked key never comes back.</p>
+            <p>It stops working within a second. A revoked key never comes back.</p>
             ${form(frame, revokeKeyPath(key.key_id), html`<button class="danger">Revoke ${key.name}</button>`)}
           </details>`
         : null
@@ -289,7 +289,7 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
       ${field({
         name: "name",
         label: "Name",
-        hint: "So that you know it again, for example by what uses it.",
+        hint: "A name you will recognise, for example by what uses it.",
         complaint: complaintOf("name"),
         input: { type: "text", maxlength: "100", autocomplete: "off", value: value("name") }
       })}

@@ -51,7 +51,7 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
   width: "wide",
   content: html`
     <h1>Archive</h1>
-    <p class="lead">Tournaments that are over. Nobody predicts here any more, and nothing changes.</p>
+    <p class="lead">These tournaments are closed.</p>
     <section aria-label="Tournaments">
       ${
         items.length === 0
@@ -71,9 +71,7 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
               ${nextPage(frame, archivePage, next_cursor)}`
       }
     </section>
-    <p class="quiet small">
-      The same as JSON: <a href=${frame.at("/api/v1/public/archive")}>the archive</a>.
-    </p>
+    <p class="quiet small">View as JSON: <a href=${frame.at("/api/v1/public/archive")}>the archive</a>.</p>
   `
 })
 
@@ -123,7 +121,7 @@ const tournamentView = (frame: Frame, view: ArchivedTournament): Page => ({
       ${facts([
         ["Ended", dayOf(view.ended_at)],
         ["Challenges", String(view.challenge_count)],
-        ["Archived", html`${dayOf(view.archived_at)}, as it is for ever`]
+        ["Archived", html`${dayOf(view.archived_at)}, final`]
       ])}
     </section>
     <section aria-labelledby="challenges">
@@ -139,7 +137,7 @@ const tournamentView = (frame: Frame, view: ArchivedTournament): Page => ({
       }
     </section>
     <p class="quiet small">
-      The same as JSON:
+      View as JSON:
       <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>the tournament</a>.
     </p>
   `

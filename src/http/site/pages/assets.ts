@@ -242,7 +242,7 @@ export const assetView = (
       <p class="quiet small">
         <a href=${frame.at(leaderboardPage({ category }))}
           >Who is best at ${categoryName(category).toLowerCase()}</a
-        >. The same as JSON: <a href=${frame.at(json)}>${kind === "asset" ? "its prices" : "its figures"}</a>.
+        >. View as JSON: <a href=${frame.at(json)}>${kind === "asset" ? "its prices" : "its figures"}</a>.
       </p>
     `
   }

@@ -37,6 +37,9 @@ interface Spanned {
 
 const day = 86_400_000
 
+/** A count of days is of a week. */
+const daysCounted = 7
+
 /** Start of the price chart: some time before the challenge or its window begins, for context. */
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
@@ -403,7 +406,9 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
         ...(terms.level !== null && { level: terms.level }),
         ...(observation !== null &&
           closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
-        ...(terms.kind === "barrier" && { byRange: true })
+        ...(terms.kind === "barrier" && { byRange: true }),
+        ...(terms.kind === "barrier" &&
+          results.result === "bullish" && { touchedSince: dateOf(terms.window_from ?? terms.deadline) })
       },
       drawn.prices
     ),
@@ -412,7 +417,11 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
       soFar: counted(results.prediction_count, "answer"),
       chart: () =>
         terms.level === null
-          ? forecastChart(drawn.answers, { unit: null, actual: results.actual_value })
+          ? forecastChart(drawn.answers, {
+              unit: null,
+              actual: results.actual_value,
+              ...(terms.kind === "count_days" && { most: daysCounted })
+            })
           : directionChart(drawn.answers, yesAndNo, terms.result),
       meaning: answers
     },

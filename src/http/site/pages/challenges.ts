@@ -1,7 +1,10 @@
 /** The lists of challenges, by status and by type: cards while they are open, rows afterwards. */
+import { scaleLinear } from "d3-scale"
+import { line } from "d3-shape"
 import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
+import { Charts } from "../../../services/Charts.ts"
 import { ChallengeType, ListStatus } from "../../../services/domain/Challenge.ts"
 import type { ChallengeSummary, ListCounts, ListFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
@@ -9,8 +12,8 @@ import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
 import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
 import { chosen, listPage, named, show } from "../responses.ts"
-import { at, statusBadge } from "../views/challenge.ts"
-import { assetTag, choices, counted, day, empty, nextPage, timeLeft } from "../views/components.ts"
+import { statusBadge } from "../views/challenge.ts"
+import { assetTag, choices, day, empty, instant, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
@@ -29,6 +32,7 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
+    const charts = yield* Charts
 
     yield* router.add(
       "GET",
@@ -47,7 +51,8 @@ export const layer = HttpRouter.use(
             [arenas.list(filter, yield* listPage), arenas.counts(filter), DateTime.now],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, challengesView(frame, { filter, page, counts, now }))
+          const lines = status === "open" ? yield* charts.lines(page.items.map(({ asset }) => asset)) : {}
+          return show(site, frame, challengesView(frame, { filter, page, counts, lines, now }))
         })
       )
     )
@@ -70,9 +75,9 @@ const types = [
 
 const nothing: Readonly<Record<ListFilter["status"], string>> = {
   open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
-  closed: "Nothing waits for its result.",
+  closed: "Nothing is awaiting settlement.",
   resolved: "Nothing is settled yet.",
-  ended: "Every challenge so far could be scored."
+  ended: "No void or cancelled challenges."
 }
 
 const asJson = (frame: Frame, { status, type }: ListFilter) => {
@@ -84,7 +89,7 @@ const asJson = (frame: Frame, { status, type }: ListFilter) => {
     ["price_event", `/api/v1/eval/price-events/challenges?status=${other}`, "price events"]
   ] as const
   return html`<p class="quiet small">
-    The same as JSON:
+    View as JSON:
     ${lists
       .filter(([of]) => type === undefined || of === type)
       .map(
@@ -97,9 +102,9 @@ const listOf = (
   frame: Frame,
   status: ListFilter["status"],
   items: ReadonlyArray<ChallengeSummary>,
-  now: DateTime.Utc
+  { lines, now }: { readonly lines: PriceLines; readonly now: DateTime.Utc }
 ): Html => {
-  if (status === "open") return openCards(frame, items, now)
+  if (status === "open") return openCards(frame, items, now, lines)
   return status === "resolved" ? settledByDay(frame, items) : endedRows(frame, items)
 }
 
@@ -109,10 +114,11 @@ export const challengesView = (
     readonly filter: ListFilter
     readonly page: PageOf<ChallengeSummary>
     readonly counts: ListCounts
+    readonly lines: PriceLines
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { counts, filter, now, page } = view
+  const { counts, filter, lines, now, page } = view
   const { asset, category, status, type } = filter
   const path = (change: Partial<ListFilter> = {}) => {
     const wanted = { ...filter, ...change }
@@ -132,8 +138,8 @@ export const challengesView = (
         <h1>Challenges</h1>
       </div>
       <p class="lead">
-        What agents are asked: which way a price moves, what a figure comes to, whether a level is reached.
-        How each is decided is frozen before anybody answers.
+        Questions for agents: price direction, economic data, price levels. How each is decided is frozen
+        before anybody answers.
       </p>
       <div>
         ${choices(
@@ -176,7 +182,7 @@ export const challengesView = (
         ${
           page.items.length === 0
             ? empty(page.next_cursor === null ? nothing[status] : "There are no more.")
-            : listOf(frame, status, page.items, now)
+            : listOf(frame, status, page.items, { now, lines })
         }
         ${nextPage(frame, path(), page.next_cursor)}
       </section>
@@ -185,48 +191,71 @@ export const challengesView = (
   }
 }
 
-const kinds: Readonly<Record<string, string>> = {
-  session: "Session",
-  flash: "Flash",
-  macro: "Macro figure",
-  numeric_close: "Close",
-  barrier: "Barrier",
-  count_days: "Days up",
-  threshold: "Threshold"
-}
-
 const cardMeta = (frame: Frame, { asset, kind }: ChallengeSummary) =>
-  html`<p class="meta">${assetTag(frame, asset)} ${kinds[kind] ?? kind}</p>`
+  html`<p class="meta">${assetTag(frame, asset)} ${frame.say.kinds[kind] ?? kind}</p>`
 
 const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
-  html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge)}</a>`
+  html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge, frame.say)}</a>`
 
-const figure = (asked: ChallengeSummary): Html => {
-  const stand = standOf(asked)
+/** The last two days of each asset, oldest first. */
+export type PriceLines = Readonly<Record<string, ReadonlyArray<number>>>
+
+/** How a price went; its numbers stand on the page of its asset. */
+const sparkline = (values: ReadonlyArray<number> = []): Html => {
+  if (values.length < 3) return null
+  const x = scaleLinear([0, values.length - 1], [0, 100])
+  const y = scaleLinear([Math.min(...values), Math.max(...values)], [22, 2])
+  const path = line<number>()
+    .x((_, index) => x(index))
+    .y((value) => y(value))
+    .digits(1)
+  return html`<svg
+    class="sparkline"
+    viewBox="0 0 100 24"
+    preserveAspectRatio="none"
+    width="100%"
+    height="24"
+    aria-hidden="true"
+    focusable="false"
+  >
+    <path d=${path(values) ?? ""} />
+  </svg>`
+}
+
+const figure = (frame: Frame, asked: ChallengeSummary): Html => {
+  const stand = standOf(asked, frame.say)
   return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 
 /** Open challenges as cards. */
-export const openCards = (frame: Frame, items: ReadonlyArray<ChallengeSummary>, now: DateTime.Utc) =>
+export const openCards = (
+  frame: Frame,
+  items: ReadonlyArray<ChallengeSummary>,
+  now: DateTime.Utc,
+  lines: PriceLines = {}
+) =>
   html`<ul class="cards">
     ${items.map(
       (item) =>
         html`<li class="card">
           ${cardMeta(frame, item)}
           <p class="title">${challengeTitle(frame, item)}</p>
-          ${figure(item)}
+          ${figure(frame, item)} ${sparkline(lines[item.asset])}
           <p class="foot">
-            <span>closes in ${timeLeft(DateTime.makeUnsafe(item.deadline), now)}</span>
-            <span>${counted(item.prediction_count, "prediction")}</span>
+            <span>${frame.say.closesIn} ${timeLeft(DateTime.makeUnsafe(item.deadline), now, frame.say)}</span>
+            <span>${answersTo(frame, item)}</span>
           </p>
         </li>`
     )}
   </ul>`
 
-const outcome = (challenge: ChallengeSummary): Html => {
+const answersTo = ({ say }: Frame, { prediction_count: count }: ChallengeSummary): string =>
+  say.predictions(number(count), count === 1)
+
+const outcome = ({ say }: Frame, challenge: ChallengeSummary): Html => {
   const { result, type } = challenge
-  if (result !== null) return html`<strong>${side(result, type === "price_event")}</strong>`
-  const words = outcomeOf(challenge)
+  if (result !== null) return html`<strong>${side(result, type === "price_event", say)}</strong>`
+  const words = outcomeOf(challenge, say)
   return words === null ? null : html`<strong>${words}</strong>`
 }
 
@@ -243,14 +272,15 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
       (item) =>
         html`<li>
           <p class="row">
-            <span>${challengeTitle(frame, item)}</span> ${outcome(item)} ${settledMove(item)}
-            ${statusBadge(item.status)}
+            <span>${challengeTitle(frame, item)}</span> ${outcome(frame, item)} ${settledMove(item)}
+            ${statusBadge(item.status, frame.say)}
           </p>
           <p class="meta">
-            ${assetTag(frame, item.asset)} ${kinds[item.kind] ?? item.kind}
-            <span>${counted(item.prediction_count, "prediction")}</span>
+            ${assetTag(frame, item.asset)} ${frame.say.kinds[item.kind] ?? item.kind}
+            <span>${answersTo(frame, item)}</span>
             <span>
-              ${item.ended_at === null ? html`closed ${at(item.deadline)}` : html`ended ${at(item.ended_at)}`}
+              ${item.ended_at === null ? frame.say.closed : frame.say.ended}
+              ${instant(DateTime.makeUnsafe(item.ended_at ?? item.deadline), frame.say)}
             </span>
           </p>
         </li>`
@@ -283,7 +313,7 @@ const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
               html`<tr>
                 <th scope="row">${assetTag(frame, item.asset)} ${challengeTitle(frame, item)}</th>
                 <td>${settledMove(item) ?? "–"}</td>
-                <td>${outcome(item)}</td>
+                <td>${outcome(frame, item)}</td>
                 <td class="count">${number(item.prediction_count)}</td>
               </tr>`
           )}

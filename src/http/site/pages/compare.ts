@@ -121,7 +121,7 @@ export const compareView = (
       compared === undefined
         ? null
         : html`<p class="quiet small">
-            The same as JSON:
+            View as JSON:
             <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(asked).toString()}`)}
               >the comparison</a
             >.

@@ -244,7 +244,7 @@ const movementItem = ({ agentName, at, change, reason }: OwnerMovement) =>
 
 const history = (frame: Frame, { items, next_cursor }: PageOf<OwnerMovement>) =>
   html`<section aria-labelledby="history">
-    <h2 id="history">What moved it</h2>
+    <h2 id="history">Transactions</h2>
     ${
       items.length === 0
         ? html`<p class="quiet">Nothing${next_cursor === null ? " yet" : " here"}.</p>`

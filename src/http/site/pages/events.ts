@@ -3,14 +3,17 @@ import { DateTime, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Discussion } from "../../../services/Discussion.ts"
-import type { Comment, CommentList, Reply } from "../../../services/Discussion.ts"
+import type { Comment, CommentList, Reply, Voice } from "../../../services/Discussion.ts"
 import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Space } from "../../../services/Registry.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
+import { Charts } from "../../../services/Charts.ts"
+import type { PriceSeries } from "../../../services/Charts.ts"
 import { Pages } from "../Pages.ts"
-import { eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
+import { priceChart } from "../charts/prices.ts"
+import { challengePage, eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
 import {
   agentLink,
@@ -27,7 +30,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
-import { modelOf } from "../views/words.ts"
+import { change, modelOf, number, percentFrom, probability, side } from "../views/words.ts"
 import { anyChallenges } from "./challenges.ts"
 
 export const layer = HttpRouter.use(
@@ -36,6 +39,25 @@ export const layer = HttpRouter.use(
     const arenas = yield* Arenas
     const discussion = yield* Discussion
     const events = yield* Events
+    const charts = yield* Charts
+
+    /** What the prices of its assets did, from some hours before it to two days after. */
+    const movesSince = ({ assets, published_at }: MarketEvent, now: DateTime.Utc) => {
+      const at = DateTime.makeUnsafe(published_at)
+      return Effect.forEach(
+        assets.slice(0, maxMoves),
+        (asset) =>
+          Effect.map(
+            charts.prices(
+              asset,
+              DateTime.subtract(at, { hours: 6 }),
+              DateTime.min(now, DateTime.add(at, { days: 2 }))
+            ),
+            (prices): Move => ({ asset, prices })
+          ),
+        { concurrency: "unbounded" }
+      )
+    }
 
     yield* router.add(
       "GET",
@@ -63,7 +85,15 @@ export const layer = HttpRouter.use(
             [arenas.listByEvent(event.event_id), discussion.comments(id, yield* listPage), DateTime.now],
             { concurrency: "unbounded" }
           )
-          return show(site, frame, eventView(frame, { event, challenges, discussion: said, now }))
+          const [voices, moves] = yield* Effect.all(
+            [discussion.voices(id, speakersOf(said)), movesSince(event, now)],
+            { concurrency: "unbounded" }
+          )
+          return show(
+            site,
+            frame,
+            eventView(frame, { event, challenges, discussion: said, voices, moves, now })
+          )
         })
       )
     )
@@ -84,6 +114,18 @@ export const layer = HttpRouter.use(
   })
 )
 
+/** Charts of so many assets stand on one page. */
+const maxMoves = 3
+
+interface Move {
+  readonly asset: string
+  readonly prices: PriceSeries
+}
+
+/** Everybody whose words a page of a discussion shows. */
+const speakersOf = ({ comments }: CommentList) =>
+  comments.flatMap(({ agent, replies }) => [agent.agent_id, ...replies.map((reply) => reply.agent.agent_id)])
+
 const spaceNames: Readonly<Record<Space, string>> = {
   finance: "Finance",
   policy: "Policy",
@@ -94,11 +136,16 @@ const spaceNames: Readonly<Record<Space, string>> = {
 
 const eventMeta = (frame: Frame, { assets, published_at, source, spaces }: MarketEvent) =>
   html`<p class="meta">
-    ${instant(DateTime.makeUnsafe(published_at))}
+    ${instant(DateTime.makeUnsafe(published_at), frame.say)}
     ${source === null || source === "" ? null : html`<span>${named(source)}</span>`}
-    ${spaces.map((space) => html`<span>${spaceNames[space]}</span>`)}
+    ${spaces.map((space) => html`<span>${frame.say.spaces[space]}</span>`)}
     ${assets.map((asset) => assetTag(frame, asset))}
   </p>`
+
+const shownSummary = 160
+
+const shortened = (text: string): string =>
+  text.length <= shownSummary ? text : `${[...text].slice(0, shownSummary).join("").trimEnd()}…`
 
 export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
   html`<ul class="rows">
@@ -110,9 +157,16 @@ export const eventRows = (frame: Frame, items: ReadonlyArray<MarketEvent>) =>
             ${
               event.social.comment_count === 0
                 ? null
-                : html`<span class="quiet small">${counted(event.social.comment_count, "comment")}</span>`
+                : html`<span class="quiet small"
+                    >${frame.say.comments(number(event.social.comment_count), event.social.comment_count === 1)}</span
+                  >`
             }
           </p>
+          ${
+            event.summary === null || event.summary === ""
+              ? null
+              : html`<p class="quiet small" dir="auto">${shortened(event.summary)}</p>`
+          }
           ${eventMeta(frame, event)}
         </li>`
     )}
@@ -167,7 +221,7 @@ export const eventsView = (
         ${nextPage(frame, eventsPage(filter), page.next_cursor)}
       </section>
       <p class="quiet small">
-        The same as JSON:
+        View as JSON:
         <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>the events</a>.
       </p>
     `
@@ -183,16 +237,56 @@ const original = (url: string | null) =>
         <span class="quiet small">(${new URL(url).host})</span>
       </p>`
 
+/** What its assets did since: a chart each, with the move in words. */
+const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyArray<Move>): Html => {
+  const at = DateTime.makeUnsafe(published_at)
+  const drawn = moves.flatMap(({ asset, prices }) => {
+    const before = prices.points.findLast(({ time }) =>
+      DateTime.isLessThanOrEqualTo(DateTime.makeUnsafe(time), at)
+    )
+    const last = prices.points.at(-1)
+    const chart =
+      last === undefined
+        ? null
+        : priceChart(
+            {
+              asset,
+              from: DateTime.toDateUtc(prices.from),
+              deadline: DateTime.toDateUtc(at),
+              resolveAt: DateTime.toDateUtc(DateTime.makeUnsafe(last.time)),
+              moment: { at: DateTime.toDateUtc(at), name: "the event" }
+            },
+            prices
+          )
+    if (chart === null || before === undefined || last === undefined || before === last) return []
+    return [
+      html`<p>
+          ${assetTag(frame, asset)} <strong>${change(percentFrom(last.price, before.price))}</strong> since it
+          was published
+        </p>
+        ${chart}`
+    ]
+  })
+  return drawn.length === 0
+    ? null
+    : html`<section aria-labelledby="since">
+        <h2 id="since">What prices did</h2>
+        ${drawn}
+      </section>`
+}
+
 const eventView = (
   frame: Frame,
   view: {
     readonly event: MarketEvent
     readonly challenges: ReadonlyArray<ChallengeSummary>
     readonly discussion: CommentList
+    readonly voices: ReadonlyArray<Voice>
+    readonly moves: ReadonlyArray<Move>
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { challenges, discussion: said, event: told, now } = view
+  const { challenges, discussion: said, event: told, moves, now, voices } = view
   const path = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}`
   return {
     title: told.title,
@@ -219,12 +313,13 @@ const eventView = (
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
+      ${movesView(frame, told, moves)}
       <section aria-labelledby="discussion">
         <h2 id="discussion">What agents say</h2>
-        ${discussion(frame, said)}
+        ${discussion(frame, said, voices)}
       </section>
       <p class="quiet small">
-        The same as JSON: <a href=${frame.at(path)}>the discussion</a>,
+        View as JSON: <a href=${frame.at(path)}>the discussion</a>,
         <a href=${frame.at("/api/v1/events")}>the events</a>. Event id: <code>${told.event_id}</code>
       </p>
     `
@@ -256,7 +351,7 @@ const repliesView = (
         ${page.items.length === 0 ? empty("There are no more replies.") : replyList(frame, page.items)}
         ${nextPage(frame, repliesPage(told.event_id, commentId), page.next_cursor)}
       </section>
-      <p class="quiet small">The same as JSON: <a href=${frame.at(json)}>the replies</a>.</p>
+      <p class="quiet small">View as JSON: <a href=${frame.at(json)}>the replies</a>.</p>
     `
   }
 }
@@ -270,26 +365,46 @@ const author = (frame: Frame, { agent }: Post) => {
   ${agent.verified ? null : html`<span>unverified</span>`}`
 }
 
-const post = (frame: Frame, view: Post, more: Html = null) =>
+/** Its rank, and what it said of the question about the event, once that is closed. */
+const voiceOf = (frame: Frame, { agent }: Post, voices: ReadonlyArray<Voice>): Html => {
+  const voice = voices.find(({ agent_id }) => agent_id === agent.agent_id)
+  if (voice === undefined) return null
+  const { challenge_id, confidence, direction, rank } = voice
+  return html`${rank === null ? null : html`<span class="tag">#${number(rank)}</span>`}
+  ${
+    direction === null || challenge_id === null
+      ? null
+      : html`<span
+          >said
+          <a href=${frame.at(challengePage(challenge_id))}
+            >${side(direction)} ${probability((1 + (confidence ?? 0)) / 2)}</a
+          ></span
+        >`
+  }`
+}
+
+const post = (frame: Frame, view: Post, voices: ReadonlyArray<Voice>, more: Html = null) =>
   html`<li id=${`comment-${view.comment_id}`}>
     <p class="meta">
-      ${author(frame, view)} ${instant(DateTime.makeUnsafe(view.created_at))}
+      ${author(frame, view)} ${voiceOf(frame, view, voices)}
+      <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at))}</a>
       ${view.like_count === 0 ? null : html`<span>${counted(view.like_count, "like")}</span>`}
     </p>
     <div class="said">${longText(view.content, 1200, "The rest of it", userText)}</div>
     ${more}
   </li>`
 
-const replyList = (frame: Frame, replies: ReadonlyArray<Reply>) =>
+const replyList = (frame: Frame, replies: ReadonlyArray<Reply>, voices: ReadonlyArray<Voice> = []) =>
   html`<ol class="comments">
-    ${replies.map((reply) => post(frame, reply))}
+    ${replies.map((reply) => post(frame, reply, voices))}
   </ol>`
 
-const comment = (frame: Frame, eventId: string, view: Comment) =>
+const comment = (frame: Frame, eventId: string, view: Comment, voices: ReadonlyArray<Voice>) =>
   post(
     frame,
     view,
-    html`${view.replies.length === 0 ? null : replyList(frame, view.replies)}
+    voices,
+    html`${view.replies.length === 0 ? null : replyList(frame, view.replies, voices)}
     ${
       view.has_more_replies
         ? html`<p class="small">
@@ -303,7 +418,7 @@ const comment = (frame: Frame, eventId: string, view: Comment) =>
     }`
   )
 
-const discussion = (frame: Frame, list: CommentList) =>
+const discussion = (frame: Frame, list: CommentList, voices: ReadonlyArray<Voice>) =>
   list.comments.length === 0
     ? empty(
         list.total_count === 0
@@ -315,6 +430,6 @@ const discussion = (frame: Frame, list: CommentList) =>
           read here; agents write through the API.
         </p>
         <ol class="comments">
-          ${list.comments.map((each) => comment(frame, list.news_id, each))}
+          ${list.comments.map((each) => comment(frame, list.news_id, each, voices))}
         </ol>
         ${nextPage(frame, eventPage(list.news_id), list.next_cursor)}`

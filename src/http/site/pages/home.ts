@@ -2,6 +2,7 @@
 import { DateTime, Effect, Option } from "effect"
 import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
+import { Charts } from "../../../services/Charts.ts"
 import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Scoring } from "../../../services/Scoring.ts"
@@ -19,7 +20,8 @@ import {
   leaderboardPage,
   pagePaths,
   searchPage,
-  verifyPage
+  verifyPage,
+  withLanguage
 } from "../paths.ts"
 import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
@@ -27,6 +29,7 @@ import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { number, outcomeOf, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
+import type { PriceLines } from "./challenges.ts"
 import { eventRows } from "./events.ts"
 import { leaderboardTable, skillTable } from "./leaderboard.ts"
 
@@ -36,6 +39,7 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
+    const charts = yield* Charts
     const events = yield* Events
     const log = yield* TransparencyLog
     const scoring = yield* Scoring
@@ -52,7 +56,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.home,
       publicPage(
-        [],
+        ["lang"],
         Effect.fnUntraced(function* (frame) {
           const [open, settled, board, latest, counts, checkpoint, now] = yield* Effect.all(
             [
@@ -66,10 +70,12 @@ export const layer = HttpRouter.use(
             ],
             { concurrency: "unbounded" }
           )
+          const lines = yield* charts.lines(open.items.map(({ asset }) => asset))
           return show(
             site,
             frame,
             homeView(frame, {
+              lines,
               open: open.items,
               settled,
               board,
@@ -90,12 +96,11 @@ export const layer = HttpRouter.use(
 export const maxLeaders = 6
 
 const leadersOf = (frame: Frame, { items, order }: Leaderboard) => {
-  if (items.length === 0) {
-    return empty("Nothing is scored yet. An agent appears here with its first settled prediction.")
-  }
+  const { say } = frame
+  if (items.length === 0) return empty(say.nothingScored)
   return order === "skill"
-    ? skillTable(frame, items, { caption: "The best agents by skill", columns: "few" })
-    : leaderboardTable(frame, items, { caption: "The best agents by average score", columns: "few" })
+    ? skillTable(frame, items, { caption: say.bestBySkill, columns: "few" })
+    : leaderboardTable(frame, items, { caption: say.bestByAverage, columns: "few" })
 }
 
 /** What there is, in numbers, and what happened last; nothing before there is something. */
@@ -107,19 +112,25 @@ const totalsOf = (
 ) =>
   entries === 0
     ? null
-    : html`<ul class="totals" aria-label="So far">
-        <li><strong>${number(total)}</strong> ${total === 1 ? "agent" : "agents"} scored</li>
-        <li><strong>${number(settled)}</strong> ${settled === 1 ? "question" : "questions"} settled</li>
+    : html`<ul class="totals" aria-label=${frame.say.soFar}>
+        <li><strong>${number(total)}</strong> ${frame.say.agentsScored(total)}</li>
+        <li><strong>${number(settled)}</strong> ${frame.say.questionsSettled(settled)}</li>
         <li>
-          <strong>${number(entries)}</strong> entries in <a href=${frame.at(pagePaths.log)}>the public log</a>
+          <strong>${number(entries)}</strong> ${frame.say.entriesIn}
+          <a href=${frame.at(pagePaths.log)}>${frame.say.thePublicLog}</a>
         </li>
         ${
           last === undefined
             ? null
             : html`<li>
-                Last: <a href=${frame.at(challengePage(last.id))}>${last.name}</a>
+                ${frame.say.last}
+                <a href=${frame.at(challengePage(last.id))}>${frame.say.name(last.asset, last.name)}</a>
                 <strong
-                  >${last.result === null ? outcomeOf(last) : side(last.result, last.type === "price_event")}</strong
+                  >${
+                    last.result === null
+                      ? outcomeOf(last, frame.say)
+                      : side(last.result, last.type === "price_event", frame.say)
+                  }</strong
                 >
               </li>`
         }
@@ -129,6 +140,7 @@ export const homeView = (
   frame: Frame,
   view: {
     readonly open: ReadonlyArray<ChallengeSummary>
+    readonly lines: PriceLines
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
     readonly latest: ReadonlyArray<MarketEvent>
@@ -136,13 +148,14 @@ export const homeView = (
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { board, latest, now, open, settled, totals } = view
+  const { board, latest, lines, now, open, settled, totals } = view
+  const { say } = frame
   return {
-    title: "AI agents, on the record",
+    title: say.headline,
     audience: "everybody",
-    description:
-      "AI agents predict prices and figures before they are known. Every call and its score is public.",
+    description: say.description,
     path: homePage,
+    translation: withLanguage(homePage, say.tag === "en" ? "zh" : "en"),
     about: {
       "@type": "WebSite",
       name: "Auspex",
@@ -159,29 +172,27 @@ export const homeView = (
     content: html`
       <div class="hero">
         <div>
-          <h1>AI agents, on the record</h1>
-          <p class="lead">
-            Agents predict prices and figures before they are known. Every call and its score is public. Check
-            any of them yourself.
-          </p>
+          <h1>${say.headline}</h1>
+          <p class="lead">${say.lead}</p>
           <p class="actions">
-            <a class="button" href=${frame.at(pagePaths.start)}>Enter your agent</a>
-            <a class="button secondary" href=${frame.at(leaderboardPage())}>View leaderboard</a>
+            <a class="button" href=${frame.at(pagePaths.start)}>${say.enter}</a>
+            <a class="button secondary" href=${frame.at(leaderboardPage())}>${say.viewLeaderboard}</a>
           </p>
         </div>
-        <ol class="promises" aria-label="How it works">
+        <ol class="promises" aria-label=${say.howItWorks}>
           <li>
-            <strong>Fixed in advance</strong>
-            <span>Each prediction is sealed in a public log before its deadline.</span>
+            <strong>${say.fixed}</strong>
+            <span>${say.fixedHow}</span>
           </li>
           <li>
-            <strong>Scored exactly</strong>
-            <span>By rules that were frozen with the question, from prices on record.</span>
+            <strong>${say.scored}</strong>
+            <span>${say.scoredHow}</span>
           </li>
           <li>
-            <strong>Never altered</strong>
+            <strong>${say.never}</strong>
             <span
-              >Anybody can <a href=${frame.at(verifyPage())}>check the proofs</a>, without trusting us.</span
+              >${say.neverHow[0]}<a href=${frame.at(verifyPage())}>${say.neverHow[1]}</a
+              >${say.neverHow[2]}</span
             >
           </li>
         </ol>
@@ -189,31 +200,25 @@ export const homeView = (
       ${totalsOf(frame, board, totals, settled.at(0))}
       <section aria-labelledby="open">
         <header>
-          <h2 id="open">Open now</h2>
-          <a href=${frame.at(challengesPage())}>All challenges</a>
+          <h2 id="open">${say.openNow}</h2>
+          <a href=${frame.at(challengesPage())}>${say.allChallenges}</a>
         </header>
-        ${
-          open.length === 0
-            ? empty(
-                "Nothing is open at the moment. New challenges appear here as soon as they can be predicted."
-              )
-            : openCards(frame, open, now)
-        }
+        ${open.length === 0 ? empty(say.nothingOpen) : openCards(frame, open, now, lines)}
       </section>
       <div class="halves">
         <section aria-labelledby="ahead">
           <header>
-            <h2 id="ahead">Leaders</h2>
-            <a href=${frame.at(leaderboardPage())}>Full leaderboard</a>
+            <h2 id="ahead">${say.leaders}</h2>
+            <a href=${frame.at(leaderboardPage())}>${say.fullLeaderboard}</a>
           </header>
           ${leadersOf(frame, board)}
         </section>
         <section aria-labelledby="news">
           <header>
-            <h2 id="news">Latest events</h2>
-            <a href=${frame.at(eventsPage())}>All events</a>
+            <h2 id="news">${say.latestEvents}</h2>
+            <a href=${frame.at(eventsPage())}>${say.allEvents}</a>
           </header>
-          ${latest.length === 0 ? empty("No news yet.") : eventRows(frame, latest)}
+          ${latest.length === 0 ? empty(say.noNews) : eventRows(frame, latest)}
         </section>
       </div>
       ${
@@ -221,16 +226,17 @@ export const homeView = (
           ? null
           : html`<section aria-labelledby="settled">
               <header>
-                <h2 id="settled">Recently settled</h2>
-                <a href=${frame.at(challengesPage({ status: "resolved" }))}>Everything settled</a>
+                <h2 id="settled">${say.recentlySettled}</h2>
+                <a href=${frame.at(challengesPage({ status: "resolved" }))}>${say.everythingSettled}</a>
               </header>
               ${endedRows(frame, settled)}
             </section>`
       }
       <p class="quiet small">
-        The same as JSON: <a href=${frame.at("/api/v1/eval/challenges?status=open")}>open challenges</a>,
-        <a href=${frame.at("/api/v1/eval/leaderboard")}>the leaderboard</a>,
-        <a href=${frame.at("/api/v1/events")}>events</a>.
+        ${say.asJson}
+        <a href=${frame.at("/api/v1/eval/challenges?status=open")}>${say.openChallenges}</a>,
+        <a href=${frame.at("/api/v1/eval/leaderboard")}>${say.leaderboard}</a>,
+        <a href=${frame.at("/api/v1/events")}>${say.events}</a>
       </p>
     `
   }

@@ -217,7 +217,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
           that nobody has claimed, are provisional, for so few say more about luck than skill.
         </p>
       </section>
-      <p class="quiet small">The same as JSON: <a href=${frame.at(json)}>the leaderboard</a>.</p>
+      <p class="quiet small">View as JSON: <a href=${frame.at(json)}>the leaderboard</a>.</p>
     `
   }
 }
@@ -244,8 +244,8 @@ const model = ({ model_name, model_provider }: LeaderboardRow): Html => {
   return parts.length === 0 ? null : html`<p class="quiet small">${named(parts.join(" "))}</p>`
 }
 
-const bounds = ({ score_ci95 }: LeaderboardRow): string =>
-  score_ci95 === null ? "no interval yet" : `${score_ci95[0].toFixed(1)} to ${score_ci95[1].toFixed(1)}`
+const bounds = ({ say }: Frame, { score_ci95 }: LeaderboardRow): string =>
+  score_ci95 === null ? say.noInterval : say.range(score_ci95[0].toFixed(1), score_ci95[1].toFixed(1))
 
 const furtherColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
   ["Right", ({ accuracy_rate }) => percent(accuracy_rate)],
@@ -260,39 +260,40 @@ const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined)
     item.status === "verified"
       ? null
       : html`<span class="quiet small"
-          >${item.status === "reference" ? "a reference of ours" : "unverified"}</span
+          >${item.status === "reference" ? frame.say.reference_ : frame.say.unverified}</span
         >`
   }
   ${
     item.established
       ? null
       : html`<span class="quiet small"
-          >${minCount === undefined ? "few predictions" : `${item.prediction_count} of ${minCount}`}</span
+          >${
+            minCount === undefined
+              ? frame.say.fewPredictions
+              : frame.say.scoredOf(String(item.prediction_count), String(minCount))
+          }</span
         >`
   }
   ${
     item.owner_agents === null || item.owner_agents < 2
       ? null
-      : html`<span class="quiet small">1 of ${item.owner_agents} agents of this owner</span>`
+      : html`<span class="quiet small">${frame.say.ofOwner(String(item.owner_agents))}</span>`
   }
   ${model(item)}
 `
 
-const whoHead = html`
+const whoHead = ({ say }: Frame) => html`
   <th role="columnheader" scope="col" class="rank">
-    <span aria-hidden="true">#</span><span class="unseen">Rank</span>
+    <span aria-hidden="true">#</span><span class="unseen">${say.rank}</span>
   </th>
-  <th role="columnheader" scope="col" class="agent">Agent</th>
+  <th role="columnheader" scope="col" class="agent">${say.agent}</th>
 `
 
 /** What a row proves, in one sentence. */
-const proof = ({ evidence, needed, status }: LeaderboardRow): Html => {
+const proof = ({ say }: Frame, { evidence, needed, status }: LeaderboardRow): Html => {
   if (status === "reference" || evidence === null) return null
-  if (evidence.told) return "Beats the random walk, and not by luck."
-  if (needed !== null) {
-    return `Ahead of the random walk, and cannot be told from luck yet: about ${counted(needed, "more day")}.`
-  }
-  return "Nothing says that it beats the random walk."
+  if (evidence.told) return say.told
+  return needed === null ? say.notAhead : say.ahead(String(needed), needed === 1)
 }
 
 const skillColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
@@ -315,10 +316,10 @@ export const skillTable = (
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        ${whoHead}
-        <th role="columnheader" scope="col" class="number">Skill</th>
+        ${whoHead(frame)}
+        <th role="columnheader" scope="col" class="number">${frame.say.skill}</th>
         <th role="columnheader" scope="col" class="scale">
-          <span>Against the walk, 95 %</span> ${intervalAxis(scale)}
+          <span>${frame.say.againstWalk}</span> ${intervalAxis(scale)}
         </th>
         ${columns.map(([name]) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
       </tr>
@@ -327,15 +328,19 @@ export const skillTable = (
       ${items.map(
         (item) =>
           html`<tr role="row">
-            <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
+            <td role="cell" class="rank">
+              ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
+            </td>
             <th role="rowheader" scope="row" class="agent">
               ${whoIs(frame, item, options.minCount)}
-              <p class="quiet small">${item.group === null ? null : `Group ${item.group}. `}${proof(item)}</p>
+              <p class="quiet small">
+                ${item.group === null ? null : `${frame.say.group(String(item.group))} `}${proof(frame, item)}
+              </p>
             </th>
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
             <td role="cell" class="scale">
               ${interval(scale, evidenceOf(item))}<span class="quiet interval-text"
-                >${sequenceText(item)}</span
+                >${sequenceText(item, frame.say)}</span
               >
             </td>
             ${columns.map(
@@ -363,10 +368,10 @@ export const leaderboardTable = (
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        ${whoHead}
-        <th role="columnheader" scope="col" class="number">Average</th>
+        ${whoHead(frame)}
+        <th role="columnheader" scope="col" class="number">${frame.say.average}</th>
         <th role="columnheader" scope="col" class="scale">
-          <span>95 % interval</span> ${intervalAxis(scale)}
+          <span>${frame.say.interval}</span> ${intervalAxis(scale)}
         </th>
         ${
           options.columns === "all"
@@ -381,11 +386,15 @@ export const leaderboardTable = (
       ${items.map(
         (item) =>
           html`<tr role="row">
-            <td role="cell" class="rank">${item.rank ?? html`<span aria-label="no rank">–</span>`}</td>
+            <td role="cell" class="rank">
+              ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
+            </td>
             <th role="rowheader" scope="row" class="agent">${whoIs(frame, item, options.minCount)}</th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
             <td role="cell" class="scale">
-              ${interval(scale, averageOf(item))}<span class="quiet interval-text">${bounds(item)}</span>
+              ${interval(scale, averageOf(item))}<span class="quiet interval-text"
+                >${bounds(frame, item)}</span
+              >
             </td>
             ${
               options.columns === "all"

@@ -288,8 +288,8 @@ const signInView = (
       })}
     </div>
     <p class="quiet small">
-      Nothing has to be set up first: whoever opens the link in our mail has an account. Agents are claimed by
-      the link that they hand to you.
+      No sign-up needed: your first sign-in creates your account. Agents are claimed by the link that they
+      hand to you.
     </p>
   `
 })

@@ -28,6 +28,7 @@ import {
   timeLeft
 } from "./components.ts"
 import type { Cell, Tone } from "./components.ts"
+import { catalogues } from "./catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -132,7 +133,7 @@ export const challengeLayout = (
                 ${predictionList(
                   frame,
                   results,
-                  html`${said.soFar}. Each agent's last word before the deadline: ${said.meaning}`
+                  html`${said.soFar}. Final prediction of each agent: ${said.meaning}`
                 )}`
           }
         </section>
@@ -159,18 +160,16 @@ const outcomeWords = (asked: ChallengeSummary, { prediction_count }: Results): s
   }
 }
 
-const challengeStatuses: Readonly<Record<AnyStatus, readonly [tone: Tone, word: string]>> = {
-  open: ["info", "Open"],
-  closed: ["info", "Closed"],
-  resolved: ["success", "Settled"],
-  cancelled: ["warning", "Cancelled"],
-  void: ["warning", "Void"]
+const statusTones: Readonly<Record<AnyStatus, Tone>> = {
+  open: "info",
+  closed: "info",
+  resolved: "success",
+  cancelled: "warning",
+  void: "warning"
 }
 
-export const statusBadge = (status: AnyStatus) => {
-  const [tone, word] = challengeStatuses[status]
-  return badge(tone, word)
-}
+export const statusBadge = (status: AnyStatus, { states } = catalogues.en) =>
+  badge(statusTones[status], states[status])
 
 export const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
 
@@ -293,8 +292,8 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
 /** Before the deadline: only their number. */
 const sealedPredictions = (count: number, soFar: Html) =>
   html`<p>
-    ${count === 0 ? "Nobody has predicted yet." : html`So far ${soFar}.`} Who said what is sealed until the
-    deadline: the public log has only hashes, from which nothing can be guessed.
+    ${count === 0 ? "Nobody has predicted yet." : html`So far ${soFar}.`} Individual predictions are sealed
+    until the deadline. The public log holds only their hashes.
   </p>`
 
 /** Links to the same data as JSON. */
@@ -304,7 +303,7 @@ const asJson = (
   more: ReadonlyArray<readonly [path: string, name: string]> = []
 ) =>
   html`<p class="quiet small">
-    The same as JSON:
+    View as JSON:
     <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>its results</a
     >${more.map(([path, name]) => html`, <a href=${frame.at(path)}>${name}</a>`)}. Challenge id:
     <code>${challengeId}</code>
@@ -450,7 +449,7 @@ const entryMeanings = ({ amended, settled }: RecordWords): ReadonlyMap<string, M
   new Map([
     [
       "challenge.create",
-      ["Made", "The question, the criteria and every number that it settles by, frozen as they are."]
+      ["Created", "The question, the criteria and every number that it settles by, frozen as they are."]
     ],
     [
       "challenge.close",
@@ -461,7 +460,7 @@ const entryMeanings = ({ amended, settled }: RecordWords): ReadonlyMap<string, M
     ],
     ["settlement", ["Settled", settled]],
     ["amendment", ["Amended", amended]],
-    ["void", ["Void", "It was cancelled, and nobody is scored by it."]]
+    ["void", ["Ended without a result", "Nobody is scored by it."]]
   ])
 
 const endingEntries: ReadonlySet<string> = new Set(["settlement", "amendment", "void"])
@@ -509,10 +508,7 @@ const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, w
     ${
       entries.length === 0
         ? nothingYet(stalled)
-        : html`<p>
-              What is entered in the public log is never changed or taken out. The entries about the challenge
-              itself:
-            </p>
+        : html`<p>The public log is append-only. Its entries for this challenge:</p>
             <ol class="rows">
               ${entries.map((entry, index) =>
                 logEntry(

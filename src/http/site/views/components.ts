@@ -5,6 +5,7 @@ import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import { lengthOf } from "../assets/inBrowser/lengths.ts"
 import { agentPage, apiKeysPage, assetPage, noticesPage, verifyPage } from "../paths.ts"
+import { catalogues } from "./catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
@@ -72,13 +73,13 @@ export const lastOnes = (form: ReadonlyArray<boolean>) =>
       >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
     >`
 
-export const instant = (at: DateTime.Utc) => {
-  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+export const instant = (at: DateTime.Utc, { dates } = catalogues.en) => {
+  const words = DateTime.formatUtc(at, { locale: dates, dateStyle: "long", timeStyle: "short" })
   return html`<time datetime=${DateTime.formatIso(at)}>${words} UTC</time>`
 }
 
-export const day = (at: DateTime.Utc) => {
-  const words = DateTime.formatUtc(at, { locale: "en-GB", dateStyle: "long" })
+export const day = (at: DateTime.Utc, { dates } = catalogues.en) => {
+  const words = DateTime.formatUtc(at, { locale: dates, dateStyle: "long" })
   return html`<time datetime=${DateTime.formatIsoDateUtc(at)}>${words}</time>`
 }
 
@@ -90,10 +91,10 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 export const credits = (micro: bigint): string =>
   micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
 /** The time left, with the exact moment as title and for machines. */
-export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc) => {
-  const moment = DateTime.formatUtc(until, { locale: "en-GB", dateStyle: "long", timeStyle: "short" })
+export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = catalogues.en) => {
+  const moment = DateTime.formatUtc(until, { locale: dates, dateStyle: "long", timeStyle: "short" })
   return html`<time class="countdown" datetime=${DateTime.formatIso(until)} title=${`${moment} UTC`}
-    >${lengthOf(DateTime.toEpochMillis(until) - DateTime.toEpochMillis(now))}</time
+    >${lengthOf(DateTime.toEpochMillis(until) - DateTime.toEpochMillis(now), tag)}</time
   >`
 }
 

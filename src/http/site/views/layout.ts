@@ -18,6 +18,7 @@ import {
   verifyPage
 } from "../paths.ts"
 import type { FeedLink } from "../paths.ts"
+import type { Catalogue } from "./catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -32,6 +33,7 @@ export interface Frame {
   readonly formToken: string
   /** The display name of the identity provider. */
   readonly providerName: string | null
+  readonly say: Catalogue
   /** The texts of the operator that there are. */
   readonly legal: ReadonlyArray<LegalName>
 }
@@ -46,6 +48,8 @@ export interface Page {
   readonly path?: string
   /** The path of the picture beside links to it; else that of the site. */
   readonly picture?: string
+  /** The same page in the other language, where it is. */
+  readonly translation?: string
   /** What it is in the words of schema.org. */
   readonly about?: Readonly<Record<string, unknown>>
   /** Pages without it ask search engines not to index them. */
@@ -62,29 +66,23 @@ export interface Page {
 
 /** The public menu. */
 const menu = [
-  [challengesPage(), "Challenges"],
-  [leaderboardPage(), "Leaderboard"],
-  [eventsPage(), "Events"],
-  [archivePage, "Archive"]
+  [challengesPage(), "challenges"],
+  [leaderboardPage(), "leaderboard"],
+  [eventsPage(), "events"],
+  [archivePage, "archive"]
 ] as const
 export type MenuPath = "/challenges" | "/leaderboard" | "/events" | "/archive"
 
 /** Of the footer. */
 const about = [
-  [pagePaths.howItWorks, "How it works"],
-  [pagePaths.scoring, "Scoring"],
-  [pagePaths.start, "Enter your agent"],
-  ["/docs", "API reference"],
-  [pagePaths.log, "Public log"],
-  [verifyPage(), "Check a proof"],
-  [pagePaths.status, "Status"]
+  [pagePaths.howItWorks, "howItWorks"],
+  [pagePaths.scoring, "scoring"],
+  [pagePaths.start, "enter"],
+  ["/docs", "reference"],
+  [pagePaths.log, "log"],
+  [verifyPage(), "check"],
+  [pagePaths.status, "status"]
 ] as const
-
-export const legalTitles: Readonly<Record<LegalName, string>> = {
-  terms: "Terms",
-  privacy: "Privacy",
-  imprint: "Imprint"
-}
 
 const stream = "/api/v1/public/notices/stream"
 
@@ -99,32 +97,38 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
 
 /** The text that was searched for is in the field again. */
 export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" = "page") =>
-  html`<form class="search" role="search" method="get" action=${frame.at(searchPage())}>
-    <label class="unseen" for=${`q-${where}`}>Search</label>
+  html`<form
+    class="search"
+    role="search"
+    aria-label=${where === "page" ? "What to find" : frame.say.site}
+    method="get"
+    action=${frame.at(searchPage())}
+  >
+    <label class="unseen" for=${`q-${where}`}>${frame.say.search}</label>
     <input
       id=${`q-${where}`}
       name="q"
       type="search"
-      placeholder=${where === "page" ? undefined : "Search"}
+      placeholder=${where === "page" ? undefined : frame.say.search}
       minlength="2"
       maxlength="100"
       value=${text}
     />
-    ${where === "page" ? html`<button>Search</button>` : null}
+    ${where === "page" ? html`<button>${frame.say.search}</button>` : null}
   </form>`
 
 const accountMenu = (frame: Frame) =>
   frame.operator === null
-    ? html`<nav class="account" aria-label="Account"><a href=${frame.at(accountPage)}>For owners</a></nav>`
-    : html`<nav class="account" aria-label="Account">
-        <a href=${frame.at(accountPage)}>Your agents</a>
+    ? html`<nav class="account" aria-label=${frame.say.account}>
+        <a href=${frame.at(accountPage)}>${frame.say.forOwners}</a>
+      </nav>`
+    : html`<nav class="account" aria-label=${frame.say.account}>
+        <a href=${frame.at(accountPage)}>${frame.say.yourAgents}</a>
         <form class="inline" method="post" action=${frame.at("/sign-out")}>
           <input type="hidden" name=${formTokenField} value=${frame.formToken} />
-          <button>Sign out</button>
+          <button>${frame.say.signOut}</button>
         </form>
       </nav>`
-
-const slogan = "Predictions of AI agents: fixed in advance, scored exactly, never altered."
 
 /** Data for search engines, which no browser runs. No text in it ends the element. */
 const structured = (about: Readonly<Record<string, unknown>>) =>
@@ -139,7 +143,13 @@ const structured = (about: Readonly<Record<string, unknown>>) =>
 const unfurling = (
   frame: Frame,
   title: string,
-  { about, description = slogan, path, picture = pictureOf(homePage) }: Omit<Page, "title" | "content">
+  {
+    about,
+    translation,
+    description = frame.say.slogan,
+    path,
+    picture = pictureOf(homePage)
+  }: Omit<Page, "title" | "content">
 ) => {
   const address = path === undefined ? undefined : frame.origin + frame.at(path)
   return html`<meta name="description" content=${description} />
@@ -153,6 +163,15 @@ const unfurling = (
     <meta name="twitter:card" content="summary_large_image" />
     ${about === undefined ? null : structured(about)}
     ${
+      translation === undefined
+        ? null
+        : html`<link
+            rel="alternate"
+            hreflang=${frame.say.otherTag}
+            href=${frame.origin + frame.at(translation)}
+          />`
+    }
+    ${
       address === undefined
         ? null
         : html`<link rel="canonical" href=${address} /> <meta property="og:url" content=${address} />`
@@ -161,15 +180,16 @@ const unfurling = (
 
 export const document = (
   frame: Frame,
-  { audience, below, content, feeds = [], live, title, width, ...page }: Page
-): Html => html`
-  <html lang="en">
+  { audience, below, content, feeds = [], live, title, translation, width, ...page }: Page
+): Html => {
+  const { say } = frame
+  return html`<html lang=${say.tag}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
       <title>${title} · Auspex</title>
-      ${audience === "everybody" ? unfurling(frame, title, page) : null}
+      ${audience === "everybody" ? unfurling(frame, title, { ...page, ...(translation !== undefined && { translation }) }) : null}
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
       ${audience === "everybody" ? html`<script type="module" src=${frame.at(liveScript)}></script>` : null}
@@ -186,15 +206,15 @@ export const document = (
       )}
     </head>
     <body class=${width}>
-      <a class="skip" href="#content">Skip to the content</a>
+      <a class="skip" href="#content">${say.skip}</a>
       <header class="masthead">
         <div>
           <a class="wordmark" href=${frame.at(homePage)}>${mark}Auspex</a>
-          <nav aria-label="Site">
+          <nav aria-label=${say.site}>
             ${menu.map(
               ([path, name]) =>
                 html`<a href=${frame.at(path)} aria-current=${path === below ? "page" : undefined}
-                  >${name}</a
+                  >${say[name]}</a
                 >`
             )}
           </nav>
@@ -207,16 +227,23 @@ export const document = (
       <p class="unseen" id="live" role="status"></p>
       <footer class="colophon">
         <div>
-          <span>${slogan}</span>
-          <nav aria-label="About">
-            ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${name}</a>`)}
-            ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${legalTitles[name]}</a>`)}
+          <span>${say.slogan}</span>
+          <nav aria-label=${say.about}>
+            ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${say[name]}</a>`)}
+            ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${say[name]}</a>`)}
+            ${
+              translation === undefined
+                ? null
+                : html`<a href=${frame.at(translation)} lang=${say.otherTag} hreflang=${say.otherTag}
+                    >${say.other}</a
+                  >`
+            }
           </nav>
         </div>
       </footer>
     </body>
-  </html>
-`
+  </html>`
+}
 
 /** A part of a page, for a frame on another site: its links open a window of their own. */
 export const embedded = (frame: Frame, title: string, content: Html): Html => html`

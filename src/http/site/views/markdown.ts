@@ -16,6 +16,8 @@ export const document = (text: string): Html => {
   const inPage = markup
     .replaceAll(/<(\/?)h([1-5])>/g, (_, end: string, level: string) => `<${end}h${Number(level) + 1}>`)
     .replaceAll("<pre>", '<pre tabindex="0">')
+    // A header without a word is none.
+    .replaceAll(/<th([^>]*)><\/th>/g, "<td$1></td>")
   return html`<div class="prose written" dangerouslySetInnerHTML=${{ __html: inPage }} />`
 }
 

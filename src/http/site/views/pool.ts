@@ -23,14 +23,14 @@ export const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): 
 }
 
 const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>): string => {
-  if (how === "paid") return "Paid to those who had staked on the winning bin"
+  if (how === "paid") return "Paid to agents on the winning bin"
   return winning_bin === null
     ? "Void, for there is no value: nobody gets a reward"
     : "Void, for nobody had staked on the bin that holds the value: nobody gets a reward"
 }
 
 const marks = (index: number, { bin, pool }: Results) =>
-  html`${index === bin ? badge("info", "It came here") : null}
+  html`${index === bin ? badge("info", "Outcome") : null}
   ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", "Won the pool") : null}`
 
 /** Further rows are behind a disclosure. */
@@ -104,7 +104,7 @@ export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Resu
     ])}
     ${binTable(terms, odds, results)}
     <p class="quiet small">
-      Shares say where credit stands, and not how likely a bin is; they stay after the end. An owner's plan
+      Shares show where credit is staked, not probabilities; they stay after the end. An owner's plan
       multiplies its rewards, so that more or less than the reward pool may be paid.
     </p>
   </section>`

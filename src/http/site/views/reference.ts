@@ -165,7 +165,7 @@ const bodyOf = (content: typeof Content.Type): Html =>
 const parametersOf = ({ parameters = [] }: Operation): Html =>
   parameters.length === 0
     ? null
-    : html`<h4>Parameters</h4>
+    : html`<h3>Parameters</h3>
         <dl class="members">
           ${parameters.map(
             ({ description, in: place, name, required = false, schema = {} }) =>
@@ -186,10 +186,10 @@ const operationOf = (path: string, method: string, operation: Operation): Html =
       ${
         operation.requestBody === undefined
           ? null
-          : html`<h4>Body</h4>
+          : html`<h3>Body</h3>
               ${bodyOf(operation.requestBody.content)}`
       }
-      <h4>Answers</h4>
+      <h3>Answers</h3>
       <dl class="members">
         ${Object.entries(operation.responses).map(
           ([status, { content, description = "" }]) =>

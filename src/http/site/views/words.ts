@@ -1,6 +1,8 @@
 /** How pages say numbers, directions and questions. */
 import { DateTime } from "effect"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
+import { catalogues } from "./catalogue.ts"
+import type { Catalogue } from "./catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -27,18 +29,13 @@ export const percentFrom = (price: number, from: number): number => (price / fro
 /** A probability in percent, with a decimal only where it says something. */
 export const probability = (share: number): string => `${Number((100 * share).toFixed(1))} %`
 
-type Side = Direction
-
-const movements: Readonly<Record<Side, string>> = { bullish: "▲ Up", bearish: "▼ Down", neutral: "■ Flat" }
-const answers: Readonly<Record<Side, string>> = { bullish: "▲ Yes", bearish: "▼ No", neutral: "■ Neither" }
-
 /** A direction: of a movement, or of a question that is answered by yes or no. */
-export const sideOf = (direction: Side, isYesOrNo = false): string =>
-  (isYesOrNo ? answers : movements)[direction]
+export const sideOf = (direction: Direction, isYesOrNo = false, say = catalogues.en): string =>
+  (isYesOrNo ? say.answers : say.movements)[direction]
 
 /** The same in its colour. */
-export const side = (direction: Side, isYesOrNo = false): Html =>
-  html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo)}</span>`
+export const side = (direction: Direction, isYesOrNo = false, say = catalogues.en): Html =>
+  html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo, say)}</span>`
 
 const categories: Readonly<Record<string, string>> = {
   commodities: "Commodities",
@@ -73,12 +70,12 @@ export const modelOf = (of: {
   )
 }
 
-const dateOf = (at: DateTime.Utc): string =>
-  DateTime.formatUtc(at, { locale: "en-GB", day: "numeric", month: "long" })
+const dateOf = (at: DateTime.Utc, { dates }: Catalogue): string =>
+  DateTime.formatUtc(at, { locale: dates, day: "numeric", month: "long" })
 
 /** A time of day with its date, in UTC. */
-const timeOf = (at: DateTime.Utc): string =>
-  `${DateTime.formatUtc(at, { locale: "en-GB", hour: "2-digit", minute: "2-digit" })} UTC on ${dateOf(at)}`
+const timeOf = (at: DateTime.Utc, say: Catalogue): string =>
+  say.timeOn(DateTime.formatUtc(at, { locale: "en-GB", hour: "2-digit", minute: "2-digit" }), dateOf(at, say))
 
 const maxEventLength = 80
 
@@ -88,74 +85,59 @@ const cut = (text: string): string =>
 const month = /^(\d{4})-(\d{2})$/
 
 /** A period of a series as people say it: "2026-10" is October 2026. */
-export const periodOf = (period: string): string => {
+export const periodOf = (period: string, { dates } = catalogues.en): string => {
   const [, year, number] = month.exec(period) ?? []
   const first = DateTime.make(`${year}-${number}-01T00:00:00Z`)
   return year === undefined || first._tag === "None"
     ? period
-    : DateTime.formatUtc(first.value, { locale: "en-GB", month: "long", year: "numeric" })
-}
-
-const spans: Readonly<Record<string, string>> = {
-  "1h": "in the hour until",
-  "4h": "in the four hours until",
-  "1d": "in the day until"
+    : DateTime.formatUtc(first.value, { locale: dates, month: "long", year: "numeric" })
 }
 
 /** How a challenge came out, in words; null while it has not. */
-export const outcomeOf = ({
-  actual_value,
-  result,
-  type,
-  unit
-}: Pick<ChallengeSummary, "actual_value" | "result" | "type" | "unit">): string | null => {
+export const outcomeOf = (
+  { actual_value, result, type, unit }: Pick<ChallengeSummary, "actual_value" | "result" | "type" | "unit">,
+  say = catalogues.en
+): string | null => {
   if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
-  return result === null ? null : sideOf(result, type === "price_event")
+  return result === null ? null : sideOf(result, type === "price_event", say)
 }
 
 /** The number that an open challenge is about; null where no price is known. */
-export const standOf = ({
-  level,
-  open_price: open,
-  price
-}: Pick<ChallengeSummary, "level" | "open_price" | "price">) => {
+export const standOf = (
+  { level, open_price: open, price }: Pick<ChallengeSummary, "level" | "open_price" | "price">,
+  say = catalogues.en
+) => {
   if (price === null) return null
-  if (open !== null) return { figure: change(percentFrom(price, open)), of: `since ${number(open)}` }
+  if (open !== null) return { figure: change(percentFrom(price, open)), of: say.since(number(open)) }
   return level === null
-    ? { figure: number(price), of: "now" }
-    : { figure: change(percentFrom(level, price)), of: "to the level" }
+    ? { figure: number(price), of: say.now }
+    : { figure: change(percentFrom(level, price)), of: say.toLevel }
 }
 
 type Asked = Pick<
   ChallengeSummary,
-  "type" | "kind" | "name" | "event_title" | "level" | "period" | "resolve_at"
+  "type" | "kind" | "asset" | "name" | "event_title" | "level" | "period" | "resolve_at"
 >
 
-const movement = ({ event_title, kind, name }: Asked, end: DateTime.Utc): string => {
-  if (event_title !== null) return `${name} in the hour after “${cut(event_title)}”`
-  const lastMoment = DateTime.subtract(end, { milliseconds: 1 })
-  return kind === "session"
-    ? `${name} on ${dateOf(lastMoment)}`
-    : `${name} ${spans[kind] ?? "by"} ${timeOf(end)}`
-}
-
 /** What a challenge asks, from its fields; the text that was frozen with it stands under its rules. */
-export const titleOf = (asked: Asked): string => {
-  const { kind, level, name, period, resolve_at, type } = asked
+export const titleOf = (asked: Asked, say = catalogues.en): string => {
+  const { event_title, kind, level, period, resolve_at, type } = asked
+  const name = say.name(asked.asset, asked.name)
   const end = DateTime.makeUnsafe(resolve_at)
-  const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }))
-  if (type === "macro") return period === null ? name : `${name}, ${periodOf(period)}`
+  const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), say)
+  if (type === "macro") return period === null ? name : say.ofPeriod(name, periodOf(period, say))
   const at = level === null ? "" : number(level)
   switch (kind) {
     case "numeric_close":
-      return `Where will ${name} close on ${lastDay}?`
+      return say.whereClose(name, lastDay)
     case "threshold":
-      return `Will ${name} close at or above ${at} on ${lastDay}?`
+      return say.closeAbove(name, at, lastDay)
     case "barrier":
-      return `Will ${name} touch ${at} by ${lastDay}?`
+      return say.touch(name, at, lastDay)
     case "count_days":
-      return `On how many of the seven days to ${lastDay} will ${name} close up?`
+      return say.daysUp(name, lastDay)
     default:
-      return `${movement(asked, end)}: up, down or flat?`
+      if (event_title !== null) return say.afterEvent(name, cut(event_title))
+      return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
   }
 }

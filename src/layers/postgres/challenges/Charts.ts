@@ -4,7 +4,7 @@ import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { valuesOf } from "./challengeRows.ts"
-import { findAll, isoTimestamp, timestamp } from "../sql.ts"
+import { arrayParam, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** More points would be narrower than a line on a wide screen. */
 const maxPoints = 240
@@ -13,6 +13,9 @@ const minPoints = 32
 const maxContext = { days: 70 } as const
 /** Prices are mostly candles of an hour: a shorter stretch would leave gaps where nothing is missing. */
 const minStretch = 60_000
+
+/** Of a line on a card: one every two hours. */
+const linePoints = 24
 
 /** Enough to show the shape of a distribution. */
 const maxAnswers = 400
@@ -37,6 +40,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pricePoints = findAll(PricePoint)
   const firsts = findAll(Schema.Struct({ first: Schema.NullOr(Schema.Finite) }))
+  const lineRows = findAll(Schema.Struct({ asset: Schema.String, values: Schema.Array(Schema.Finite) }))
   const answerRows = findAll(PredictionValues)
   const trackRows = findAll(TrackRow)
 
@@ -78,6 +82,24 @@ const make = Effect.gen(function* () {
           limit 1) as p
        order by p.observed_at`)
     return { from, points, stretch }
+  })
+
+  const lines: Charts["Service"]["lines"] = Effect.fn("Charts.lines")(function* (assets) {
+    if (assets.length === 0) return {}
+    const now = yield* DateTime.now
+    const found = yield* lineRows(sql`
+      select a.asset, array_agg(p.close::float8 order by n.n) as values
+        from unnest(${arrayParam("text", [...new Set(assets)])}::text[]) a (asset)
+       cross join generate_series(0, ${linePoints - 1}::int) n (n)
+       cross join lateral (
+         select close from price_points
+          where asset = a.asset
+            and observed_at <= ${timestamp(now)}::timestamptz - (${linePoints - 1}::int - n.n) * interval '2 hours'
+            and observed_at > ${timestamp(now)}::timestamptz - (${linePoints}::int - n.n) * interval '2 hours'
+          order by observed_at desc
+          limit 1) p
+       group by a.asset`)
+    return Object.fromEntries(found.map(({ asset, values }) => [asset, values]))
   })
 
   const answers: Charts["Service"]["answers"] = Effect.fn("Charts.answers")(function* (challengeId) {
@@ -129,7 +151,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  return Charts.of({ prices, answers, trackRecord })
+  return Charts.of({ prices, lines, answers, trackRecord })
 })
 
 export const layer = Layer.effect(Charts, make)

@@ -11,9 +11,11 @@ import {
   Reply,
   visibleReplies,
   InteractionContext,
+  OwnComment,
   OwnPost,
   ParentOfOtherEvent,
-  ReplyToReply
+  ReplyToReply,
+  Voice
 } from "../../../services/Discussion.ts"
 import type { NewPost, PostKind } from "../../../services/Discussion.ts"
 import { CommentId, EventId, isUuid, secretPrefix } from "../../../services/domain/ids.ts"
@@ -31,6 +33,7 @@ import type { Scope } from "../../../services/Scopes.ts"
 import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { nameTag } from "../nameTag.ts"
+import { isRanked, rankOf } from "../settlement/leaderboard.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
@@ -230,6 +233,9 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Discussion, make)
 
+/** So many stand on the page of an agent. */
+const lastComments = 5
+
 const { has_more_replies: _, ...commentColumns } = Comment.fields
 const CommentRow = Schema.Struct(commentColumns)
 const makeQueries = Effect.gen(function* () {
@@ -241,6 +247,8 @@ const makeQueries = Effect.gen(function* () {
   const known = findOption(Schema.Struct({ id: Schema.String }))
   const commentRows = findAll(CommentRow)
   const replyRows = findAll(Reply)
+  const voiceRows = findAll(Voice)
+  const ownRows = findAll(OwnComment)
 
   const comments: Discussion["Service"]["comments"] = Effect.fn("Discussion.comments")(
     function* (eventId, page) {
@@ -294,7 +302,43 @@ const makeQueries = Effect.gen(function* () {
     }
   )
 
-  return { comments, replies }
+  const voices: Discussion["Service"]["voices"] = Effect.fn("Discussion.voices")(
+    function* (eventId, agentIds) {
+      if (agentIds.length === 0) return []
+      const now = yield* DateTime.now
+      return yield* voiceRows(sql`
+      select x.id::text as agent_id, r.rank, p.challenge_id::text as challenge_id, p.direction,
+             p.confidence::float8 as confidence
+        from unnest(${arrayParam("uuid", [...new Set(agentIds)])}::uuid[]) x (id)
+        left join lateral (
+          select id from challenges
+           where event_id = ${eventId} and type = 'directional' and deadline <= ${timestamp(now)}
+             and cancelled_at is null
+           order by id desc limit 1) q on true
+        left join lateral (
+          select challenge_id, direction, confidence from predictions
+           where challenge_id = q.id and agent_id = x.id order by revision desc limit 1) p on true
+        left join lateral (
+          select ${rankOf(sql)} as rank from agent_skill own
+           where agent_id = x.id and ${isRanked(sql)} limit 1) r on true`)
+    }
+  )
+
+  const lastOf: Discussion["Service"]["lastOf"] = Effect.fn("Discussion.lastOf")(function* (agentId) {
+    if (!isUuid(agentId)) return []
+    return yield* ownRows(sql`
+      select c.id::text as comment_id, c.event_id, e.title as event_title, c.content, f.like_count,
+             ${isoTimestamp(sql, "c.created_at")} as created_at
+        from (
+          select id, event_id, content, created_at from comments
+           where agent_id = ${agentId}::uuid and not is_reply
+           order by id desc limit ${lastComments}) c
+       cross join lateral (select title from events where id = c.event_id limit 1) e
+       cross join lateral (select like_count from comment_counts where comment_id = c.id limit 1) f
+       order by c.id desc`)
+  })
+
+  return { comments, replies, voices, lastOf }
 })
 
 /** Comments in an interaction context; the public list has the rest. */

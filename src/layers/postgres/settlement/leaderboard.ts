@@ -128,6 +128,21 @@ const sumsOf = ({ skill_days, skill_score_sum, ...row }: typeof Row.Type) => {
 /** Agents whose operator was suspended are on no board. */
 const suspended = "(select id from agents where suspended_at is not null)"
 
+/** Ranks are counted from the top of the board, so far down. */
+export const maxRank = 10_000
+
+/** Rows of `agent_skill` with a rank over all. */
+export const isRanked = (sql: SqlClient.SqlClient) => sql`
+  board = 'global' and verified and agent_id not in ${sql.literal(suspended)}`
+
+/** The rank of such a row `own`; null beyond those that are counted. */
+export const rankOf = (sql: SqlClient.SqlClient) => sql`
+  nullif((
+    select 1 + count(*)::int from (
+      select 1 from agent_skill
+       where ${isRanked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
+       limit ${maxRank}) b), ${maxRank + 1}::int)`
+
 type Head = Pick<Place, "group" | "low">
 
 /** Before the first row of a board there is no group. */

@@ -22,7 +22,7 @@ import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
 import { nameTag } from "../nameTag.ts"
-import { SkillSums, skillOf, skillSums } from "./leaderboard.ts"
+import { SkillSums, isRanked, maxRank, rankOf, skillOf, skillSums } from "./leaderboard.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
 /** So many of an agent's newest answers are looked through. */
@@ -204,19 +204,6 @@ const buckets = 10
 const isCategory = Schema.is(Category)
 const isHorizon = Schema.is(Horizon)
 
-/** Ranks are counted from the top of the board, so far down. */
-const maxRank = 10_000
-
-const ranked = (sql: SqlClient.SqlClient) => sql`
-  board = 'global' and verified and agent_id not in (select id from agents where suspended_at is not null)`
-
-/** The rank of a row \`own\` of \`agent_skill\`. */
-const rankOf = (sql: SqlClient.SqlClient) => sql`
-  (select 1 + count(*)::int from (
-     select 1 from agent_skill
-      where ${ranked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
-      limit ${maxRank}) b)`
-
 /** So many of an agent's newest answers are looked through for those that are scored. */
 const maxForm = 60
 /** What is open is counted so far. */
@@ -241,7 +228,7 @@ export const makeOfOwner = Effect.gen(function* () {
              coalesce(f.form, '{}') as form
         from agents a
         left join lateral (
-          select own.skill, nullif(case when a.suspended_at is null then ${rankOf(sql)} end, ${maxRank + 1}::int) as rank
+          select own.skill, case when a.suspended_at is null then ${rankOf(sql)} end as rank
             from agent_skill own
            where own.agent_id = a.id and own.board = 'global' limit 1) r on true
         left join lateral (
@@ -270,16 +257,16 @@ export const makeOfOwner = Effect.gen(function* () {
 
 export const makeStanding = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const standings = findAll(Standing)
+  const standings = findAll(Schema.Struct({ ...Standing.fields, rank: Schema.NullOr(Schema.Int) }))
 
   const standing: Skill["Service"]["standing"] = Effect.fn("Skill.standing")(function* (id) {
     if (!isUuid(id)) return null
     const [found] = yield* standings(sql`
-      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${ranked(sql)})
+      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${isRanked(sql)})
       select ${rankOf(sql)} as rank,
-             (select count(*)::int from (select 1 from agent_skill where ${ranked(sql)} limit ${maxRank}) n) as of
+             (select count(*)::int from (select 1 from agent_skill where ${isRanked(sql)} limit ${maxRank}) n) as of
         from own`)
-    return found === undefined || found.rank > maxRank ? null : found
+    return found === undefined || found.rank === null ? null : { rank: found.rank, of: found.of }
   })
   return standing
 })

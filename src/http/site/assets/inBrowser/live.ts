@@ -35,11 +35,13 @@ const localize = (within: ParentNode): void => {
   }
 }
 
+const soon = language === "en" ? "a moment" : "片刻"
+
 /** What is over says so until the page is brought up to date. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
-    const words = left > 0 ? lengthOf(left) : "a moment"
+    const words = left > 0 ? lengthOf(left, language) : soon
     if (time.textContent !== words) time.textContent = words
   }
 }
@@ -127,6 +129,26 @@ document.addEventListener("visibilitychange", () => {
     listen()
   }
 })
+
+/** The value of a chart where a pointer rests or a finger taps; its numbers stand below it for everybody else. */
+const readOut = ({ clientX, target }: PointerEvent): void => {
+  const drawing = target instanceof Element ? target.closest<SVGElement>("svg[data-points]") : null
+  const shown = drawing?.parentElement?.querySelector(".readout")
+  if (drawing === null || shown === null || shown === undefined) return
+  const { left, width } = drawing.getBoundingClientRect()
+  const place = (100 * (clientX - left)) / width
+  const far = (point: ReadonlyArray<number>) => Math.abs((point[0] ?? 0) - place)
+  const [nearest] = (drawing.dataset["points"] ?? "")
+    .split(" ")
+    .map((point) => point.split(",").map(Number))
+    .toSorted((a, b) => far(a) - far(b))
+  const [, minutes = 0, value = 0] = nearest ?? []
+  const at = new Date(minutes * 60_000)
+  shown.textContent = `${value.toLocaleString("en-GB", { maximumSignificantDigits: 10 })} · ${local.format(at)} ${zoneName(at)}`
+}
+
+document.addEventListener("pointermove", readOut)
+document.addEventListener("pointerdown", readOut)
 
 /** Buttons that copy the text of another element are of use with a script only. */
 for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {

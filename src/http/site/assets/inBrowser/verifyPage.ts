@@ -74,6 +74,33 @@ const verdict = ({ checks, holds }: Verification): HTMLElement => {
     : notice("problem", "The proof does not hold.", `${failed.title}: this check failed. ${failed.says}`)
 }
 
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The pages of what a proof is about, beside this one. */
+const pagesOf: Readonly<Record<string, string>> = { Agent: "agents", Challenge: "challenges" }
+
+/** A fact; of an agent or a challenge with a link to its page on this site, called as it is there. */
+const factOf = (term: string, text: string): HTMLElement => {
+  const folder = pagesOf[term]
+  if (folder === undefined || !uuid.test(text)) return element("dd", text)
+  const page = new URL(`${folder}/${text}`, location.href)
+  const link = element("a", text, { href: page.pathname })
+  nameAfter(page, link)
+  return element("dd", [link, element("small", ` ${text}`)])
+}
+
+/** Puts the heading of a page of this site in place of what the link to it says. The request parses the page by itself. */
+const nameAfter = (page: URL, link: HTMLElement): void => {
+  const request = new XMLHttpRequest()
+  request.open("GET", page)
+  request.responseType = "document"
+  request.addEventListener("load", () => {
+    const heading = request.status === 200 ? request.responseXML?.querySelector("h1")?.textContent.trim() : ""
+    if (heading !== undefined && heading !== "") link.textContent = heading
+  })
+  request.send()
+}
+
 const statementOf = ({ statement }: Verification): ReadonlyArray<HTMLElement> => {
   if (statement === null) return []
   const { facts, limits, title } = statement
@@ -81,7 +108,7 @@ const statementOf = ({ statement }: Verification): ReadonlyArray<HTMLElement> =>
     element("h3", title),
     element(
       "dl",
-      facts.flatMap(([term, text]) => [element("dt", term), element("dd", text)]),
+      facts.flatMap(([term, text]) => [element("dt", term), factOf(term, text)]),
       { class: "facts long" }
     ),
     ...limits.map((limit) => element("p", limit, { class: "quiet small" }))

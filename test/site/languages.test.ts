@@ -1,0 +1,58 @@
+/** Pages in Chinese: by the site, and by the switch. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { Skill } from "../../src/services/Skill.ts"
+import { catalogues } from "../../src/http/site/views/catalogue.ts"
+import { publicFixture } from "../support/publicFixture.ts"
+import { get, testServer } from "../support/server.ts"
+import { textOf } from "../support/visitor.ts"
+
+/** What stays as it is in every language: names, keys, models, units, digits. */
+const names =
+  /Auspex|AI|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|OPEC\+?|b>|[0-9a-f]{8}/g
+
+layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) => {
+  it.effect("speaks Chinese on its first page, and English where one asks for it", () =>
+    Effect.gen(function* () {
+      yield* publicFixture
+      yield* Skill.use((skill) => skill.countDue)
+      const page = yield* get("/")
+      assert.include(page.text, '<html lang="zh-CN">')
+      const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
+      // Titles and summaries of events are as their source wrote them.
+      const own = main
+        .replaceAll(
+          /<(a|p)[^>]* href="\/events\/[^"]*"[^>]*>.*?<\/\1>|<p class="quiet small" dir="auto">.*?<\/p>/gs,
+          ""
+        )
+        .replaceAll(/“[^”]*”/g, "")
+      const words =
+        textOf({ ...page, text: own.replaceAll(names, "") }).match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
+      assert.deepStrictEqual(words, [])
+      const shown = textOf(page)
+      for (const part of ["黄金", "上涨、下跌还是持平？", "距截止", "全部题目", "最近结算"])
+        assert.include(shown, part)
+      assert.match(page.text, /<a href="\/\?lang=en" lang="en" hreflang="en">English<\/a>/)
+
+      const english = yield* get("/?lang=en")
+      assert.include(english.text, '<html lang="en">')
+      assert.include(textOf(english), "Open now")
+      assert.match(english.text, /href="\/\?lang=zh" lang="zh-CN"/)
+      assert.strictEqual((yield* get("/?lang=fr")).status, 400)
+    })
+  )
+})
+
+layer(testServer())("The site global", (it) => {
+  it.effect("speaks English, and Chinese where one asks for it, also of an empty server", () =>
+    Effect.gen(function* () {
+      assert.include((yield* get("/")).text, '<html lang="en">')
+      const page = yield* get("/?lang=zh")
+      assert.include(page.text, '<html lang="zh-CN">')
+      assert.include(textOf(page), catalogues.zh.nothingOpen)
+      assert.include(page.text, 'class="wordmark" href="/?lang=zh"')
+      // What is in English alone is led to without it.
+      assert.include(page.text, 'href="/leaderboard"')
+    })
+  )
+})
