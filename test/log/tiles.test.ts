@@ -227,7 +227,6 @@ layer(logServer)("The log below /log", (it) => {
   it.effect("a path that is no tile's is nothing's, whatever the method", () =>
     Effect.gen(function* () {
       for (const path of [
-        "/log",
         "/log/tile",
         "/log/tile/0/0",
         "/log/tile/0/x000/000",

@@ -76,7 +76,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
         assert.match(page, /Version 2 ▼ Down, by 98 .*The exchange <corrected> it\. Version 1 ▲ Up, by 102/)
         assert.match(page, /Settled entry \d+ .*Amended, version 2 entry \d+/)
         const card = textOf(yield* get(`/agents/${ada}`))
-        assert.match(card, /it was ▼ Down Wrong 6\.25 points Amended/)
+        assert.match(card, /Amended ▲ Up 93\.8 % ▼ Down 6\.3 /)
 
         const proofOf = Effect.fnUntraced(function* (path: string) {
           const { text } = yield* get(path)
