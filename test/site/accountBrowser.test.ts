@@ -69,6 +69,38 @@ const busyOwner = Effect.gen(function* () {
 })
 
 layer(everything, { excludeTestServices: true })("In a browser", (it) => {
+  it.effect("the head stands in one line, in or out, and moves from no page to the next", () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestServer
+      const browser = yield* chromium.Chromium
+      const { visitor } = yield* busyOwner
+      yield* Effect.promise(async () => {
+        const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 900 } })
+        const page = await context.newPage()
+        const places: Array<number> = []
+        const look = async (path: string) => {
+          await page.goto(path)
+          const masthead = await page.locator(".masthead").boundingBox()
+          const wordmark = await page.locator(".wordmark").boundingBox()
+          assert.isBelow(masthead?.height ?? 0, 80, path)
+          places.push(wordmark?.x ?? 0)
+        }
+        for (const path of ["/", "/verify", "/sign-in", "/challenges"]) await look(path)
+        await context.addCookies([...visitor.cookies].map(([name, value]) => ({ name, value, url })))
+        for (const path of ["/account", creditPage()]) await look(path)
+        assert.lengthOf(new Set(places), 1)
+        // A panel that begins with a form has no more room above than beside it.
+        await page.context().clearCookies()
+        await page.goto("/sign-in")
+        const panel = await page.locator(".panel").first().boundingBox()
+        const label = await page.locator(".panel label").first().boundingBox()
+        assert(panel !== null && label !== null)
+        assert.isAtMost(label.y - panel.y, label.x - panel.x + 6)
+        await context.close()
+      })
+    })
+  )
+
   it.effect("an owner's pages are accessible and fit any screen", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer

@@ -1,7 +1,9 @@
 /** Search, the pages of assets, and lists by asset and category. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { modelOf } from "../../src/http/site/views/words.ts"
+import { moveTo, plus } from "../support/challenges.ts"
 import { asOwner } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"
 import { publicFixture } from "../support/publicFixture.ts"
@@ -44,6 +46,29 @@ layer(testServer())("What people look for", (it) => {
       // One who is suspended is not shown.
       yield* asOwner(sql`update agents set suspended_at = created_at where id = ${world.first}::uuid`)
       assert.notInclude((yield* get("/search?q=opus")).text, "First Light")
+    })
+  )
+
+  it.effect("is led to from what is about it, and said as people say it", () =>
+    Effect.gen(function* () {
+      const world = yield* publicFixture
+      const question = yield* get(`/challenges/${world.settled.id}`)
+      assert.match(question.text, /<p class="eyebrow">.*href="\/assets\/GC">Gold<\/a>/s)
+      assert.match((yield* get("/")).text, /class="tag" href="\/assets\/GC"/)
+      // A model whose name has that of its maker is not called twice.
+      assert.deepStrictEqual(modelOf({ model_provider: "mistral", model_name: "mistral-large-4" }), [
+        "mistral-large-4"
+      ])
+      assert.deepStrictEqual(modelOf({ model_provider: "openlab", model_name: "reasoner-2" }), [
+        "openlab",
+        "reasoner-2"
+      ])
+      // What happened last stays on the first page after midnight.
+      yield* moveTo(plus(yield* DateTime.now, { days: 2 }))
+      assert.include(textOf(yield* get("/")), "Latest events")
+      assert.notInclude(textOf(yield* get("/")), "No news yet.")
+      const icon = yield* get("/favicon.ico")
+      assert.deepStrictEqual([icon.status, icon.headers.get("content-type")], [200, "image/svg+xml"])
     })
   )
 

@@ -56,11 +56,25 @@ export interface IntervalScale {
 const height = 22
 const middle = height / 2
 
-/** A scale that holds all rows and what is without skill. */
+/** So much wider than usual an interval ends at the edge of the drawing: it would squeeze all others into dots. */
+const widest = 3
+
+/** The intervals by which a scale is chosen. */
+const usualRanges = (rows: ReadonlyArray<Ranged>): ReadonlyArray<readonly [number, number]> => {
+  const ranges = rows.flatMap(({ range }) => (range === null ? [] : [range]))
+  const widths = ranges.map(([low, high]) => high - low).toSorted((a, b) => a - b)
+  const usual = widths[Math.floor(widths.length / 2)] ?? 0
+  return ranges.filter(([low, high]) => high - low <= widest * usual)
+}
+
+/** A scale that holds the value of each row, its interval as far as that is usual, and what is without skill. */
 const scaleOn =
   ({ ends: [lowest, highest], noSkill: none, reach }: Axis) =>
   (rows: ReadonlyArray<Ranged>): IntervalScale => {
-    const values = rows.flatMap(({ range, value }) => [...(value === null ? [] : [value]), ...(range ?? [])])
+    const values = [
+      ...rows.flatMap(({ value }) => (value === null ? [] : [value])),
+      ...usualRanges(rows).flat()
+    ]
     const scale = scaleLinear()
       .domain([
         Math.max(lowest, Math.min(none - reach, ...values)),
@@ -68,6 +82,7 @@ const scaleOn =
       ])
       .nice(4)
       .range([4, 96])
+      .clamp(true)
     return Object.assign((value: number) => scale(Math.min(highest, Math.max(lowest, value))), {
       noSkill: none,
       ticks: scale.ticks(4)
