@@ -48,7 +48,11 @@ layer(testServer())("A newcomer", (it) => {
           ["First Light", /^First Light$/],
           /GC .*▲ Up [\d.]+ % .* \d+ March 2026 Proof file/
         ],
-        ["What about CPI?", ["CPI", /^Consumer price index$/], /Period First print Published .* 2026 3\.1\d*? %/],
+        [
+          "What about CPI?",
+          ["CPI", /^Consumer price index$/],
+          /Period First print Published .* 2026 3\.1\d*? %/
+        ],
         ["How often does gold rise?", ["gold", /^Gold$/], /▲ Up [\d.]+ % \(\d+\)/],
         ["What happened with OPEC?", ["OPEC"], /Events OPEC cuts its output again/],
         ["What is 50?", [/^Scoring$/], /Guessing earns 50\./],
