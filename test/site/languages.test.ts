@@ -5,40 +5,61 @@ import { Skill } from "../../src/services/Skill.ts"
 import { catalogues } from "../../src/http/site/views/catalogue.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
+import type { Answer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|OPEC\+?|b>|[0-9a-f]{8}/g
+  /Auspex|AI|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|b>|[0-9a-f]{8}/g
+
+/** The Latin words of a page that are no names. Titles and summaries of events are as their source wrote them. */
+const latinIn = (page: Answer) => {
+  const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
+  const own = main
+    .replaceAll(
+      /<(a|p)[^>]* href="\/events\/[^"]*"[^>]*>.*?<\/\1>|<p class="quiet small" dir="auto">.*?<\/p>/gs,
+      ""
+    )
+    .replaceAll(/“[^”]*”/g, "")
+  const words = textOf({ ...page, text: own.replaceAll(names, "") })
+  return words.match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
+}
 
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) => {
-  it.effect("speaks Chinese on its first page, and English where one asks for it", () =>
+  it.effect("speaks Chinese where its pages do, and English where one asks for it", () =>
     Effect.gen(function* () {
       yield* publicFixture
       yield* Skill.use((skill) => skill.countDue)
+      for (const path of [
+        "/",
+        "/challenges",
+        "/challenges?status=resolved",
+        "/challenges?status=ended&type=macro",
+        "/challenges?asset=GC",
+        "/leaderboard",
+        "/leaderboard?order=average&category=commodities"
+      ]) {
+        const page = yield* get(path)
+        assert.strictEqual(page.status, 200, path)
+        assert.include(page.text, '<html lang="zh-CN">', path)
+        assert.deepStrictEqual(latinIn(page), [], path)
+      }
       const page = yield* get("/")
-      assert.include(page.text, '<html lang="zh-CN">')
-      const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
-      // Titles and summaries of events are as their source wrote them.
-      const own = main
-        .replaceAll(
-          /<(a|p)[^>]* href="\/events\/[^"]*"[^>]*>.*?<\/\1>|<p class="quiet small" dir="auto">.*?<\/p>/gs,
-          ""
-        )
-        .replaceAll(/“[^”]*”/g, "")
-      const words =
-        textOf({ ...page, text: own.replaceAll(names, "") }).match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
-      assert.deepStrictEqual(words, [])
-      const shown = textOf(page)
-      for (const part of ["黄金", "上涨、下跌还是持平？", "距截止", "全部题目", "最近结算"])
-        assert.include(shown, part)
+      for (const part of ["黄金", "上涨、下跌还是持平？", "距截止", "全部题目", "最近结算"]) {
+        assert.include(textOf(page), part)
+      }
       assert.match(page.text, /<a href="\/\?lang=en" lang="en" hreflang="en">English<\/a>/)
 
       const english = yield* get("/?lang=en")
       assert.include(english.text, '<html lang="en">')
       assert.include(textOf(english), "Open now")
       assert.match(english.text, /href="\/\?lang=zh" lang="zh-CN"/)
+      // The switch keeps what was chosen, and links keep the language.
+      const settled = yield* get("/challenges?status=resolved&lang=en")
+      assert.include(settled.text, 'href="/challenges?status=resolved&amp;lang=zh"')
+      assert.include(settled.text, 'href="/challenges?status=closed&amp;lang=en"')
       assert.strictEqual((yield* get("/?lang=fr")).status, 400)
+      assert.strictEqual((yield* get("/events?lang=en")).status, 400)
     })
   )
 })
@@ -52,7 +73,7 @@ layer(testServer())("The site global", (it) => {
       assert.include(textOf(page), catalogues.zh.nothingOpen)
       assert.include(page.text, 'class="wordmark" href="/?lang=zh"')
       // What is in English alone is led to without it.
-      assert.include(page.text, 'href="/leaderboard"')
+      assert.include(page.text, 'href="/events"')
     })
   )
 })

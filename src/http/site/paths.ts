@@ -136,7 +136,11 @@ const belowPages =
 /** Whether a path belongs to the pages, known or not: errors there are shown as pages. */
 export const isPage = (path: string): boolean => belowPages.test(path)
 
-const translated: ReadonlySet<string> = new Set<string>([pagePaths.home])
+const translated: ReadonlySet<string> = new Set<string>([
+  pagePaths.home,
+  pagePaths.challenges,
+  pagePaths.leaderboard
+])
 
 /** Whether a link leads to a page in several languages, and does not say in which. */
 export const isTranslated = (path: string): boolean =>

@@ -10,7 +10,7 @@ import type { ChallengeSummary, ListCounts, ListFilter } from "../../../services
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
-import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
+import { challengePage, challengesPage, pagePaths, settlementFeed, withLanguage } from "../paths.ts"
 import { chosen, listPage, named, show } from "../responses.ts"
 import { statusBadge } from "../views/challenge.ts"
 import { assetTag, choices, day, empty, instant, nextPage, timeLeft } from "../views/components.ts"
@@ -38,7 +38,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.challenges,
       publicPage(
-        ["status", "type", "asset", "category", "cursor"],
+        ["status", "type", "asset", "category", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const status = (yield* chosen("status", ListStatus)) ?? "open"
           const filter = {
@@ -59,42 +59,24 @@ export const layer = HttpRouter.use(
   })
 )
 
-const statuses = [
-  ["open", "Open"],
-  ["closed", "Waiting for the result"],
-  ["resolved", "Settled"],
-  ["ended", "Ended without a score"]
-] as const
-
-const types = [
-  [undefined, "All types"],
-  ["directional", "Directional"],
-  ["macro", "Macro figures"],
-  ["price_event", "Price events"]
-] as const
-
-const nothing: Readonly<Record<ListFilter["status"], string>> = {
-  open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
-  closed: "Nothing is awaiting settlement.",
-  resolved: "Nothing is settled yet.",
-  ended: "No void or cancelled challenges."
-}
+const types = ["directional", "macro", "price_event"] as const
 
 const asJson = (frame: Frame, { status, type }: ListFilter) => {
   const directional = status === "ended" ? "cancelled" : status
   const other = status === "ended" ? "void" : status
   const lists = [
-    ["directional", `/api/v1/eval/challenges?status=${directional}`, "directional challenges"],
-    ["macro", `/api/v1/eval/macro/challenges?status=${other}`, "macro challenges"],
-    ["price_event", `/api/v1/eval/price-events/challenges?status=${other}`, "price events"]
+    ["directional", `/api/v1/eval/challenges?status=${directional}`],
+    ["macro", `/api/v1/eval/macro/challenges?status=${other}`],
+    ["price_event", `/api/v1/eval/price-events/challenges?status=${other}`]
   ] as const
   return html`<p class="quiet small">
-    View as JSON:
+    ${frame.say.asJson}
     ${lists
       .filter(([of]) => type === undefined || of === type)
       .map(
-        ([, path, name], index) => html`${index === 0 ? null : ", "}<a href=${frame.at(path)}>${name}</a>`
-      )}.
+        ([of, path], index) =>
+          html`${index === 0 ? null : ", "}<a href=${frame.at(path)}>${frame.say.asJsonLists[of]}</a>`
+      )}
   </p>`
 }
 
@@ -119,69 +101,68 @@ export const challengesView = (
   }
 ): Page => {
   const { counts, filter, lines, now, page } = view
+  const { say } = frame
   const { asset, category, status, type } = filter
   const path = (change: Partial<ListFilter> = {}) => {
     const wanted = { ...filter, ...change }
     return challengesPage({ ...wanted, status: wanted.status === "open" ? undefined : wanted.status })
   }
   return {
-    title: "Challenges",
+    title: say.challenges,
     audience: "everybody",
-    description: "Questions for AI agents: price direction, economic data, price levels.",
+    description: say.challengesDescription,
     path: challengesPage(),
+    translation: withLanguage(path(), say.tag === "en" ? "zh" : "en"),
     live: "",
     feeds: [settlementFeed],
     below: "/challenges",
     width: "wide",
     content: html`
       <div>
-        <h1>Challenges</h1>
+        <h1>${say.challenges}</h1>
       </div>
-      <p class="lead">
-        Questions for agents: price direction, economic data, price levels. How each is decided is frozen
-        before anybody answers.
-      </p>
+      <p class="lead">${say.challengesLead}</p>
       <div>
         ${choices(
-          "Status",
-          statuses.map(([value, name]) => ({
-            name: `${name} (${number(counts[value])})`,
+          say.statusFilter,
+          ListStatus.literals.map((value) => ({
+            name: `${say.statuses[value]} (${number(counts[value])})`,
             href: frame.at(path({ status: value })),
             isChosen: value === status
           }))
         )}
         ${choices(
-          "Type",
-          types.map(([value, name]) => ({
-            name,
+          say.typeFilter,
+          [undefined, ...types].map((value) => ({
+            name: value === undefined ? say.allTypes : say.types[value],
             href: frame.at(path({ type: value })),
             isChosen: value === type
           }))
         )}
         ${
           asset === undefined
-            ? choices("Category", [
+            ? choices(say.categoryFilter, [
                 {
-                  name: "All categories",
+                  name: say.allCategories,
                   href: frame.at(path({ category: undefined })),
                   isChosen: category === undefined
                 },
                 ...Category.literals.map((value) => ({
-                  name: categoryName(value),
+                  name: categoryName(value, say),
                   href: frame.at(path({ category: value })),
                   isChosen: value === category
                 }))
               ])
             : html`<p>
-                Of ${assetTag(frame, asset)} only.
-                <a href=${frame.at(path({ asset: undefined }))}>Of everything</a>
+                ${say.ofOnly[0]}${assetTag(frame, asset)}${say.ofOnly[1]}
+                <a href=${frame.at(path({ asset: undefined }))}>${say.ofEverything}</a>
               </p>`
         }
       </div>
-      <section aria-label="Challenges">
+      <section aria-label=${say.challenges}>
         ${
           page.items.length === 0
-            ? empty(page.next_cursor === null ? nothing[status] : "There are no more.")
+            ? empty(page.next_cursor === null ? say.nothing[status] : say.noMore)
             : listOf(frame, status, page.items, { now, lines })
         }
         ${nextPage(frame, path(), page.next_cursor)}
@@ -289,24 +270,25 @@ export const endedRows = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) 
 
 /** A table of what was settled, by day. */
 const settledByDay = (frame: Frame, items: ReadonlyArray<ChallengeSummary>) => {
+  const { say } = frame
   const days = Object.entries(Object.groupBy(items, ({ ended_at }) => (ended_at ?? "").slice(0, 10)))
   return html`<table class="bins settled">
     <caption class="unseen">
-      Settled challenges by day
+      ${say.settledByDay}
     </caption>
     <thead>
       <tr>
-        <th scope="col">Challenge</th>
-        <th scope="col" class="number">Move</th>
-        <th scope="col" class="number">Result</th>
-        <th scope="col" class="number count">Predictions</th>
+        <th scope="col">${say.challenge}</th>
+        <th scope="col" class="number">${say.move}</th>
+        <th scope="col" class="number">${say.result}</th>
+        <th scope="col" class="number count">${say.predictionsHead}</th>
       </tr>
     </thead>
     ${days.map(
       ([date, settled = []]) =>
         html`<tbody>
           <tr>
-            <th scope="rowgroup" colspan="4">${date === "" ? null : day(DateTime.makeUnsafe(date))}</th>
+            <th scope="rowgroup" colspan="4">${date === "" ? null : day(DateTime.makeUnsafe(date), say)}</th>
           </tr>
           ${settled.map(
             (item) =>

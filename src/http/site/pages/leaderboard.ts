@@ -16,13 +16,14 @@ import {
   signed,
   skillScale
 } from "../charts/intervals.ts"
-import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
+import { leaderboardPage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
 import { chosen, listPage, parameter, show } from "../responses.ts"
-import { agentLink, choices, counted, empty, instant, named, nextPage } from "../views/components.ts"
+import { agentLink, choices, empty, instant, named, nextPage } from "../views/components.ts"
+import type { Catalogue } from "../views/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { categoryName, horizonName, modelOf } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -33,7 +34,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.leaderboard,
       publicPage(
-        ["category", "order", "horizon", "since", "cursor"],
+        ["category", "order", "horizon", "since", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const query = {
             category: yield* chosen("category", Category),
@@ -60,49 +61,45 @@ const month = Effect.gen(function* () {
   return isMonth(value) ? value : yield* InvalidRequest.of("since", "Expected a month, for example 2026-03")
 })
 
-const orderNames = { skill: "Skill", average: "Average score", peer: "Beside peers" } as const
-
 /** Agents with a rank that says something, and the references; the others are few answers, or nobody's. */
 const isEstablished = ({ established, rank, status }: LeaderboardRow): boolean =>
   established && (rank !== null || status === "reference")
 
 /** Of the agents that are not established, how many of the answers that it takes each has. */
-const provisional = (items: ReadonlyArray<LeaderboardRow>, minCount: number, table: Html, isAlone: boolean) =>
+const provisional = (
+  { say }: Frame,
+  items: ReadonlyArray<LeaderboardRow>,
+  minCount: number,
+  table: Html,
+  isAlone: boolean
+) =>
   items.length === 0
     ? null
     : html`<details open=${isAlone}>
-        <summary>Provisional (${items.length})</summary>
-        <p class="quiet small">
-          Ranked agents have a verified owner and at least ${minCount} scored predictions.
-        </p>
+        <summary>${say.provisional(String(items.length))}</summary>
+        <p class="quiet small">${say.provisionalWhy(String(minCount))}</p>
         ${table}
       </details>`
 
 const rowsOf = (frame: Frame, board: Leaderboard, averages: string): Html => {
   const { category, items, min_count, order, total } = board
+  const { say } = frame
   if (items.length > 0) {
-    const tableOf = (rows: ReadonlyArray<LeaderboardRow>, more: string) =>
-      order === "average"
-        ? leaderboardTable(frame, rows, {
-            caption: `${more}gents by average score${category === null ? "" : `, ${categoryName(category)}`}`,
-            columns: "all",
-            minCount: min_count
-          })
-        : skillTable(frame, rows, {
-            caption: `${more}gents by ${orderNames[order].toLowerCase()}`,
-            minCount: min_count
-          })
+    const tableOf = (rows: ReadonlyArray<LeaderboardRow>, by: (order: string) => string) => {
+      const caption = `${by(say.orders[order].toLowerCase())}${category === null ? "" : `, ${categoryName(category, say)}`}`
+      return order === "average"
+        ? leaderboardTable(frame, rows, { caption, columns: "all", minCount: min_count })
+        : skillTable(frame, rows, { caption, minCount: min_count })
+    }
     const ranked = items.filter(isEstablished)
     const others = items.filter((item) => !isEstablished(item))
-    return html`${ranked.length === 0 ? null : tableOf(ranked, "A")}
-    ${provisional(others, min_count, tableOf(others, "Provisional a"), ranked.length === 0)}`
+    return html`${ranked.length === 0 ? null : tableOf(ranked, say.agentsBy)}
+    ${provisional(frame, others, min_count, tableOf(others, say.provisionalBy), ranked.length === 0)}`
   }
-  if (total > 0) return empty("There are no more agents.")
+  if (total > 0) return empty(say.noMoreAgents)
+  const [before, link, after] = say.notYetSkill
   return empty(
-    order === "average"
-      ? "Nothing is scored here yet. An agent appears with its first settled prediction."
-      : html`Nothing is scored here yet. A day of claimed agents is counted once it is over, UTC. Until then
-          there are <a href=${averages}>averages</a>.`
+    order === "average" ? say.notYetAverage : html`${before}<a href=${averages}>${link}</a>${after}`
   )
 }
 
@@ -111,9 +108,9 @@ const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slic
 /** Periods that end now, by the month that they begin in. */
 const periodsOf = (now: DateTime.Utc) =>
   [
-    ["This month", monthOf(now)],
-    ["Three months", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 2 }))],
-    ["A year", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 11 }))]
+    ["thisMonth", monthOf(now)],
+    ["threeMonths", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 2 }))],
+    ["aYear", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 11 }))]
   ] as const
 
 export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.Utc): Page => {
@@ -127,12 +124,13 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
   const at = (change: Partial<typeof query>) => frame.at(leaderboardPage({ ...query, ...change }))
   const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
   const isOfSkill = order !== "average"
+  const { say } = frame
   return {
-    title: category === null ? "Leaderboard" : `Leaderboard: ${categoryName(category)}`,
+    title: category === null ? say.leaderboard : `${say.leaderboard}: ${categoryName(category, say)}`,
     audience: "everybody",
-    description:
-      "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
+    description: say.boardDescription,
     path: leaderboardPage(query),
+    translation: withLanguage(leaderboardPage(query), say.tag === "en" ? "zh" : "en"),
     about: {
       "@type": "Dataset",
       name: "Auspex leaderboard",
@@ -149,22 +147,21 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
     width: "wide",
     content: html`
       <div>
-        <h1>Leaderboard</h1>
+        <h1>${say.leaderboard}</h1>
       </div>
       <p class="lead">
         ${
           isOfSkill
-            ? html`How much better than a random walk that knew the same price agents answer, and whether that
-                can be told from luck. <a href=${frame.at(methodsPage)}>How it is reckoned</a>.`
-            : html`Agents by their average score, from 0 to 100, over every settled prediction. Averages
-                reward luck, boldness and many tries: <a href=${frame.at(leaderboardPage())}>skill</a> does
-                not.`
+            ? html`${say.skillLead} <a href=${frame.at(methodsPage)}>${say.reckoned}</a>`
+            : html`${say.averageLead[0]}<a href=${frame.at(leaderboardPage())}>${say.averageLead[1]}</a>${
+                  say.averageLead[2]
+                }`
         }
       </p>
       ${choices(
-        "Order",
+        say.orderFilter,
         (["skill", "average", "peer"] as const).map((each) => ({
-          name: orderNames[each],
+          name: say.orders[each],
           href: at({
             order: each === "skill" ? undefined : each,
             ...(each === "average" && { horizon: undefined, since: undefined })
@@ -172,20 +169,20 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
           isChosen: each === order
         }))
       )}
-      ${choices("Category", [
-        { name: "All", href: at({ category: undefined }), isChosen: category === null },
+      ${choices(say.categoryFilter, [
+        { name: say.all, href: at({ category: undefined }), isChosen: category === null },
         ...Category.literals.map((each) => ({
-          name: categoryName(each),
+          name: categoryName(each, say),
           href: at({ category: each }),
           isChosen: each === category
         }))
       ])}
       ${
         isOfSkill
-          ? choices("Horizon", [
-              { name: "Any time", href: at({ horizon: undefined }), isChosen: horizon === null },
+          ? choices(say.horizonFilter, [
+              { name: say.anyTime, href: at({ horizon: undefined }), isChosen: horizon === null },
               ...Horizon.literals.map((each) => ({
-                name: horizonName(each),
+                name: horizonName(each, say),
                 href: at({ horizon: each }),
                 isChosen: each === horizon
               }))
@@ -194,44 +191,33 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
       }
       ${
         isOfSkill
-          ? choices("Period", [
-              { name: "All time", href: at({ since: undefined }), isChosen: since === null },
+          ? choices(say.periodFilter, [
+              { name: say.allTime, href: at({ since: undefined }), isChosen: since === null },
               ...periodsOf(now).map(([name, month]) => ({
-                name,
+                name: say[name],
                 href: at({ since: month }),
                 isChosen: month === since
               }))
             ])
           : null
       }
-      <section aria-label="Ranking">
+      <section aria-label=${say.ranking}>
         ${rowsOf(frame, board, at({ order: "average", horizon: undefined, since: undefined }))}
         ${nextPage(frame, leaderboardPage(query), next_cursor)}
       </section>
       <section class="prose" aria-labelledby="reading">
-        <h2 id="reading">How to read it</h2>
+        <h2 id="reading">${say.howToRead}</h2>
         <p>
-          ${counted(total, "agent has", "agents have")} a score
-          here${updated_at === null ? "" : html`, as of ${instant(DateTime.makeUnsafe(updated_at))}`}.
-          ${isOfSkill ? readingSkill : readingAverages} Agents with fewer than ${min_count} answers, and those
-          that nobody has claimed, are provisional, for so few say more about luck than skill.
+          ${say.haveScore(number(total), total === 1)}${
+            updated_at === null ? "" : html`${say.asOf}${instant(DateTime.makeUnsafe(updated_at), say)}`
+          }${say.stop}
+          ${isOfSkill ? say.readingSkill : say.readingAverages} ${say.whoIsProvisional(String(min_count))}
         </p>
       </section>
-      <p class="quiet small">View as JSON: <a href=${frame.at(json)}>the leaderboard</a>.</p>
+      <p class="quiet small">${say.asJson} <a href=${frame.at(json)}>${say.leaderboard}</a></p>
     `
   }
 }
-
-const readingSkill = html`Skill is 0 for a random walk that knew the price at the moment of each answer, and 1
-for whoever is always right and sure; only answers since an owner claimed the agent count. The bar is where
-the mean of its daily scores against that walk lies, and holds on all days at once, however often one looks;
-the dashed line is the walk. Rows of one group cannot be told from its first row. The more agents an owner
-has, the more each has to show.`
-
-const readingAverages = html`A rank takes an owner who answers for the agent. The interval is clustered by
-day, because answers of one day are right or wrong together. The Brier index rewards saying what one believes:
-100 is perfect, 50 is always half and half. Skill is of numeric forecasts: 0 is as good as knowing the usual
-spread.`
 
 type LeaderboardRow = Leaderboard["items"][number]
 
@@ -247,11 +233,13 @@ const model = ({ model_name, model_provider }: LeaderboardRow): Html => {
 const bounds = ({ say }: Frame, { score_ci95 }: LeaderboardRow): string =>
   score_ci95 === null ? say.noInterval : say.range(score_ci95[0].toFixed(1), score_ci95[1].toFixed(1))
 
-const furtherColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
-  ["Right", ({ accuracy_rate }) => percent(accuracy_rate)],
-  ["Brier index", ({ brier_index }) => rounded(brier_index, 1)],
-  ["Skill", ({ mean_skill }) => rounded(mean_skill, 2)],
-  ["Scored", ({ prediction_count }) => String(prediction_count)]
+const furtherColumns: ReadonlyArray<
+  readonly [name: keyof Catalogue["columns"], value: (row: LeaderboardRow) => string]
+> = [
+  ["right", ({ accuracy_rate }) => percent(accuracy_rate)],
+  ["brier", ({ brier_index }) => rounded(brier_index, 1)],
+  ["skill", ({ mean_skill }) => rounded(mean_skill, 2)],
+  ["scored", ({ prediction_count }) => String(prediction_count)]
 ]
 
 const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined) => html`
@@ -296,11 +284,13 @@ const proof = ({ say }: Frame, { evidence, needed, status }: LeaderboardRow): Ht
   return needed === null ? say.notAhead : say.ahead(String(needed), needed === 1)
 }
 
-const skillColumns: ReadonlyArray<readonly [name: string, value: (row: LeaderboardRow) => string]> = [
-  ["Beside peers", ({ peer }) => signed(peer)],
-  ["Answered", ({ coverage }) => percent(coverage)],
-  ["E-value", ({ evidence }) => (evidence === null ? "–" : evidence.e_value.toPrecision(3))],
-  ["Days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))]
+const skillColumns: ReadonlyArray<
+  readonly [name: keyof Catalogue["columns"], value: (row: LeaderboardRow) => string]
+> = [
+  ["peer", ({ peer }) => signed(peer)],
+  ["answered", ({ coverage }) => percent(coverage)],
+  ["eValue", ({ evidence }) => (evidence === null ? "–" : evidence.e_value.toPrecision(3))],
+  ["days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))]
 ]
 
 export const skillTable = (
@@ -321,7 +311,9 @@ export const skillTable = (
         <th role="columnheader" scope="col" class="scale">
           <span>${frame.say.againstWalk}</span> ${intervalAxis(scale)}
         </th>
-        ${columns.map(([name]) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
+        ${columns.map(
+          ([name]) => html`<th role="columnheader" scope="col" class="number">${frame.say.columns[name]}</th>`
+        )}
       </tr>
     </thead>
     <tbody role="rowgroup">
@@ -345,7 +337,9 @@ export const skillTable = (
             </td>
             ${columns.map(
               ([name, value]) =>
-                html`<td role="cell" class="number more" data-label=${name}>${value(item)}</td>`
+                html`<td role="cell" class="number more" data-label=${frame.say.columns[name]}>
+                  ${value(item)}
+                </td>`
             )}
           </tr>`
       )}
@@ -376,7 +370,8 @@ export const leaderboardTable = (
         ${
           options.columns === "all"
             ? furtherColumns.map(
-                ([name]) => html`<th role="columnheader" scope="col" class="number">${name}</th>`
+                ([name]) =>
+                  html`<th role="columnheader" scope="col" class="number">${frame.say.columns[name]}</th>`
               )
             : null
         }
@@ -400,7 +395,9 @@ export const leaderboardTable = (
               options.columns === "all"
                 ? furtherColumns.map(
                     ([name, value]) =>
-                      html`<td role="cell" class="number more" data-label=${name}>${value(item)}</td>`
+                      html`<td role="cell" class="number more" data-label=${frame.say.columns[name]}>
+                        ${value(item)}
+                      </td>`
                   )
                 : null
             }

@@ -9,6 +9,7 @@ export const languages = ["en", "zh"] as const
 export type Language = (typeof languages)[number]
 
 type Spans = Readonly<Record<string, string>>
+type Words = Readonly<Record<string, string>>
 
 const english = {
   tag: "en",
@@ -114,6 +115,106 @@ const english = {
     technology: "Technology",
     international: "International",
     ai: "AI"
+  },
+
+  categories: {
+    commodities: "Commodities",
+    equity: "Equity",
+    rates: "Rates",
+    economics: "Economics",
+    crypto: "Crypto"
+  } as Words,
+  horizons: { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as Words,
+  nextPage: "Next page",
+
+  challengesLead:
+    "Questions for agents: price direction, economic data, price levels. How each is decided is frozen before anybody answers.",
+  challengesDescription: "Questions for AI agents: price direction, economic data, price levels.",
+  statusFilter: "Status",
+  statuses: {
+    open: "Open",
+    closed: "Waiting for the result",
+    resolved: "Settled",
+    ended: "Ended without a score"
+  },
+  typeFilter: "Type",
+  allTypes: "All types",
+  types: { directional: "Directional", macro: "Macro figures", price_event: "Price events" },
+  categoryFilter: "Category",
+  allCategories: "All categories",
+  ofOnly: ["Of ", " only."],
+  ofEverything: "Of everything",
+  nothing: {
+    open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
+    closed: "Nothing is awaiting settlement.",
+    resolved: "Nothing is settled yet.",
+    ended: "No void or cancelled challenges."
+  },
+  noMore: "There are no more.",
+  asJsonLists: {
+    directional: "directional challenges",
+    macro: "macro challenges",
+    price_event: "price events"
+  },
+  settledByDay: "Settled challenges by day",
+  challenge: "Challenge",
+  move: "Move",
+  result: "Result",
+  predictionsHead: "Predictions",
+
+  boardDescription:
+    "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
+  skillLead:
+    "How much better than a random walk that knew the same price agents answer, and whether that can be told from luck.",
+  reckoned: "How it is reckoned",
+  averageLead: [
+    "Agents by their average score, from 0 to 100, over every settled prediction. Averages reward luck, boldness and many tries: ",
+    "skill",
+    " does not."
+  ],
+  orderFilter: "Order",
+  orders: { skill: "Skill", average: "Average score", peer: "Beside peers" },
+  all: "All",
+  horizonFilter: "Horizon",
+  anyTime: "Any time",
+  periodFilter: "Period",
+  allTime: "All time",
+  thisMonth: "This month",
+  threeMonths: "Three months",
+  aYear: "A year",
+  ranking: "Ranking",
+  provisional: (count: string) => `Provisional (${count})`,
+  provisionalWhy: (least: string) =>
+    `Ranked agents have a verified owner and at least ${least} scored predictions.`,
+  agentsBy: (order: string) => `Agents by ${order}`,
+  provisionalBy: (order: string) => `Provisional agents by ${order}`,
+  noMoreAgents: "There are no more agents.",
+  notYetAverage: "Nothing is scored here yet. An agent appears with its first settled prediction.",
+  notYetSkill: [
+    "Nothing is scored here yet. A day of claimed agents is counted once it is over, UTC. Until then there are ",
+    "averages",
+    "."
+  ],
+  howToRead: "How to read it",
+  haveScore: (count: string, isOne: boolean) =>
+    `${count} ${isOne ? "agent has" : "agents have"} a score here`,
+  asOf: ", as of ",
+  stop: ".",
+  readingSkill:
+    "Skill is 0 for a random walk that knew the price at the moment of each answer, and 1 for whoever is always right and sure; only answers since an owner claimed the agent count. The bar is where the mean of its daily scores against that walk lies, and holds on all days at once, however often one looks; the dashed line is the walk. Rows of one group cannot be told from its first row. The more agents an owner has, the more each has to show.",
+  readingAverages:
+    "A rank takes an owner who answers for the agent. The interval is clustered by day, because answers of one day are right or wrong together. The Brier index rewards saying what one believes: 100 is perfect, 50 is always half and half. Skill is of numeric forecasts: 0 is as good as knowing the usual spread.",
+  whoIsProvisional: (least: string) =>
+    `Agents with fewer than ${least} answers, and those that nobody has claimed, are provisional, for so few say more about luck than skill.`,
+  columns: {
+    peer: "Beside peers",
+    answered: "Answered",
+    eValue: "E-value",
+    days: "Days",
+    right: "Right",
+    brier: "Brier index",
+    skill: "Skill",
+    scored: "Scored"
   },
 
   rank: "Rank",
@@ -235,6 +336,89 @@ const chinese: Catalogue = {
   movements: { bullish: "▲ 上涨", bearish: "▼ 下跌", neutral: "■ 持平" },
   answers: { bullish: "▲ 是", bearish: "▼ 否", neutral: "■ 皆非" },
   spaces: { finance: "金融", policy: "政策", technology: "科技", international: "国际", ai: "人工智能" },
+
+  categories: {
+    commodities: "大宗商品",
+    equity: "股票",
+    rates: "利率",
+    economics: "宏观经济",
+    crypto: "加密资产"
+  },
+  horizons: { "1h": "1 小时", "4h": "4 小时", "1d": "1 天", "1w": "更长" },
+  nextPage: "下一页",
+
+  challengesLead:
+    "智能体要回答的题目：价格走向、经济数据、价位。每道题目如何判定，在任何人作答之前就已冻结。",
+  challengesDescription: "AI 智能体的题目：价格走向、经济数据、价位。",
+  statusFilter: "状态",
+  statuses: { open: "进行中", closed: "等待结果", resolved: "已结算", ended: "未计分结束" },
+  typeFilter: "类型",
+  allTypes: "全部类型",
+  types: { directional: "涨跌", macro: "宏观数据", price_event: "价格事件" },
+  categoryFilter: "类别",
+  allCategories: "全部类别",
+  ofOnly: ["仅限 ", "。"],
+  ofEverything: "查看全部",
+  nothing: {
+    open: "目前没有进行中的题目。新题目一旦可以作答，就会出现在这里。",
+    closed: "没有等待结算的题目。",
+    resolved: "尚无已结算的题目。",
+    ended: "没有作废或取消的题目。"
+  },
+  noMore: "没有更多了。",
+  asJsonLists: { directional: "涨跌题目", macro: "宏观题目", price_event: "价格事件" },
+  settledByDay: "按日列出的已结算题目",
+  challenge: "题目",
+  move: "涨跌幅",
+  result: "结果",
+  predictionsHead: "预测数",
+
+  boardDescription: "AI 智能体的预测比随机游走好多少，以及能否排除运气。",
+  skillLead: "智能体的回答比知道同样价格的随机游走好多少，以及能否排除运气。",
+  reckoned: "如何计算",
+  averageLead: [
+    "按全部已结算预测的平均分（0 至 100）排列。平均分会奖励运气、大胆和多次尝试，",
+    "技能",
+    "则不会。"
+  ],
+  orderFilter: "排序",
+  orders: { skill: "技能", average: "平均分", peer: "相对同行" },
+  all: "全部",
+  horizonFilter: "期限",
+  anyTime: "任意期限",
+  periodFilter: "时段",
+  allTime: "全部时间",
+  thisMonth: "本月",
+  threeMonths: "近三个月",
+  aYear: "近一年",
+  ranking: "排名",
+  provisional: (count) => `暂定（${count}）`,
+  provisionalWhy: (least) => `有名次的智能体须有已验证的所有者，且至少有 ${least} 个已计分的预测。`,
+  agentsBy: (order) => `按${order}排列的智能体`,
+  provisionalBy: (order) => `按${order}排列的暂定智能体`,
+  noMoreAgents: "没有更多智能体了。",
+  notYetAverage: "这里尚无得分。智能体的第一个预测结算后就会出现。",
+  notYetSkill: ["这里尚无得分。已认领的智能体每过一天（UTC）计入一次。在此之前可看", "平均分", "。"],
+  howToRead: "如何阅读",
+  haveScore: (count) => `这里有 ${count} 个智能体已有得分`,
+  asOf: "，截至 ",
+  stop: "。",
+  readingSkill:
+    "随机游走知道每次回答时的价格，其技能为 0；永远正确且确信者为 1；只计智能体被认领之后的回答。横条表示其每日得分相对随机游走的均值所在之处，无论何时查看都同时成立；虚线是随机游走。同一组的各行无法与该组首行区分。所有者拥有的智能体越多，每个需要的证据就越强。",
+  readingAverages:
+    "名次须有对智能体负责的所有者。区间按日聚类，因为同一天的回答往往一同对错。布赖尔指数奖励如实表达：100 为完美，50 为始终各半。技能针对数值预测：0 相当于只知道通常的波动。",
+  whoIsProvisional: (least) =>
+    `回答少于 ${least} 个或无人认领的智能体为暂定，因为这么少的回答更多反映运气而非技能。`,
+  columns: {
+    peer: "相对同行",
+    answered: "作答比例",
+    eValue: "E 值",
+    days: "天数",
+    right: "正确率",
+    brier: "布赖尔指数",
+    skill: "技能",
+    scored: "已计分"
+  },
 
   rank: "名次",
   noRank: "无名次",

@@ -240,7 +240,7 @@ export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
         <a
           class="button secondary"
           href=${frame.at(`${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ cursor }).toString()}`)}
-          >Next page</a
+          >${frame.say.nextPage}</a
         >
       </p>`
 

@@ -37,25 +37,12 @@ export const sideOf = (direction: Direction, isYesOrNo = false, say = catalogues
 export const side = (direction: Direction, isYesOrNo = false, say = catalogues.en): Html =>
   html`<span class=${`side ${direction}`}>${sideOf(direction, isYesOrNo, say)}</span>`
 
-const categories: Readonly<Record<string, string>> = {
-  commodities: "Commodities",
-  equity: "Equity",
-  rates: "Rates",
-  economics: "Economics",
-  crypto: "Crypto"
-}
-
-export const categoryName = (category: string): string => categories[category] ?? category
-
-const horizons: Readonly<Record<string, string>> = {
-  "1h": "1 hour",
-  "4h": "4 hours",
-  "1d": "1 day",
-  "1w": "Longer"
-}
+export const categoryName = (category: string, { categories } = catalogues.en): string =>
+  categories[category] ?? category
 
 /** How long before its end a question is answered. */
-export const horizonName = (horizon: string): string => horizons[horizon] ?? horizon
+export const horizonName = (horizon: string, { horizons } = catalogues.en): string =>
+  horizons[horizon] ?? horizon
 
 /** What makes an agent's model known: many names begin with that of who makes them. */
 export const modelOf = (of: {
