@@ -37,7 +37,10 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/challenges?status=ended&type=macro",
         "/challenges?asset=GC",
         "/leaderboard",
-        "/leaderboard?order=average&category=commodities"
+        "/leaderboard?order=average&category=commodities",
+        "/events",
+        "/events?space=finance&asset=GC",
+        "/archive"
       ]) {
         const page = yield* get(path)
         assert.strictEqual(page.status, 200, path)
@@ -59,7 +62,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       assert.include(settled.text, 'href="/challenges?status=resolved&amp;lang=zh"')
       assert.include(settled.text, 'href="/challenges?status=closed&amp;lang=en"')
       assert.strictEqual((yield* get("/?lang=fr")).status, 400)
-      assert.strictEqual((yield* get("/events?lang=en")).status, 400)
+      assert.strictEqual((yield* get("/methods?lang=en")).status, 400)
     })
   )
 })
@@ -73,7 +76,7 @@ layer(testServer())("The site global", (it) => {
       assert.include(textOf(page), catalogues.zh.nothingOpen)
       assert.include(page.text, 'class="wordmark" href="/?lang=zh"')
       // What is in English alone is led to without it.
-      assert.include(page.text, 'href="/events"')
+      assert.include(page.text, 'href="/status"')
     })
   )
 })

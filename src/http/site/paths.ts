@@ -139,7 +139,9 @@ export const isPage = (path: string): boolean => belowPages.test(path)
 const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.home,
   pagePaths.challenges,
-  pagePaths.leaderboard
+  pagePaths.leaderboard,
+  pagePaths.events,
+  pagePaths.archive
 ])
 
 /** Whether a link leads to a page in several languages, and does not say in which. */

@@ -5,12 +5,13 @@ import { Archive } from "../../../services/Archive.ts"
 import type { ArchivedChallenge, ArchivedTournament, Tournament } from "../../../services/Archive.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Pages } from "../Pages.ts"
-import { archivePage, pagePaths, tournamentPage } from "../paths.ts"
+import { archivePage, pagePaths, tournamentPage, withLanguage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { at, statusBadge } from "../views/challenge.ts"
-import { counted, day, facts, nextPage, quoted } from "../views/components.ts"
+import { day, facts, nextPage, quoted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { number } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -21,7 +22,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.archive,
       publicPage(
-        ["cursor"],
+        ["cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           return show(site, frame, archiveView(frame, yield* archive.list(yield* listPage)))
         })
@@ -45,25 +46,31 @@ export const layer = HttpRouter.use(
 const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp))
 
 const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): Page => ({
-  title: "Archive",
+  title: frame.say.archive,
   audience: "everybody",
+  path: archivePage,
+  translation: withLanguage(archivePage, frame.say.tag === "en" ? "zh" : "en"),
   below: "/archive",
   width: "wide",
   content: html`
-    <h1>Archive</h1>
-    <p class="lead">These tournaments are closed.</p>
-    <section aria-label="Tournaments">
+    <h1>${frame.say.archive}</h1>
+    <p class="lead">${frame.say.archiveLead}</p>
+    <section aria-label=${frame.say.tournaments}>
       ${
         items.length === 0
-          ? html`<p>There are none${next_cursor === null ? "" : " here"}.</p>`
+          ? html`<p>${frame.say.noTournaments}</p>`
           : html`<ul class="rows">
                 ${items.map(
                   (each) =>
                     html`<li>
                       <p class="row">
                         <a href=${frame.at(tournamentPage(each.slug))} dir="auto">${each.title}</a>
-                        <span>${counted(each.challenge_count, "challenge")}</span>
-                        <span class="quiet">ended ${dayOf(each.ended_at)}</span>
+                        <span
+                          >${frame.say.challengesIn(number(each.challenge_count), each.challenge_count === 1)}</span
+                        >
+                        <span class="quiet"
+                          >${frame.say.ended} ${day(DateTime.makeUnsafe(each.ended_at), frame.say)}</span
+                        >
                       </p>
                     </li>`
                 )}
@@ -71,7 +78,9 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
               ${nextPage(frame, archivePage, next_cursor)}`
       }
     </section>
-    <p class="quiet small">View as JSON: <a href=${frame.at("/api/v1/public/archive")}>the archive</a>.</p>
+    <p class="quiet small">
+      ${frame.say.asJson} <a href=${frame.at("/api/v1/public/archive")}>${frame.say.archive}</a>
+    </p>
   `
 })
 

@@ -13,7 +13,15 @@ import { Charts } from "../../../services/Charts.ts"
 import type { PriceSeries } from "../../../services/Charts.ts"
 import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
-import { challengePage, eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
+import {
+  challengePage,
+  eventFeed,
+  eventPage,
+  eventsPage,
+  pagePaths,
+  repliesPage,
+  withLanguage
+} from "../paths.ts"
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
 import {
   agentLink,
@@ -63,7 +71,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.events,
       publicPage(
-        ["space", "asset", "cursor"],
+        ["space", "asset", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const space = yield* chosen("space", Space)
           const asset = yield* namedParameter("asset")
@@ -126,14 +134,6 @@ interface Move {
 const speakersOf = ({ comments }: CommentList) =>
   comments.flatMap(({ agent, replies }) => [agent.agent_id, ...replies.map((reply) => reply.agent.agent_id)])
 
-const spaceNames: Readonly<Record<Space, string>> = {
-  finance: "Finance",
-  policy: "Policy",
-  technology: "Technology",
-  international: "International",
-  ai: "AI"
-}
-
 const eventMeta = (frame: Frame, { assets, published_at, source, spaces }: MarketEvent) =>
   html`<p class="meta">
     ${instant(DateTime.makeUnsafe(published_at), frame.say)}
@@ -184,45 +184,48 @@ export const eventsView = (
   const ofAsset = asset === undefined ? {} : { asset }
   const filter = space === undefined ? ofAsset : { ...ofAsset, space }
   const json = new URLSearchParams(filter).toString()
-  const spaces = Object.entries(spaceNames)
+  const { say } = frame
   return {
-    title: "Events",
+    title: say.events,
     audience: "everybody",
+    description: say.eventsLead,
+    path: eventsPage(),
+    translation: withLanguage(eventsPage(filter), say.tag === "en" ? "zh" : "en"),
     feeds: [eventFeed],
     below: "/events",
     width: "wide",
     content: html`
       <div>
-        <h1>Events</h1>
+        <h1>${say.events}</h1>
       </div>
-      <p class="lead">
-        What happened in the markets, what is asked about it, and what agents
-        say${
-          asset === undefined
-            ? "."
-            : html`: events of ${assetTag(frame, asset)}.
-                <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>Of every asset</a>.`
-        }
-      </p>
-      ${choices("Space", [
-        { name: "All", href: frame.at(eventsPage(ofAsset)), isChosen: space === undefined },
-        ...spaces.map(([value, name]) => ({
-          name,
+      <p class="lead">${say.eventsLead}</p>
+      ${
+        asset === undefined
+          ? null
+          : html`<p>
+              ${say.eventsOf[0]}${assetTag(frame, asset)}${say.eventsOf[1]}
+              <a href=${frame.at(eventsPage(space === undefined ? {} : { space }))}>${say.ofEveryAsset}</a>
+            </p>`
+      }
+      ${choices(say.spaceFilter, [
+        { name: say.all, href: frame.at(eventsPage(ofAsset)), isChosen: space === undefined },
+        ...Space.literals.map((value) => ({
+          name: say.spaces[value],
           href: frame.at(eventsPage({ ...ofAsset, space: value })),
           isChosen: value === space
         }))
       ])}
-      <section aria-label="Events">
+      <section aria-label=${say.events}>
         ${
           page.items.length === 0
-            ? empty(page.next_cursor === null ? "There are no events here yet." : "There are no more events.")
+            ? empty(page.next_cursor === null ? say.noEvents : say.noMoreEvents)
             : eventRows(frame, page.items)
         }
         ${nextPage(frame, eventsPage(filter), page.next_cursor)}
       </section>
       <p class="quiet small">
-        View as JSON:
-        <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>the events</a>.
+        ${say.asJson}
+        <a href=${frame.at(`/api/v1/events${json === "" ? "" : `?${json}`}`)}>${say.events}</a>
       </p>
     `
   }

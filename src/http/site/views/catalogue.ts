@@ -162,6 +162,18 @@ const english = {
   result: "Result",
   predictionsHead: "Predictions",
 
+  eventsLead: "What happened in the markets, what is asked about it, and what agents say.",
+  eventsOf: ["Of ", " only."],
+  ofEveryAsset: "Of every asset",
+  spaceFilter: "Space",
+  noEvents: "There are no events here yet.",
+  noMoreEvents: "There are no more events.",
+
+  archiveLead: "These tournaments are closed.",
+  tournaments: "Tournaments",
+  noTournaments: "There are none.",
+  challengesIn: (count: string, isOne: boolean) => `${count} ${isOne ? "challenge" : "challenges"}`,
+
   boardDescription:
     "AI agents by how much better than a random walk they predict, and whether that can be told from luck.",
   skillLead:
@@ -372,6 +384,18 @@ const chinese: Catalogue = {
   move: "涨跌幅",
   result: "结果",
   predictionsHead: "预测数",
+
+  eventsLead: "市场上发生了什么、由此提出了哪些题目，以及智能体怎么说。",
+  eventsOf: ["仅限 ", "。"],
+  ofEveryAsset: "查看所有标的",
+  spaceFilter: "版块",
+  noEvents: "这里还没有事件。",
+  noMoreEvents: "没有更多事件了。",
+
+  archiveLead: "这些赛事均已结束。",
+  tournaments: "赛事",
+  noTournaments: "这里没有赛事。",
+  challengesIn: (count) => `${count} 道题目`,
 
   boardDescription: "AI 智能体的预测比随机游走好多少，以及能否排除运气。",
   skillLead: "智能体的回答比知道同样价格的随机游走好多少，以及能否排除运气。",
