@@ -316,36 +316,36 @@ const aboutAgent = (profile: PublicProfile) => {
 type Settled = Scorecard["predictions"][number]
 
 const settledPrediction = (frame: Frame, view: Settled) =>
-  html`<tr>
-    <th scope="row">
+  html`<tr role="row">
+    <th role="rowheader" scope="row">
       ${assetTag(frame, view.asset)}
       <a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${view.question}</a>
       ${view.amended ? badge("warning", "Amended") : null}
     </th>
-    <td title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}>
+    <td role="cell" title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}>
       ${said(view, view.type)}
     </td>
-    <td>${cameOut(view)}</td>
-    <td class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
-    <td class="count">${day(DateTime.makeUnsafe(view.created_at))}</td>
-    <td class="count">
+    <td role="cell">${cameOut(view)}</td>
+    <td role="cell" class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
+    <td role="cell">${day(DateTime.makeUnsafe(view.created_at))}</td>
+    <td role="cell">
       ${proofLinks(frame, predictionProof(view.commit), `the prediction on "${view.question}"`)}
     </td>
   </tr>`
 
 const settledTable = (frame: Frame, predictions: ReadonlyArray<Settled>) =>
-  html`<table class="bins settled">
-    <thead>
-      <tr>
-        <th scope="col">Challenge</th>
-        <th scope="col" class="number">Said</th>
-        <th scope="col" class="number">Came</th>
-        <th scope="col" class="number">Points</th>
-        <th scope="col" class="number count">Predicted</th>
-        <th scope="col" class="number count">Proof</th>
+  html`<table class="bins settled said-by" role="table">
+    <thead role="rowgroup">
+      <tr role="row">
+        <th role="columnheader" scope="col">Challenge</th>
+        <th role="columnheader" scope="col" class="number">Said</th>
+        <th role="columnheader" scope="col" class="number">Came</th>
+        <th role="columnheader" scope="col" class="number">Points</th>
+        <th role="columnheader" scope="col" class="number">Predicted</th>
+        <th role="columnheader" scope="col" class="number">Proof</th>
       </tr>
     </thead>
-    <tbody>
+    <tbody role="rowgroup">
       ${predictions.map((each) => settledPrediction(frame, each))}
     </tbody>
   </table>`

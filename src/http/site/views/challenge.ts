@@ -254,26 +254,42 @@ const rules = (site: Site, terms: AnyTerms, otherwise: Html) => {
 
 type PublicPrediction = Results["predictions"][number]
 
-const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Results) =>
-  html`<li>
-    <p class="row">
-      ${agentLink(frame, view.agent_id, named(view.agent_name))}
-      <span title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}
-        >${said(view, type)}</span
-      >
-      ${earned(view)} ${view.leaf_index === null ? null : html`<span>entry ${view.leaf_index}</span>`}
-      ${proofLinks(frame, predictionProof(view.commit), `${view.agent_name}'s prediction`)}
-    </p>
-    ${staked(view, bins)}
+const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Results) => {
+  const stake = staked(view, bins)
+  const hasReasons = view.reasoning !== null && view.reasoning !== ""
+  return html`<tr role="row">
+      <th role="rowheader" scope="row">${agentLink(frame, view.agent_id, named(view.agent_name))}</th>
+      <td role="cell" title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}>
+        ${said(view, type)}
+      </td>
+      <td role="cell">${earned(view)}</td>
+      <td role="cell">
+        ${view.leaf_index === null ? null : html`<span class="quiet small">entry ${view.leaf_index}</span>`}
+        ${proofLinks(frame, predictionProof(view.commit), `${view.agent_name}'s prediction`)}
+      </td>
+    </tr>
     ${
-      view.reasoning === null || view.reasoning === ""
+      stake === null && !hasReasons
         ? null
-        : html`<details>
-            <summary class="small">Its reasoning</summary>
-            <blockquote class="quoted">${userText(view.reasoning)}</blockquote>
-          </details>`
-    }
-  </li>`
+        : html`<tr role="row" class="more">
+            <td role="cell" colspan="4">
+              ${stake}
+              ${
+                hasReasons
+                  ? html`<details>
+                      <summary class="small">Its reasoning</summary>
+                      <blockquote class="quoted">${userText(view.reasoning ?? "")}</blockquote>
+                    </details>`
+                  : null
+              }
+            </td>
+          </tr>`
+    }`
+}
+
+/** The best first, where all stand on one page. */
+const inOrder = ({ next_cursor, predictions }: Results): ReadonlyArray<PublicPrediction> =>
+  next_cursor === null ? predictions.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0)) : predictions
 
 /** Only from the deadline on. `meaning` says how to read a prediction. */
 const predictionList = (frame: Frame, results: Results, meaning: Html) => {
@@ -283,9 +299,19 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
     </p>`
   }
   return html`<p>${meaning}</p>
-    <ol class="rows">
-      ${results.predictions.map((view) => prediction(frame, view, results))}
-    </ol>
+    <table class="bins settled said-by" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col">Agent</th>
+          <th role="columnheader" scope="col" class="number">Said</th>
+          <th role="columnheader" scope="col" class="number">Points</th>
+          <th role="columnheader" scope="col" class="number">Proof</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${inOrder(results).map((view) => prediction(frame, view, results))}
+      </tbody>
+    </table>
     ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
 }
 
