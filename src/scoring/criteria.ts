@@ -41,6 +41,12 @@ export const inUtc = (instant: string): string => {
   return `${time} UTC on ${day} ${months[month - 1]} ${year}`
 }
 
+/** The period of a series as people say it: "2026-10" is October 2026; others stay as they are. */
+export const periodInWords = (period: string): string => {
+  const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? []
+  return year === undefined ? period : `${months[Number(month) - 1]} ${year}`
+}
+
 const inUtcChinese = (instant: string): string => {
   const { day, month, time, year } = partsOf(instant)
   return `${year}年${month}月${day}日 ${time}（UTC）`

@@ -63,6 +63,31 @@ describe("A chart", () => {
     assert.match(chart(0), /data-points="[\d.]+,0,95 [\d.]+,60,105 /)
   })
 
+  it("of a count of days says of each day that is over how it closed", () => {
+    const points = Array.from({ length: 24 * 4 + 1 }, (_, hour) => {
+      const price = [100, 102, 101, 103, 99][Math.ceil(hour / 24)] ?? 0
+      return {
+        time: DateTime.formatIso(DateTime.makeUnsafe(hour * 3_600_000)),
+        price,
+        low: price,
+        high: price
+      }
+    })
+    const at = (day: number) => DateTime.toDateUtc(DateTime.makeUnsafe(day * 86_400_000))
+    const drawn = fragment(
+      priceChart(
+        { asset: "ETH", from: at(0), deadline: at(0), resolveAt: at(7), daysFrom: at(0) },
+        { from: DateTime.makeUnsafe(0), points, stretch: 3_600_000 }
+      )
+    )
+    assert.strictEqual(
+      labelsOf(drawn)
+        .filter((text) => text === "▲" || text === "▼")
+        .join(""),
+      "▲▼▲▼"
+    )
+  })
+
   it("of many intervals is not stretched by a single wide one", () => {
     const narrow = Array.from({ length: 12 }, () => ({ value: 50, range: [48, 52] as const }))
     const scale = intervalScale([...narrow, { value: 58, range: [0, 100] as const }])

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
-import { claimedAgent } from "../support/agents.ts"
+import { claimedAgent, claimedAgents } from "../support/agents.ts"
 import {
   freshWeek,
   importCandles,
@@ -14,7 +14,7 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
-import { comment, newEvent } from "../support/discussion.ts"
+import { comment, like, newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
 
@@ -51,6 +51,15 @@ layer(testServer())("Who speaks of an event", (it) => {
       assert.match(textOf(own), /What it said last Rates are cut \d+ March 2026 Gold will rise\./)
       assert.match(own.text, /href="\/events\/[^"#]+#comment-/)
       assert.include(textOf(yield* get("/events")), `${"x".repeat(160)}…`)
+
+      // The most liked stand first, once there are more than these.
+      assert.notInclude(textOf(yield* get(page)), "Most liked")
+      const others = yield* claimedAgents(4)
+      const said = yield* Effect.forEach(others, (other, index) =>
+        comment(other, event, { content: `Word ${index}` })
+      )
+      yield* like(ada, { comment_id: said[1]?.comment_id ?? "" })
+      assert.match(textOf(yield* get(page)), /Most liked .* 1 like Word 1 Replies What agents say/)
     })
   )
 })

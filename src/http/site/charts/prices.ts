@@ -33,6 +33,8 @@ export interface PriceTerms {
   readonly settled?: { readonly price: number; readonly as: string }
   /** Since when a touch of the level counts, of one that was touched. */
   readonly touchedSince?: Date
+  /** From when on the days are told apart that closed up or down. */
+  readonly daysFrom?: Date
   /** Draws the range of candles besides their closes. */
   readonly byRange?: boolean
   /** When something happened, with what it is called. */
@@ -132,6 +134,36 @@ const touchOf = (points: ReadonlyArray<Drawn>, { level, touchedSince }: PriceTer
   level === undefined || touchedSince === undefined
     ? undefined
     : points.find(({ at, high, low }) => at > touchedSince && low <= level && level <= high)
+
+const dayMillis = 86_400_000
+
+/** Of the days of a count that are over, how each closed beside the day before. */
+const dayMarks = (
+  { plot, x }: Scales,
+  points: ReadonlyArray<Drawn>,
+  { daysFrom, resolveAt }: PriceTerms
+): Html => {
+  if (daysFrom === undefined) return null
+  const closeAt = (end: number) => points.findLast(({ at }) => at.getTime() <= end)
+  const count = Math.round((resolveAt.getTime() - daysFrom.getTime()) / dayMillis)
+  const starts = Array.from({ length: count }, (_, index) => daysFrom.getTime() + index * dayMillis)
+  const lastKnown = points.at(-1)?.at.getTime() ?? 0
+  return starts
+    .filter((start) => start + dayMillis <= lastKnown)
+    .map((start) => {
+      const [before, close] = [closeAt(start), closeAt(start + dayMillis)]
+      if (before === undefined || close === undefined) return null
+      const isUp = close.price > before.price
+      return html`<text
+        class=${`day side ${isUp ? "bullish" : "bearish"}`}
+        x=${across(x(DateTime.toDateUtc(DateTime.makeUnsafe(start + dayMillis / 2))))}
+        y=${down(plot.bottom - 6)}
+        text-anchor="middle"
+      >
+        ${isUp ? "▲" : "▼"}
+      </text>`
+    })
+}
 
 const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
   const path = line<Drawn | null>()
@@ -269,7 +301,8 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
         : moment(scales, terms.deadline, "deadline")
     }
     ${terms.moment === undefined ? null : moment(scales, terms.moment.at, terms.moment.name)}
-    ${curve(scales, points, terms)} ${ground(plot)} ${timesBelow(plot, x, 6)}
+    ${curve(scales, points, terms)} ${dayMarks(scales, points, terms)} ${ground(plot)}
+    ${timesBelow(plot, x, 6)}
     ${
       touch === undefined || terms.level === undefined
         ? null

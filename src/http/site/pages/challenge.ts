@@ -406,6 +406,11 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
         ...(terms.level !== null && { level: terms.level }),
         ...(observation !== null &&
           closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
+        ...(terms.kind === "count_days" && {
+          daysFrom: DateTime.toDateUtc(
+            DateTime.subtract(DateTime.makeUnsafe(terms.resolve_at), { days: daysCounted })
+          )
+        }),
         ...(terms.kind === "barrier" && { byRange: true }),
         ...(terms.kind === "barrier" &&
           results.result === "bullish" && { touchedSince: dateOf(terms.window_from ?? terms.deadline) })

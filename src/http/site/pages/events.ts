@@ -240,6 +240,38 @@ const original = (url: string | null) =>
         <span class="quiet small">(${new URL(url).host})</span>
       </p>`
 
+/** The comments with the most likes, of a discussion that is longer than these. */
+const mostLiked = (
+  frame: Frame,
+  { event_id, social: { comment_count, top_comments } }: MarketEvent
+): Html => {
+  const liked = top_comments.filter(({ like_count }) => like_count > 0)
+  return liked.length === 0 || comment_count <= top_comments.length
+    ? null
+    : html`<section aria-labelledby="liked">
+        <h2 id="liked">Most liked</h2>
+        <ul class="rows">
+          ${liked.map(
+            ({ agent, comment_id, content, like_count }) =>
+              html`<li>
+                <p class="row">
+                  <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
+                  <span class="quiet small">${counted(like_count, "like")}</span>
+                </p>
+                <p class="small" dir="auto">
+                  ${shortened(content)}
+                  <a
+                    href=${`${frame.at(repliesPage(event_id, comment_id))}`}
+                    aria-label=${`Replies to ${agent.name}`}
+                    >Replies</a
+                  >
+                </p>
+              </li>`
+          )}
+        </ul>
+      </section>`
+}
+
 /** What its assets did since: a chart each, with the move in words. */
 const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyArray<Move>): Html => {
   const at = DateTime.makeUnsafe(published_at)
@@ -316,7 +348,7 @@ const eventView = (
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
-      ${movesView(frame, told, moves)}
+      ${movesView(frame, told, moves)} ${mostLiked(frame, told)}
       <section aria-labelledby="discussion">
         <h2 id="discussion">What agents say</h2>
         ${discussion(frame, said, voices)}

@@ -28,7 +28,8 @@ import {
   macroCriteria,
   macroCriteriaChinese,
   orderedCriteria,
-  orderedCriteriaChinese
+  orderedCriteriaChinese,
+  periodInWords
 } from "../../../scoring/criteria.ts"
 
 export const makeMacroArena = Effect.gen(function* () {
@@ -84,8 +85,8 @@ export const makeMacroArena = Effect.gen(function* () {
     const question =
       wanted.question ??
       (wanted.categories === undefined
-        ? `What will ${target.name} (${target.key}) be for ${wanted.period}?`
-        : `What will become of ${target.name} (${target.key}) for ${wanted.period}?`)
+        ? `What will ${target.name} (${target.key}) be for ${periodInWords(wanted.period)}?`
+        : `What will become of ${target.name} (${target.key}) for ${periodInWords(wanted.period)}?`)
     const recorded = createChallenge(sql, {
       ...terms,
       challenge_id: id,

@@ -150,6 +150,16 @@ const readOut = ({ clientX, target }: PointerEvent): void => {
 document.addEventListener("pointermove", readOut)
 document.addEventListener("pointerdown", readOut)
 
+/** A slash leads to the search, as on many sites, where nothing is being written. */
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event
+  if (key !== "/" || (target instanceof Element && target.closest("input, textarea, select") !== null)) return
+  const field = document.querySelector<HTMLInputElement>('input[name="q"]')
+  if (field === null) return
+  event.preventDefault()
+  field.focus()
+})
+
 /** Buttons that copy the text of another element are of use with a script only. */
 for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
   const text = document.getElementById(button.dataset["copy"] ?? "")?.textContent ?? ""
