@@ -8,7 +8,9 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect, Layer, Redacted } from "effect"
 import type { SMTPServerOptions } from "smtp-server"
 import { files, smtp } from "../../src/layers/mail/MailTransport.ts"
-import { claimText, printableName, signInText } from "../../src/layers/mail/texts.ts"
+import { english, printableName } from "../../src/layers/mail/texts.ts"
+import { textsOf } from "../../src/layers/mail/language.ts"
+import type { MailTexts } from "../../src/layers/mail/texts.ts"
 import { MailTransport } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
@@ -230,17 +232,75 @@ describe("An agent's name in a mail", () => {
     ["x".repeat(80), "x".repeat(60)]
   ])("%j is shown as %j", (name, shown) => {
     assert.strictEqual(printableName(name), shown)
-    const { subject, text } = claimText({ ...about, agentName: name })
+    const { subject, text } = english.claim({ ...about, agentName: name })
     assert.strictEqual(subject, `Claim your agent: ${shown}`)
     const links = text.match(/https?:\/\/\S+/g) ?? []
     assert.deepStrictEqual(links, [about.baseUrl, about.link, about.notMine])
   })
 })
 
+describe("A mail of the site cn", () => {
+  const name = "Ada\r\nhttps://evil.example"
+  const { baseUrl, expiresAt, link, provisionalUntil } = about
+  const of = (texts: MailTexts) => ({
+    signIn: texts.signIn({ baseUrl, link, expiresAt }),
+    claim: texts.claim({ ...about, agentName: name }),
+    reminder: texts.reminder({ ...about, agentName: name, daysLeft: 1 }),
+    paused: texts.paused({ ...about, agentName: name }),
+    spent: texts.creditAlert({
+      baseUrl,
+      agentName: name,
+      keyName: name,
+      period: "day",
+      amount: "20",
+      isSpent: true
+    }),
+    warned: texts.creditAlert({
+      baseUrl,
+      agentName: name,
+      keyName: name,
+      period: "total",
+      amount: "20",
+      isSpent: false
+    }),
+    webhook: texts.webhookDisabled({ baseUrl, host: "hooks.example", reason: "410" }),
+    suspended: texts.suspended({ baseUrl, agentName: name, reason: null }),
+    digest: texts.digest({
+      baseUrl,
+      from: expiresAt,
+      until: provisionalUntil,
+      agents: [{ name, scored: 3, mean: 61.25, all_scored: 9, all_mean: 50 }]
+    })
+  })
+  const [ours, theirs] = [of(textsOf("cn")), of(textsOf("global"))]
+
+  it.each(Object.keys(ours) as ReadonlyArray<keyof typeof ours>)(
+    "says in Chinese what the one in English says: %s, with the same links, times and numbers",
+    (kind) => {
+      const [chinese, english] = [ours[kind], theirs[kind]]
+      assert.match(chinese.subject, /\p{Script=Han}/u)
+      const links = (text: string) => text.match(/https?:\/\/\S+/g) ?? []
+      assert.deepStrictEqual(links(chinese.text), links(english.text))
+      const times = (text: string) => text.replaceAll("\n", " ").match(/\d{4}-\d\d-\d\d( \d\d:\d\d)?/g) ?? []
+      assert.deepStrictEqual(times(chinese.text), times(english.text))
+      // No sentence is left in English.
+      assert.notMatch(
+        chinese.text.replaceAll(/https?:\/\/\S+/g, "").replaceAll(printableName(name), ""),
+        /[a-z]{3,} [a-z]{2,} [a-z]{2,}/
+      )
+      assert.notInclude(chinese.subject, "\n")
+    }
+  )
+
+  it("also says how to end such mails", () => {
+    assert.match(textsOf("cn").unsubscribe(link), /停止此类邮件：\n/)
+  })
+})
+
 describe("The text of a mail", () => {
   it("is in lines of 72 characters at most, links in one piece", () => {
     const long = `https://auspex.example/${"a".repeat(100)}`
-    const { text } = claimText({ ...about, link: long, agentName: "word ".repeat(12) })
+    const { text } = english.claim({ ...about, link: long, agentName: "word ".repeat(12) })
     assert.include(text, `\n${long}\n`)
     for (const line of text.split("\n")) {
       assert.isTrue(line.length <= 72 || line === long, line)
@@ -252,7 +312,7 @@ describe("The text of a mail", () => {
 describe("A sign-in mail", () => {
   it("has one link besides the service's own address, and says until when it works", () => {
     const link = "https://auspex.example/sign-in/aus_si_A"
-    const { text } = signInText({ baseUrl: about.baseUrl, link, expiresAt: about.expiresAt })
+    const { text } = english.signIn({ baseUrl: about.baseUrl, link, expiresAt: about.expiresAt })
     assert.deepStrictEqual(text.match(/https?:\/\/\S+/g), [about.baseUrl, link])
     assert.include(text.replaceAll("\n", " "), "2026-03-04 12:00 UTC")
   })

@@ -1,5 +1,7 @@
-/** The texts of mails: plain text, in which only its sanitised name is an agent's own. */
+/** The texts of mails in English: plain text, in which only its sanitised name is an agent's own. */
 import { DateTime } from "effect"
+import { limitNames } from "../../services/GatewayKeys.ts"
+import type { LimitPeriod } from "../../services/GatewayKeys.ts"
 
 const maxName = 60
 
@@ -16,10 +18,10 @@ export const printableName = (name: string): string => {
 }
 
 /** To the minute, in UTC. */
-const moment = (instant: DateTime.Utc): string =>
+export const moment = (instant: DateTime.Utc): string =>
   `${DateTime.formatIso(instant).slice(0, 16).replace("T", " ")} UTC`
 
-interface Text {
+export interface Text {
   readonly subject: string
   readonly text: string
 }
@@ -30,13 +32,15 @@ const width = 72
 const wrapped = (paragraph: string): string =>
   paragraph.replaceAll(new RegExp(`(?=.{${width + 1}})(.{1,${width}}) `, "g"), "$1\n")
 
-const paragraphs = (...parts: ReadonlyArray<string>): string => `${parts.map(wrapped).join("\n\n")}\n`
+export const paragraphs = (...parts: ReadonlyArray<string>): string => `${parts.map(wrapped).join("\n\n")}\n`
 
-export const signInText = (mail: {
+export interface SignInMail {
   readonly baseUrl: string
   readonly link: string
   readonly expiresAt: DateTime.Utc
-}): Text => ({
+}
+
+const signIn = (mail: SignInMail): Text => ({
   subject: "Sign in to Auspex",
   text: paragraphs(
     `You asked to sign in to Auspex at\n${mail.baseUrl}`,
@@ -67,7 +71,7 @@ const howToClaim = (mail: AboutAgent): string =>
 
 const named = (mail: AboutAgent): string => `"${printableName(mail.agentName)}"`
 
-export const claimText = (mail: AboutAgent): Text => ({
+const claim = (mail: AboutAgent): Text => ({
   subject: `Claim your agent: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `An agent that calls itself ${named(mail)} has registered with Auspex, an evaluation platform for AI agents, and named you as its operator:\n${mail.baseUrl}`,
@@ -77,33 +81,38 @@ export const claimText = (mail: AboutAgent): Text => ({
 })
 
 /** About an owner's own key; the name of a key is as little trusted as an agent's. */
-export const creditAlertText = (mail: {
+export interface CreditAlertMail {
   readonly baseUrl: string
   readonly agentName: string
   readonly keyName: string
-  /** Its name and amount. */
-  readonly limit: string
+  readonly period: LimitPeriod
+  /** In credits, as text. */
+  readonly amount: string
   readonly isSpent: boolean
-  /** Whether it begins anew. */
-  readonly resets: boolean
-}): Text => {
+}
+
+const creditAlert = (mail: CreditAlertMail): Text => {
   const key = printableName(mail.keyName)
-  const then = mail.resets ? "until its next period begins" : "until the limit is raised"
+  const limit = `${limitNames[mail.period]} of ${mail.amount} credits`
+  const then = mail.period === "total" ? "until the limit is raised" : "until its next period begins"
   return {
     subject: mail.isSpent
       ? `Spent: the limit of your key ${key}`
       : `80 % spent of the limit of your key ${key}`,
     text: paragraphs(
       mail.isSpent
-        ? `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent its ${mail.limit}, or what is left of it does not cover a call that was made. Such calls are refused ${then}.`
-        : `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent 80 % of its ${mail.limit}. Once it is spent, calls are refused ${then}.`,
+        ? `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent its ${limit}, or what is left of it does not cover a call that was made. Such calls are refused ${then}.`
+        : `The gateway key "${key}" of your agent "${printableName(mail.agentName)}" has spent 80 % of its ${limit}. Once it is spent, calls are refused ${then}.`,
       `What your keys were used for, and what is left of their limits:\n${mail.baseUrl}/account/api-keys`
     )
   }
 }
 
-export const reminderText = (mail: AboutAgent & { readonly left: string }): Text => ({
-  subject: `${mail.left} left to claim your agent: ${printableName(mail.agentName)}`,
+/** So many days before the provisional period ends. */
+export type ReminderMail = AboutAgent & { readonly daysLeft: 1 | 2 }
+
+const reminder = (mail: ReminderMail): Text => ({
+  subject: `${mail.daysLeft === 1 ? "One day" : "Two days"} left to claim your agent: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `The agent ${named(mail)} at Auspex named you as its operator and is not claimed yet:\n${mail.baseUrl}`,
     `From ${moment(mail.provisionalUntil)} on it is issued no access tokens until it is claimed. Its track record is kept.`,
@@ -111,7 +120,7 @@ export const reminderText = (mail: AboutAgent & { readonly left: string }): Text
   )
 })
 
-export const pausedText = (mail: AboutAgent): Text => ({
+const paused = (mail: AboutAgent): Text => ({
   subject: `Paused until you claim it: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `The agent ${named(mail)} at Auspex named you as its operator and was not claimed in time:\n${mail.baseUrl}`,
@@ -121,11 +130,13 @@ export const pausedText = (mail: AboutAgent): Text => ({
 })
 
 /** About an owner's own webhook, or one of an agent of the owner. */
-export const webhookDisabledText = (mail: {
+export interface WebhookDisabledMail {
   readonly baseUrl: string
   readonly host: string
   readonly reason: string
-}): Text => ({
+}
+
+const webhookDisabled = (mail: WebhookDisabledMail): Text => ({
   subject: `Your webhook at ${mail.host} was disabled`,
   text: paragraphs(
     `Auspex posts notices to a webhook of yours or your agent's at ${mail.host}. It is disabled: ${mail.reason}. Nothing is sent to it any more.`,
@@ -135,16 +146,20 @@ ${mail.baseUrl}/account/webhooks`
 })
 
 /** A mail of the owner's choice says how to end such mails. */
-export const withUnsubscribe = ({ subject, text }: Text, link: string): Text => ({
+export const withUnsubscribe = ({ subject, text }: Text, how: string): Text => ({
   subject,
-  text: `${text}\n${paragraphs(`This page ends mails of this kind:\n${link}`)}`
+  text: `${text}\n${paragraphs(how)}`
 })
 
-export const suspendedText = (mail: {
+const unsubscribe = (link: string): string => `This page ends mails of this kind:\n${link}`
+
+export interface SuspendedMail {
   readonly baseUrl: string
   readonly agentName: string
   readonly reason: string | null
-}): Text => ({
+}
+
+const suspended = (mail: SuspendedMail): Text => ({
   subject: `Suspended: ${printableName(mail.agentName)}`,
   text: paragraphs(
     `The administrators of ${mail.baseUrl} have suspended your agent "${printableName(mail.agentName)}". It gets no tokens; its record is kept.`,
@@ -153,10 +168,12 @@ export const suspendedText = (mail: {
   )
 })
 
-const score = (value: number): string => value.toFixed(1)
+export const score = (value: number): string => value.toFixed(1)
+
+export const day = (instant: DateTime.Utc): string => DateTime.formatIso(instant).slice(0, 10)
 
 /** What was scored in a week. */
-export const digestText = (mail: {
+export interface DigestMail {
   readonly baseUrl: string
   readonly from: DateTime.Utc
   readonly until: DateTime.Utc
@@ -167,8 +184,9 @@ export const digestText = (mail: {
     readonly all_scored: number
     readonly all_mean: number
   }>
-}): Text => {
-  const day = (instant: DateTime.Utc) => DateTime.formatIso(instant).slice(0, 10)
+}
+
+const digest = (mail: DigestMail): Text => {
   const last = DateTime.subtract(mail.until, { days: 1 })
   const total = mail.agents.reduce((sum, { scored }) => sum + scored, 0)
   return {
@@ -182,4 +200,30 @@ export const digestText = (mail: {
       `Your agents:\n${mail.baseUrl}/account`
     )
   }
+}
+
+/** All mails in one language. */
+export interface MailTexts {
+  readonly signIn: (mail: SignInMail) => Text
+  readonly claim: (mail: AboutAgent) => Text
+  readonly reminder: (mail: ReminderMail) => Text
+  readonly paused: (mail: AboutAgent) => Text
+  readonly creditAlert: (mail: CreditAlertMail) => Text
+  readonly webhookDisabled: (mail: WebhookDisabledMail) => Text
+  readonly suspended: (mail: SuspendedMail) => Text
+  readonly digest: (mail: DigestMail) => Text
+  /** How to end mails of a kind that the owner chose. */
+  readonly unsubscribe: (link: string) => string
+}
+
+export const english: MailTexts = {
+  signIn,
+  claim,
+  reminder,
+  paused,
+  creditAlert,
+  webhookDisabled,
+  suspended,
+  digest,
+  unsubscribe
 }

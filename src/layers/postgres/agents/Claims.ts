@@ -38,8 +38,8 @@ import type { Ownership } from "./ownership.ts"
 import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/domain/emails.ts"
 import { Mailer } from "../../../services/Mailer.ts"
 import type { MailKind } from "../../../services/Mailer.ts"
-import { claimText, pausedText, reminderText } from "../../mail/texts.ts"
-import type { AboutAgent } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
+import type { AboutAgent, MailTexts, Text } from "../../mail/texts.ts"
 import { makeAccounts } from "./accounts.ts"
 import { makeWhyPending } from "./pendingChallenge.ts"
 
@@ -294,7 +294,7 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
         provisionalUntil: agent.provisionalUntil,
         to: to.value,
         kind: "claim",
-        text: claimText
+        text: textsOf(settings.site).claim
       }
       yield* transaction(sql)(mailLink(notice))
     }
@@ -373,22 +373,27 @@ interface NoticeKind {
   readonly number: number
   readonly lead: Duration.Duration
   readonly kind: MailKind
-  readonly text: (about: AboutAgent) => { readonly subject: string; readonly text: string }
+  readonly text: (texts: MailTexts) => (about: AboutAgent) => Text
 }
 
 const twoDays: NoticeKind = {
   number: 1,
   lead: Duration.days(2),
   kind: "grace_reminder",
-  text: (about) => reminderText({ ...about, left: "Two days" })
+  text: (texts) => (about) => texts.reminder({ ...about, daysLeft: 2 })
 }
 const oneDay: NoticeKind = {
   number: 2,
   lead: Duration.days(1),
   kind: "grace_reminder",
-  text: (about) => reminderText({ ...about, left: "One day" })
+  text: (texts) => (about) => texts.reminder({ ...about, daysLeft: 1 })
 }
-const paused: NoticeKind = { number: 3, lead: Duration.zero, kind: "issuance_paused", text: pausedText }
+const paused: NoticeKind = {
+  number: 3,
+  lead: Duration.zero,
+  kind: "issuance_paused",
+  text: (texts) => texts.paused
+}
 
 /** Each notice with the next one, which replaces it once due. */
 const notices = [
@@ -419,6 +424,7 @@ const pauses = Metric.counter("issuance_paused_total", {
  */
 const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient
+  const { site } = yield* Settings
   const dueRows = findAll(DueRow)
 
   // The condition of the partial index.
@@ -479,7 +485,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
           provisionalUntil: agent.provisional_until,
           to: to.value,
           kind: notice.kind,
-          text: notice.text
+          text: notice.text(textsOf(site))
         })
         return { recorded: 1, mailed: 1 }
       })

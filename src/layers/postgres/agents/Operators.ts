@@ -24,7 +24,7 @@ import { AuthMethod } from "../../../services/Registry.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Mailer } from "../../../services/Mailer.ts"
-import { signInText } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
 import { encryption } from "../../crypto/encryption.ts"
 
 /** A session's use is stored at most this often, so that few page views write. */
@@ -135,7 +135,7 @@ const make = Effect.gen(function* () {
           yield* mailer.enqueue({
             kind: "sign_in",
             to,
-            ...signInText({
+            ...textsOf(settings.site).signIn({
               baseUrl: settings.baseUrl,
               link: settings.baseUrl + signInPage(token),
               expiresAt

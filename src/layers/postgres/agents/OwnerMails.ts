@@ -7,7 +7,8 @@ import { OwnerMails, ownerMails, unsubscribePage } from "../../../services/Owner
 import type { OwnerMail, UnsubscribeLink } from "../../../services/OwnerMails.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cursorCodecs } from "../../crypto/Cursors.ts"
-import { digestText, withUnsubscribe } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
+import { withUnsubscribe } from "../../mail/texts.ts"
 import { arrayParam, execute, findAll, findOption, transaction } from "../sql.ts"
 
 /** From then on its news would be old. */
@@ -40,6 +41,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const mailer = yield* Mailer
   const settings = yield* Settings
+  const texts = textsOf(settings.site)
   const links = cursorCodecs(settings)("unsubscribe", Schema.String)
   const chosenRow = findOption(ChosenRow)
   const addressRow = findOption(AddressRow)
@@ -100,7 +102,7 @@ const make = Effect.gen(function* () {
       yield* mailer.enqueue({
         kind: kinds[mail],
         to: found.value.email,
-        ...withUnsubscribe(message, unsubscribeUrl),
+        ...withUnsubscribe(message, texts.unsubscribe(unsubscribeUrl)),
         unsubscribeUrl,
         expiresAt: DateTime.addDuration(yield* DateTime.now, lifetime)
       })
@@ -137,7 +139,7 @@ const make = Effect.gen(function* () {
       yield* tell(
         id,
         "digest",
-        digestText({ baseUrl: settings.baseUrl, from, until: DateTime.addDuration(from, week), agents })
+        texts.digest({ baseUrl: settings.baseUrl, from, until: DateTime.addDuration(from, week), agents })
       )
     }
     return due.length

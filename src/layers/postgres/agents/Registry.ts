@@ -31,7 +31,7 @@ import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
 import { arrayParam, findAll, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
-import { suspendedText } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
@@ -427,7 +427,11 @@ const make = Effect.gen(function* () {
       const suspendedNow = yield* changed
       if (Option.isNone(suspendedNow) || suspendedNow.value.owner_id === null) return
       const { name, owner_id: owner } = suspendedNow.value
-      const told = suspendedText({ baseUrl: settings.baseUrl, agentName: name, reason: reason ?? null })
+      const told = textsOf(settings.site).suspended({
+        baseUrl: settings.baseUrl,
+        agentName: name,
+        reason: reason ?? null
+      })
       yield* mails.tell(owner, "agent_suspended", told)
     }).pipe(transaction(sql))
     return yield* profile(agentId)

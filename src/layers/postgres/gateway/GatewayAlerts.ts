@@ -3,12 +3,12 @@ import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
 import { GatewayAlerts } from "../../../services/GatewayAlerts.ts"
-import { GatewayKeyId, limitNames, LimitPeriod } from "../../../services/GatewayKeys.ts"
+import { GatewayKeyId, LimitPeriod } from "../../../services/GatewayKeys.ts"
 import { EmailAddress, mailboxOf } from "../../../services/domain/emails.ts"
 import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { creditAlertText } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
 import { tellAgents } from "../notices/tell.ts"
 import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
@@ -32,7 +32,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const mails = yield* OwnerMails
   const limits = yield* RateLimiter
-  const { baseUrl } = yield* Settings
+  const { baseUrl, site } = yield* Settings
   const alertRows = findAll(AlertRow)
 
   const due = alertRows(sql`
@@ -76,13 +76,13 @@ const make = Effect.gen(function* () {
         })
       )
       if (Option.isNone(to)) return 0
-      const text = creditAlertText({
+      const text = textsOf(site).creditAlert({
         baseUrl,
         agentName: alert.agent_name,
         keyName: alert.key_name,
-        limit: `${limitNames[alert.period]} of ${creditsOf(alert.credit_limit)} credits`,
-        isSpent: alert.percent === 100,
-        resets: alert.period !== "total"
+        period: alert.period,
+        amount: creditsOf(alert.credit_limit),
+        isSpent: alert.percent === 100
       })
       yield* mails.tell(alert.owner_id, "credit_low", text)
       return 1

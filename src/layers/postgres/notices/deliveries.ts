@@ -25,7 +25,7 @@ import type { Encryption } from "../../crypto/encryption.ts"
 import { addressesOf, dnsLookup, fetchAt, FetchFailed } from "../../keys/fetchDocument.ts"
 import type { FetchOptions } from "../../keys/fetchDocument.ts"
 import { isOwnMachine, publicUrlFault } from "../../keys/publicUrl.ts"
-import { webhookDisabledText } from "../../mail/texts.ts"
+import { textsOf } from "../../mail/language.ts"
 import {
   execute,
   findAll,
@@ -154,7 +154,7 @@ export const make = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   const mails = yield* OwnerMails
-  const { baseUrl, ownMachineUrls: ownMachine } = yield* Settings
+  const { baseUrl, ownMachineUrls: ownMachine, site } = yield* Settings
   const dispatched = findOption(Schema.Struct({ dispatched: Schema.Finite, upto: Schema.Finite }))
   const behind = findOne(Schema.Struct({ behind: Schema.Boolean }))
   const hookRows = findAll(HookRow)
@@ -336,7 +336,7 @@ export const make = Effect.fnUntraced(function* (
     yield* mails.tell(
       owner,
       "webhook_disabled",
-      webhookDisabledText({ baseUrl, host: new URL(hook.url).host, reason })
+      textsOf(site).webhookDisabled({ baseUrl, host: new URL(hook.url).host, reason })
     )
   })
 

@@ -1,0 +1,7 @@
+import type { Site } from "../../services/Settings.ts"
+import { english } from "./texts.ts"
+import type { MailTexts } from "./texts.ts"
+import { chinese } from "./textsChinese.ts"
+
+/** The mails of a site, in its language. */
+export const textsOf = (site: Site): MailTexts => (site === "cn" ? chinese : english)
