@@ -10,7 +10,7 @@ import { textOf } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|b>|[0-9a-f]{8}/g
+  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|b>|[0-9a-f]{8}/g
 
 /** The Latin words of a page that are no names. Titles and summaries of events are as their source wrote them. */
 const latinIn = (page: Answer) => {
@@ -40,7 +40,13 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/leaderboard?order=average&category=commodities",
         "/events",
         "/events?space=finance&asset=GC",
-        "/archive"
+        "/archive",
+        "/assets/GC",
+        "/assets/GC?range=1w",
+        "/assets/CPI",
+        "/search",
+        "/search?q=gold",
+        "/search?q=zzzz"
       ]) {
         const page = yield* get(path)
         assert.strictEqual(page.status, 200, path)

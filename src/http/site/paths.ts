@@ -141,12 +141,14 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.challenges,
   pagePaths.leaderboard,
   pagePaths.events,
-  pagePaths.archive
+  pagePaths.archive,
+  pagePaths.search
 ])
 
 /** Whether a link leads to a page in several languages, and does not say in which. */
 export const isTranslated = (path: string): boolean =>
-  translated.has(path.split("?")[0] ?? "") && !path.includes("lang=")
+  (translated.has(path.split("?")[0] ?? "") || /^\/assets\/[^/.]+$/.test(path.split("?")[0] ?? "")) &&
+  !path.includes("lang=")
 
 export const withLanguage = (path: string, language: string): string =>
   `${path}${path.includes("?") ? "&" : "?"}lang=${language}`

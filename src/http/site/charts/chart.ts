@@ -3,6 +3,8 @@
  * while its texts keep their size, so x is in percent and y in pixels.
  */
 import { scaleLinear } from "d3-scale"
+import { catalogues } from "../views/catalogue.ts"
+import type { Catalogue } from "../views/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 
@@ -58,11 +60,11 @@ interface Numbers {
   readonly note?: string
 }
 
-const numbersTable = (title: string, { columns, note, rows }: Numbers) =>
+const numbersTable = (title: string, { columns, note, rows }: Numbers, say: Catalogue) =>
   html`<details class="numbers">
-    <summary>The numbers</summary>
+    <summary>${say.theNumbers}</summary>
     ${note === undefined ? null : html`<p class="small quiet">${note}</p>`}
-    <div class="wide" role="region" aria-label=${`Numbers: ${title}`} tabindex="0">
+    <div class="wide" role="region" aria-label=${say.numbersOf(title)} tabindex="0">
       <table class="bins">
         <thead>
           <tr>
@@ -106,8 +108,20 @@ export const chart = (options: {
   readonly numbers: Numbers
   /** What the live module shows where a pointer rests: the place in percent, the time, the value. */
   readonly points?: ReadonlyArray<readonly [place: number, at: Date, value: number]>
+  readonly say?: Catalogue
 }) => {
-  const { drawing, height, id, keys = [], note, numbers, points, summary, title } = options
+  const {
+    drawing,
+    height,
+    id,
+    keys = [],
+    note,
+    numbers,
+    points,
+    say = catalogues.en,
+    summary,
+    title
+  } = options
   return html`<figure class="chart" aria-labelledby=${`${id}-title`}>
     <figcaption id=${`${id}-title`}>${title}</figcaption>
     <svg
@@ -132,7 +146,8 @@ export const chart = (options: {
             ${keys.map(([sign, meaning]) => html`<li>${sample(sign)} ${meaning}</li>`)}
           </ul>`
     }
-    ${note === undefined ? null : html`<p class="small quiet">${note}</p>`} ${numbersTable(title, numbers)}
+    ${note === undefined ? null : html`<p class="small quiet">${note}</p>`}
+    ${numbersTable(title, numbers, say)}
   </figure>`
 }
 

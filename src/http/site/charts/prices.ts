@@ -4,6 +4,8 @@ import { area, line } from "d3-shape"
 import { DateTime } from "effect"
 import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
 import { instant } from "../views/components.ts"
+import { catalogues } from "../views/catalogue.ts"
+import type { Catalogue } from "../views/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
@@ -187,28 +189,28 @@ const curve = ({ plot, x, y }: Scales, points: ReadonlyArray<Drawn>, terms: Pric
 /** The table samples the prices; the drawing has all of them. */
 const maxRows = 24
 
-const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms) => {
+const numbersOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, say: Catalogue) => {
   const every = Math.ceil(points.length / maxRows)
   // Counted from the end, so that the last price is included.
   const rows = points.filter((_, index) => (points.length - 1 - index) % every === 0)
   const cells = ({ at, high, low, price }: Drawn): ReadonlyArray<Html> => [
-    instant(DateTime.fromDateUnsafe(at)),
+    instant(DateTime.fromDateUnsafe(at), say),
     ...(terms.byRange === true ? [plainNumber(low), plainNumber(high)] : []),
     plainNumber(price)
   ]
   return {
     columns: [
-      { title: "Time" },
+      { title: say.time },
       ...(terms.byRange === true
         ? [
-            { title: "Low", isNumber: true as const },
-            { title: "High", isNumber: true as const }
+            { title: say.low, isNumber: true as const },
+            { title: say.high, isNumber: true as const }
           ]
         : []),
-      { title: "Price", isNumber: true as const }
+      { title: say.price, isNumber: true as const }
     ],
     rows: rows.map(cells),
-    ...(every > 1 && { note: `One of ${every} prices that are drawn.` })
+    ...(every > 1 && { note: say.oneOf(String(every)) })
   }
 }
 
@@ -225,7 +227,7 @@ const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArra
       }))
 ]
 
-const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): string => {
+const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, say: Catalogue): string => {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return `No price of ${terms.asset} is known of this time.`
   const zone =
@@ -234,11 +236,11 @@ const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): string => {
       : ` The open price is ${plainNumber(terms.deadZone.openPrice)}, the dead zone ± ${terms.deadZone.pct} % around it.`
   const level = terms.level === undefined ? "" : ` The level is ${plainNumber(terms.level)}.`
   const end = terms.settled === undefined ? "" : ` ${terms.settled.as}: ${plainNumber(terms.settled.price)}.`
-  return `The price of ${terms.asset} goes from ${plainNumber(first.price)} to ${plainNumber(last.price)}.${zone}${level}${end}`
+  return `${say.priceSummary(terms.asset, plainNumber(first.price), plainNumber(last.price))}${zone}${level}${end}`
 }
 
-const keysOf = (terms: PriceTerms): ReadonlyArray<Key> => [
-  [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, `Price of ${terms.asset}`],
+const keysOf = (terms: PriceTerms, say: Catalogue): ReadonlyArray<Key> => [
+  [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, say.priceKey(terms.asset)],
   ...(terms.byRange === true
     ? [[html`<rect class="range" x="1" y="2" width="26" height="10" />`, "Low to high"] as const]
     : []),
@@ -273,7 +275,7 @@ const keysOf = (terms: PriceTerms): ReadonlyArray<Key> => [
 ]
 
 /** Null with fewer than two prices. */
-export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
+export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalogues.en): Html => {
   const points = drawn(series)
   if (points.length < 2) return null
   const plot = plotOf(280)
@@ -288,8 +290,8 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
   const isOneMoment = terms.deadline.getTime() === terms.resolveAt.getTime()
   return chart({
     id: `price-${terms.asset}`,
-    title: `The price of ${terms.asset}`,
-    summary: summaryOf(points, terms),
+    title: say.priceOf(terms.asset),
+    summary: summaryOf(points, terms, say),
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
     ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone)}
@@ -317,10 +319,11 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries): Html => {
     }`,
     keys:
       touch === undefined
-        ? keysOf(terms)
-        : [...keysOf(terms), [html`<circle class="touch" cx="14" cy="7" r="6" />`, "Touched"]],
+        ? keysOf(terms, say)
+        : [...keysOf(terms, say), [html`<circle class="touch" cx="14" cy="7" r="6" />`, "Touched"]],
     points: points.map(({ at, price }) => [x(at), at, price]),
-    note: "Times are UTC.",
-    numbers: numbersOf(points, terms)
+    note: say.timesUtc,
+    say,
+    numbers: numbersOf(points, terms, say)
   })
 }

@@ -20,7 +20,8 @@ import {
   eventsPage,
   leaderboardPage,
   pagePaths,
-  pictureOf
+  pictureOf,
+  withLanguage
 } from "../paths.ts"
 import { chosen, show } from "../responses.ts"
 import { choices, empty, facts, instant } from "../views/components.ts"
@@ -35,7 +36,6 @@ const Range = Schema.Literals(["1w", "1m", "3m"])
 type Range = typeof Range.Type
 
 const days: Readonly<Record<Range, number>> = { "1w": 7, "1m": 31, "3m": 92 }
-const rangeNames: Readonly<Record<Range, string>> = { "1w": "1 week", "1m": "1 month", "3m": "3 months" }
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 
@@ -54,7 +54,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.asset,
       publicPage(
-        ["range"],
+        ["range", "lang"],
         Effect.fnUntraced(function* (frame) {
           const { asset: key = "" } = yield* HttpRouter.params
           const range = (yield* chosen("range", Range)) ?? "1m"
@@ -98,33 +98,34 @@ export const layer = HttpRouter.use(
 )
 
 /** The last price, and the move over what is drawn. */
-const latestPrice = ({ points }: PriceSeries): Html => {
+const latestPrice = ({ say }: Frame, { points }: PriceSeries): Html => {
   const [first, last] = [points.at(0), points.at(-1)]
   if (first === undefined || last === undefined) return null
   return html`<p class="figure">
-    ${number(last.price)} <small>${change(percentFrom(last.price, first.price))} in this chart</small>
+    ${number(last.price)}
+    <small>${say.inThisChart(change(percentFrom(last.price, first.price)))}</small>
   </p>`
 }
 
-const chartOf = ({ key }: Target, prices: PriceSeries, now: DateTime.Utc): Html => {
+const chartOf = ({ say }: Frame, { key }: Target, prices: PriceSeries, now: DateTime.Utc): Html => {
   const end = DateTime.toDateUtc(now)
   const [first] = prices.points
   const from = first === undefined ? prices.from : DateTime.makeUnsafe(first.time)
   return (
-    priceChart({ asset: key, from: DateTime.toDateUtc(from), deadline: end, resolveAt: end }, prices) ??
-    empty("No prices of it are on record for this time.")
+    priceChart({ asset: key, from: DateTime.toDateUtc(from), deadline: end, resolveAt: end }, prices, say) ??
+    empty(say.noPrices)
   )
 }
 
 const printsOf = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
   figures.length === 0
-    ? empty("No figure of it is on record yet.")
+    ? empty(frame.say.noStats)
     : html`<table class="bins">
         <thead>
           <tr>
-            <th scope="col">Period</th>
-            <th scope="col" class="number">First print</th>
-            <th scope="col" class="number">Published</th>
+            <th scope="col">${frame.say.period}</th>
+            <th scope="col" class="number">${frame.say.firstPrint}</th>
+            <th scope="col" class="number">${frame.say.published}</th>
           </tr>
         </thead>
         <tbody>
@@ -132,25 +133,25 @@ const printsOf = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.T
             ({ actual_value: value, challenge_id: id, period, release_at, unit }) =>
               html`<tr>
                 <th scope="row">
-                  ${id === null ? periodOf(period) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period)}</a>`}
+                  ${id === null ? periodOf(period, frame.say) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period, frame.say)}</a>`}
                 </th>
-                <td>${value === null ? "to come" : `${number(value)} ${unit ?? ""}`}</td>
-                <td>${instant(DateTime.makeUnsafe(release_at))}</td>
+                <td>${value === null ? frame.say.toCome : `${number(value)} ${unit ?? ""}`}</td>
+                <td>${instant(DateTime.makeUnsafe(release_at), frame.say)}</td>
               </tr>`
           )}
         </tbody>
       </table>`
 
 /** How often each direction came out. */
-const baseRates = ({ bearish, bullish, neutral }: Outcomes): Html => {
+const baseRates = ({ say }: Frame, { bearish, bullish, neutral }: Outcomes): Html => {
   const all = bullish + bearish + neutral
   if (all === 0) return null
   const share = (direction: "bullish" | "bearish" | "neutral", count: number) =>
-    [side(direction), `${probability(count / all)} (${count})`] as const
+    [side(direction, false, say), `${probability(count / all)} (${count})`] as const
   return html`<section class="panel" aria-labelledby="rates">
-    <h2 id="rates">How it came out</h2>
+    <h2 id="rates">${say.baseRates}</h2>
     ${facts([share("bullish", bullish), share("neutral", neutral), share("bearish", bearish)])}
-    <p class="quiet small">Of its last ${all} directional challenges.</p>
+    <p class="quiet small">${say.ofLast(String(all))}</p>
   </section>`
 }
 
@@ -169,13 +170,16 @@ export const assetView = (
   }
 ): Page => {
   const { figures, latest, now, open, outcomes, prices, range, settled, target } = view
-  const { category, key, kind, name } = target
+  const { category, key, kind } = target
+  const { say } = frame
+  const name = say.name(key, target.name)
   const json = `/api/v1/public/${kind === "asset" ? `prices/${key}?interval=1h` : `releases?asset=${key}`}`
   return {
     title: name,
     audience: "everybody",
-    description: `${name} (${key}): what AI agents are asked about it, and how often it rises and falls.`,
+    description: say.assetDescription(name, key),
     path: assetPage(key),
+    translation: withLanguage(assetPage(key), say.tag === "en" ? "zh" : "en"),
     picture: pictureOf(assetPage(key)),
     live: "",
     below: "/challenges",
@@ -183,44 +187,44 @@ export const assetView = (
     content: html`
       <div>
         <p class="eyebrow">
-          <a href=${frame.at(challengesPage({ category }))}>${categoryName(category)}</a>
+          <a href=${frame.at(challengesPage({ category }))}>${categoryName(category, say)}</a>
         </p>
         <h1>${name} <span class="tag">${key}</span></h1>
       </div>
-      ${kind === "asset" ? latestPrice(prices) : null}
+      ${kind === "asset" ? latestPrice(frame, prices) : null}
       <div class="split">
-        <div class="beside">${baseRates(outcomes)}</div>
+        <div class="beside">${baseRates(frame, outcomes)}</div>
         <div class="first">
-          <section aria-label=${kind === "asset" ? "Price" : "Figures"}>
+          <section aria-label=${kind === "asset" ? say.price : say.figures}>
             ${
               kind === "asset"
                 ? html`${choices(
-                    "Range",
+                    say.range_,
                     Range.literals.map((each) => ({
-                      name: rangeNames[each],
+                      name: say.ranges[each],
                       href: frame.at(assetPage(key, each === "1m" ? undefined : each)),
                       isChosen: each === range
                     }))
                   )}
-                  ${chartOf(target, prices, now)}`
+                  ${chartOf(frame, target, prices, now)}`
                 : printsOf(frame, figures)
             }
           </section>
           <section aria-labelledby="open">
             <header>
-              <h2 id="open">Open now</h2>
-              <a href=${frame.at(challengesPage({ asset: key }))}>All of it</a>
+              <h2 id="open">${say.openNow}</h2>
+              <a href=${frame.at(challengesPage({ asset: key }))}>${say.allOfIt}</a>
             </header>
-            ${open.length === 0 ? empty("Nothing about it is open at the moment.") : openCards(frame, open, now)}
+            ${open.length === 0 ? empty(say.nothingAbout) : openCards(frame, open, now)}
           </section>
           ${
             settled.length === 0
               ? null
               : html`<section aria-labelledby="settled">
                   <header>
-                    <h2 id="settled">Recently settled</h2>
+                    <h2 id="settled">${say.recentlySettled}</h2>
                     <a href=${frame.at(challengesPage({ asset: key, status: "resolved" }))}
-                      >Everything settled</a
+                      >${say.everythingSettled}</a
                     >
                   </header>
                   ${endedRows(frame, settled)}
@@ -231,8 +235,8 @@ export const assetView = (
               ? null
               : html`<section aria-labelledby="news">
                   <header>
-                    <h2 id="news">Latest events</h2>
-                    <a href=${frame.at(eventsPage({ asset: key }))}>All of it</a>
+                    <h2 id="news">${say.latestEvents}</h2>
+                    <a href=${frame.at(eventsPage({ asset: key }))}>${say.allOfIt}</a>
                   </header>
                   ${eventRows(frame, latest)}
                 </section>`
@@ -240,9 +244,8 @@ export const assetView = (
         </div>
       </div>
       <p class="quiet small">
-        <a href=${frame.at(leaderboardPage({ category }))}
-          >Who is best at ${categoryName(category).toLowerCase()}</a
-        >. View as JSON: <a href=${frame.at(json)}>${kind === "asset" ? "its prices" : "its figures"}</a>.
+        <a href=${frame.at(leaderboardPage({ category }))}>${say.whoIsBest(categoryName(category, say))}</a>.
+        ${say.asJson} <a href=${frame.at(json)}>${kind === "asset" ? say.itsPrices : say.itsFigures}</a>
       </p>
     `
   }

@@ -6,7 +6,7 @@ import { Search } from "../../../services/Search.ts"
 import type { Found } from "../../../services/Search.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
-import { assetPage, eventPage, pagePaths, searchPage } from "../paths.ts"
+import { assetPage, eventPage, pagePaths, searchPage, withLanguage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { agentLink, day, empty, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -38,7 +38,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.search,
       publicPage(
-        ["q"],
+        ["q", "lang"],
         Effect.fnUntraced(function* (frame) {
           const text = ((yield* parameter("q")) ?? "").trim()
           if (text === "") return show(site, frame, emptySearch(frame))
@@ -52,14 +52,15 @@ export const layer = HttpRouter.use(
 )
 
 const emptySearch = (frame: Frame): Page => ({
-  title: "Search",
+  title: frame.say.search,
   audience: "everybody",
-  description: "Finds assets, AI agents, their models and market events.",
+  description: frame.say.searchDescription,
   path: searchPage(),
+  translation: withLanguage(searchPage(), frame.say.tag === "en" ? "zh" : "en"),
   width: "wide",
-  content: html`<h1>Search</h1>
+  content: html`<h1>${frame.say.search}</h1>
     ${searchForm(frame)}
-    <p>For an asset, an agent, its model, or a word of a headline: gold, CPI, OPEC.</p>`
+    <p>${frame.say.searchLead}</p>`
 })
 
 const section = (id: string, title: string, items: ReadonlyArray<unknown>, content: Html) =>
@@ -76,8 +77,9 @@ const assetRows = (frame: Frame, { assets }: Found) =>
       ({ category, key, name }) =>
         html`<li>
           <p class="row">
-            <a href=${frame.at(assetPage(key))}>${name}</a> <span class="tag">${key}</span>
-            <span class="quiet small">${categoryName(category)}</span>
+            <a href=${frame.at(assetPage(key))}>${frame.say.name(key, name)}</a>
+            <span class="tag">${key}</span>
+            <span class="quiet small">${categoryName(category, frame.say)}</span>
           </p>
         </li>`
     )}
@@ -91,7 +93,7 @@ const agentRows = (frame: Frame, { agents }: Found) =>
           <p class="row">
             <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
             <span class="quiet small">${named(modelOf(agent).join(" "))}</span>
-            ${agent.verified ? null : html`<span class="quiet small">unclaimed</span>`}
+            ${agent.verified ? null : html`<span class="quiet small">${frame.say.unclaimed}</span>`}
           </p>
         </li>`
     )}
@@ -104,7 +106,7 @@ const foundEvents = (frame: Frame, { events }: Found) =>
         html`<li>
           <p class="row">
             <a href=${frame.at(eventPage(event_id))} dir="auto">${title}</a>
-            <span class="quiet small">${day(DateTime.makeUnsafe(published_at))}</span>
+            <span class="quiet small">${day(DateTime.makeUnsafe(published_at), frame.say)}</span>
           </p>
         </li>`
     )}
@@ -120,19 +122,21 @@ const searchView = (
   }
 ): Page => {
   const { found, now, questions, text } = view
+  const { say } = frame
   const isNothing = found.assets.length + found.agents.length + found.events.length === 0
   return {
-    title: `Search: ${text}`,
+    title: `${say.search}: ${text}`,
     path: searchPage(text),
+    translation: withLanguage(searchPage(text), say.tag === "en" ? "zh" : "en"),
     width: "wide",
     content: html`
-      <h1>Search</h1>
+      <h1>${frame.say.search}</h1>
       ${searchForm(frame, text)}
-      ${isNothing ? empty(html`Nothing is called “${named(text)}” here, or nearly so.`) : null}
-      ${section("assets", "Assets and figures", found.assets, assetRows(frame, found))}
-      ${section("questions", "What is asked about it", questions, anyChallenges(frame, questions, now))}
-      ${section("agents", "Agents", found.agents, agentRows(frame, found))}
-      ${section("events", "Events", found.events, foundEvents(frame, found))}
+      ${isNothing ? empty(html`${say.notFound[0]}${named(text)}${say.notFound[1]}`) : null}
+      ${section("assets", say.foundAssets, found.assets, assetRows(frame, found))}
+      ${section("questions", say.foundQuestions, questions, anyChallenges(frame, questions, now))}
+      ${section("agents", say.foundAgents, found.agents, agentRows(frame, found))}
+      ${section("events", say.events, found.events, foundEvents(frame, found))}
     `
   }
 }

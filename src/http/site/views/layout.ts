@@ -100,7 +100,7 @@ export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" =
   html`<form
     class="search"
     role="search"
-    aria-label=${where === "page" ? "What to find" : frame.say.site}
+    aria-label=${where === "page" ? frame.say.whatToFind : frame.say.site}
     method="get"
     action=${frame.at(searchPage())}
   >

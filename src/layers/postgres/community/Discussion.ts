@@ -233,6 +233,9 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Discussion, make)
 
+/** Beside many names at once a rank is counted no further. */
+const maxShownRank = 1000
+
 /** So many stand on the page of an agent. */
 const lastComments = 5
 
@@ -319,7 +322,7 @@ const makeQueries = Effect.gen(function* () {
           select challenge_id, direction, confidence from predictions
            where challenge_id = q.id and agent_id = x.id order by revision desc limit 1) p on true
         left join lateral (
-          select ${rankOf(sql)} as rank from agent_skill own
+          select ${rankOf(sql, maxShownRank)} as rank from agent_skill own
            where agent_id = x.id and ${isRanked(sql)} limit 1) r on true`)
     }
   )
