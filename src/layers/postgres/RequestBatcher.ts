@@ -20,6 +20,7 @@ import {
 import type { Cause } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { StoreUnavailable, storeUnavailableIn } from "../../services/domain/errors.ts"
+import { isInTransaction } from "./sql.ts"
 
 export interface Options<In, Out> {
   /** Answers each item at its place, by a short statement of this client. */
@@ -170,8 +171,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
         : exit
     )
   const one = (item: In): Effect.Effect<Out> =>
-    Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
-      Option.isSome(outer) || options.maxSize === 1
+    Effect.flatMap(isInTransaction(sql), (isPart) =>
+      isPart || options.maxSize === 1
         ? Effect.map(answers([item]), Arr.getUnsafe(0))
         : Effect.request(request({ item, since: realClock.currentTimeMillisUnsafe() }), resolver)
     )

@@ -161,13 +161,15 @@ export const transaction =
       rollbackDefect
     )
 
+/** Whether the fiber is within a transaction of this client. */
+export const isInTransaction = (sql: SqlClient.SqlClient): Effect.Effect<boolean> =>
+  Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome)
+
 /** A statement that may fail: within a transaction, which would end with it, it is a savepoint. */
 export const savepoint =
   (sql: SqlClient.SqlClient) =>
   <A, E, R>(statement: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> =>
-    Effect.flatMap(Effect.serviceOption(sql.transactionService), (outer) =>
-      Option.isSome(outer) ? sql.withTransaction(statement) : statement
-    )
+    Effect.flatMap(isInTransaction(sql), (isPart) => (isPart ? sql.withTransaction(statement) : statement))
 
 /** A statement whose failures are defects. */
 export const orDie = <A, R>(

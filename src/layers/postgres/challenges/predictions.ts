@@ -13,8 +13,8 @@
  */
 import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Predicate, Result, Schema } from "effect"
-import { SqlError } from "effect/sql"
-import type { SqlClient, Statement } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { choiceOf, isOfCount, misfit, noPool, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import {
@@ -42,7 +42,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { decimal, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
+import { decimal, isInTransaction, LockHeld, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
 import { countedDays } from "../../../scoring/priceEvents.ts"
 import { outcomesOf, scoringScale } from "./challengeRows.ts"
 
@@ -469,6 +469,7 @@ const keyOf = ({ agentId, challengeId }: NewRecord): string => `${agentId} ${cha
 
 /** Records predictions, in a batch with those of others. Those of one agent on one challenge follow each other. */
 export const makeRecordPredictions = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const outcomesIn = Schema.decodeUnknownEffect(Schema.Array(Outcome))
   const accept = yield* makeAcceptance
@@ -498,10 +499,13 @@ export const makeRecordPredictions = Effect.gen(function* () {
     }).pipe(
       Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted))),
       Effect.flatMap(outcomesIn),
-      // In a larger batch it is unknown whose limit was hit: the batcher runs its items one by one.
-      Effect.catchIf(
-        (error) => items.length === 1 && isProvisionalLimit(error),
-        () => Effect.succeed([{ outcome: "conflict" } as const])
+      // In a batch of several callers it is unknown whose limit was hit: the batcher runs its items one by one.
+      Effect.catchIf(isProvisionalLimit, (error) =>
+        Effect.flatMap(isInTransaction(client), (isPart) =>
+          isPart || items.length === 1
+            ? Effect.succeed(items.map(() => ({ outcome: "conflict" }) as const))
+            : Effect.fail(error)
+        )
       ),
       orDie,
       Effect.catchDefect((defect) =>
@@ -516,6 +520,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
   })
 
   return Effect.fnUntraced(function* (items: ReadonlyArray<NewRecord>) {
+    const isPart = yield* isInTransaction(sql)
     const recordings = new Map<NewRecord, Recording>()
     let left = items.filter((item) => {
       if (isUuid(item.challengeId)) return true
@@ -529,6 +534,10 @@ export const makeRecordPredictions = Effect.gen(function* () {
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)
         if (recording !== undefined) recordings.set(item, recording)
+      }
+      // What waits for another's prediction must not hold the limit that this other waits for.
+      if (isPart && outcomes.some(({ outcome }) => outcome === "conflict")) {
+        return yield* Effect.die(new LockHeld({ what: "a prediction of the same agent", freed: Effect.void }))
       }
       const before = left.length
       left = left.filter((item) => !recordings.has(item))
