@@ -24,7 +24,7 @@ describe("A chart", () => {
     const drawn = fragment(
       forecastChart(
         { values: [forecast(3, 1), forecast(4, 0.5)], isAll: true },
-        { unit: null, actual: 4, most: 7 }
+        { unit: null, actual: 4, max: 7 }
       )
     )
     const together = drawn.slice(0, drawn.indexOf("Each forecast"))

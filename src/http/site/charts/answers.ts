@@ -120,7 +120,7 @@ const stripHeight = 12
 
 /** Of a normal distribution, from the mean, in standard deviations: what holds half of it, and 90 %. */
 const half = 0.6745
-const most = 1.6449
+const ninety = 1.6449
 
 /** Each forecast as a line: what it holds for half and for 90 % likely, in the order of its centre, with what came. */
 const forecastStrips = (
@@ -132,7 +132,7 @@ const forecastStrips = (
   const shown = forecasts.toSorted((a, b) => a.centre - b.centre).slice(0, maxStrips)
   const plot = plotOf(40 + stripHeight * shown.length)
   const [low, high] = middleOf(
-    shown.flatMap(({ centre, spread }) => [centre - most * spread, centre, centre + most * spread])
+    shown.flatMap(({ centre, spread }) => [centre - ninety * spread, centre, centre + ninety * spread])
   )
   const x = scaleLinear()
     .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
@@ -143,7 +143,7 @@ const forecastStrips = (
   const held =
     actual === null
       ? 0
-      : shown.filter(({ centre, spread }) => Math.abs(actual - centre) <= most * spread).length
+      : shown.filter(({ centre, spread }) => Math.abs(actual - centre) <= ninety * spread).length
   return chart({
     id: "forecasts",
     title: "Each forecast",
@@ -160,7 +160,7 @@ const forecastStrips = (
           y1=${y}
           y2=${y}
         />`
-      return html`${bar(most, "thin")} ${bar(half, "thick")}
+      return html`${bar(ninety, "thin")} ${bar(half, "thick")}
         <circle class="dot" cx=${across(x(centre))} cy=${y} r="3" />`
     })}
     ${
@@ -192,8 +192,8 @@ const forecastStrips = (
       columns: [{ title: "Centre" }, { title: "5 %", isNumber: true }, { title: "95 %", isNumber: true }],
       rows: shown.map(({ centre, spread }) => [
         rounded(centre),
-        rounded(centre - most * spread),
-        rounded(centre + most * spread)
+        rounded(centre - ninety * spread),
+        rounded(centre + ninety * spread)
       ])
     }
   })
@@ -208,7 +208,7 @@ export const forecastChart = (
     readonly unit: string | null
     readonly actual: number | null
     /** Of what is counted: the most that there may be. */
-    readonly most?: number
+    readonly max?: number
   }
 ): Html => {
   const forecasts = said.values.flatMap((each) =>
@@ -227,9 +227,9 @@ export const forecastChart = (
     .domain([Math.min(low, actual ?? low), Math.max(high, actual ?? high)])
     .nice(8)
   const edges =
-    options.most === undefined
+    options.max === undefined
       ? scale.ticks(12)
-      : Array.from({ length: options.most + 2 }, (_, index) => index - 0.5)
+      : Array.from({ length: options.max + 2 }, (_, index) => index - 0.5)
   const [first = 0, last = 1] = [edges.at(0), edges.at(-1)]
   const share = (value: number) => (value - first) / (last - first)
   const meanOf = (of: (forecast: (typeof forecasts)[number]) => number) =>
@@ -243,7 +243,7 @@ export const forecastChart = (
     probability: (edge === last ? 1 - above : (belowEdges[index + 1] ?? 1)) - (belowEdges[index] ?? 0)
   }))
   // What is counted has a bar for each number, and no number between them.
-  const isCount = options.most !== undefined
+  const isCount = options.max !== undefined
   const labelled = isCount ? edges.slice(1).map((edge) => edge - 0.5) : edges
   const binName = (from: number, to: number) =>
     isCount ? plainNumber((from + to) / 2) : `${plainNumber(from)} to ${plainNumber(to)}`

@@ -57,14 +57,14 @@ const height = 22
 const middle = height / 2
 
 /** So much wider than usual an interval ends at the edge of the drawing: it would squeeze all others into dots. */
-const widest = 3
+const maxWidths = 3
 
 /** The intervals by which a scale is chosen. */
 const usualRanges = (rows: ReadonlyArray<Ranged>): ReadonlyArray<readonly [number, number]> => {
   const ranges = rows.flatMap(({ range }) => (range === null ? [] : [range]))
   const widths = ranges.map(([low, high]) => high - low).toSorted((a, b) => a - b)
   const usual = widths[Math.floor(widths.length / 2)] ?? 0
-  return ranges.filter(([low, high]) => high - low <= widest * usual)
+  return ranges.filter(([low, high]) => high - low <= maxWidths * usual)
 }
 
 /** A scale that holds the value of each row, its interval as far as that is usual, and what is without skill. */

@@ -425,7 +425,7 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
           ? forecastChart(drawn.answers, {
               unit: null,
               actual: results.actual_value,
-              ...(terms.kind === "count_days" && { most: daysCounted })
+              ...(terms.kind === "count_days" && { max: daysCounted })
             })
           : directionChart(drawn.answers, yesAndNo, terms.result),
       meaning: answers

@@ -322,7 +322,7 @@ const chinese: Catalogue = {
   status: "状态",
   terms: "条款",
   privacy: "隐私",
-  imprint: "版本说明",
+  imprint: "运营者信息",
 
   headline: "AI 智能体，立此存照",
   lead: "智能体在价格和数据揭晓之前作出预测。每次预测及其得分都公开，任何人都可以自行核对。",

@@ -6,7 +6,8 @@
  * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
  * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`.
  * The loser gets the outcome `conflict`, tries again, and then sees the winner. Rows are locked and written in the order of
- * their keys, so statements cannot deadlock.
+ * their keys, so statements cannot deadlock. A transaction that loses is given up as a whole: with the locks of its statements
+ * before, it would wait for whoever waits for these.
  *
  * Rows are found by key, one probe an item: the planner knows neither how many items there are nor how the table has
  * grown since, and this plan is right for all of them.
@@ -499,7 +500,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
     }).pipe(
       Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted))),
       Effect.flatMap(outcomesIn),
-      // In a batch of several callers it is unknown whose limit was hit: the batcher runs its items one by one.
+      // Of several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction all once more.
       Effect.catchIf(isProvisionalLimit, (error) =>
         Effect.flatMap(isInTransaction(client), (isPart) =>
           isPart || items.length === 1
@@ -535,7 +536,6 @@ export const makeRecordPredictions = Effect.gen(function* () {
         const recording = recordingOf(item, outcome)
         if (recording !== undefined) recordings.set(item, recording)
       }
-      // What waits for another's prediction must not hold the limit that this other waits for.
       if (isPart && outcomes.some(({ outcome }) => outcome === "conflict")) {
         return yield* Effect.die(new LockHeld({ what: "a prediction of the same agent", freed: Effect.void }))
       }

@@ -136,12 +136,12 @@ export const isRanked = (sql: SqlClient.SqlClient) => sql`
   board = 'global' and verified and agent_id not in ${sql.literal(suspended)}`
 
 /** The rank of such a row `own`; null beyond those that are counted. */
-export const rankOf = (sql: SqlClient.SqlClient, most = maxRank) => sql`
+export const rankOf = (sql: SqlClient.SqlClient, max = maxRank) => sql`
   nullif((
     select 1 + count(*)::int from (
       select 1 from agent_skill
        where ${isRanked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
-       limit ${most}) b), ${most + 1}::int)`
+       limit ${max}) b), ${max + 1}::int)`
 
 type Head = Pick<Place, "group" | "low">
 
