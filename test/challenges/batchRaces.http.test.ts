@@ -74,6 +74,15 @@ const stored = (agentId: string) =>
        where agent_id = ${agentId}::uuid group by challenge_id`
   )
 
+const deadlocks = Effect.map(
+  rowsOf(
+    Schema.Struct({ deadlocks: Schema.Int }),
+    (sql) => sql`
+      select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`
+  ),
+  ([row]) => row?.deadlocks
+)
+
 const limited = testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: `${limit}/minute` } })
 
 layer(limited)("Answers of a provisional agent that race", (it) => {
@@ -86,6 +95,7 @@ layer(limited)("Answers of a provisional agent that race", (it) => {
         const sql = yield* SqlClient.SqlClient
         const ids = (yield* Effect.all(times(14, () => newMacro()))).map(({ id }) => id)
         const { agentId, token } = yield* onboard()
+        const before = yield* deadlocks
         const told = (yield* Effect.forEach(sendings, (each, nth) => sendIn(each, nth, { ids, token }), {
           concurrency: "unbounded"
         })).flat()
@@ -115,6 +125,7 @@ layer(limited)("Answers of a provisional agent that race", (it) => {
         )
         const [used] = yield* sql`select predictions_used from agents where id = ${agentId}::uuid`.values
         assert.deepStrictEqual(used, [recorded.length])
+        assert.strictEqual(yield* deadlocks, before, "deadlocks")
       }),
     { arbitrary: { runs: breadth(10, 100), size: 60, seed: seedOfRun } }
   )

@@ -93,7 +93,7 @@ export interface RequestBatcher<In, Out> {
 
 /**
  * Answers items by batches. The items of a batch that fails are tried alone, so that one fails no other. A caller in a
- * transaction is served alone, within it.
+ * transaction is served alone, within it, and fails as a whole.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, Out>) {
   const sql = yield* SqlClient.SqlClient
@@ -162,8 +162,8 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
   const resolver = RequestResolver.make<Item<In, Out>>(inSlot).pipe(RequestResolver.setDelayEffect(gathered))
 
   const together = (items: Arr.NonEmptyReadonlyArray<In>) =>
-    Effect.flatMap(Effect.exit(answers(items)), (exit) =>
-      Exit.isFailure(exit) && items.length > 1 && !isAway(exit.cause)
+    Effect.flatMap(Effect.all([Effect.exit(answers(items)), isInTransaction(sql)]), ([exit, isPart]) =>
+      Exit.isFailure(exit) && items.length > 1 && !isPart && !isAway(exit.cause)
         ? Effect.map(
             Effect.forEach(items, (item) => answers([item])),
             Arr.flatten

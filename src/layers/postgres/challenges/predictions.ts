@@ -68,6 +68,11 @@ export interface NewRecord {
   readonly owed: ReadonlyArray<Use>
 }
 
+interface Item extends NewRecord {
+  /** Whether a later one of the agent answers the same challenge. */
+  readonly hasLater: boolean
+}
+
 export interface RecordedPrediction {
   readonly type: typeof ChallengeType.Type
   /** The names of the outcomes; null of a number. */
@@ -115,8 +120,12 @@ const Rejected = Schema.Struct({
   max_std: Schema.NullOr(Schema.Finite)
 })
 
-/** `conflict`: another prediction of the agent came first, so try again. */
-const Other = Schema.Struct({ outcome: Schema.Literals(["unknown", "conflict"]) })
+/**
+ * To be tried again. `conflict`: another prediction of the agent came first. `postponed`: an item of the agent is refused, and
+ * a later one answers the same challenge, so that one is to share a statement with the others. In a statement of its own it
+ * would, in a transaction, wait for whoever waits for the locks of this one.
+ */
+const Other = Schema.Struct({ outcome: Schema.Literals(["unknown", "conflict", "postponed"]) })
 
 const Outcome = Schema.Union([Recorded, Rejected, Other])
 /** `limited`: it would have been recorded, but for a limit that is full. */
@@ -153,7 +162,7 @@ const tailOf = (values: AnswerValues): string => `,"values":${canonicalJson(valu
 
 const decimalOf = (value: number | undefined): string | null => (value === undefined ? null : decimal(value))
 
-const rowOf = (item: NewRecord) => {
+const rowOf = (item: Item) => {
   const choice = choiceOf(item.values)
   const number = numberOf(item.values)
   const { probabilities } = item.values
@@ -179,7 +188,7 @@ const rowOf = (item: NewRecord) => {
  */
 const recordPredictions = (
   sql: SqlClient.SqlClient,
-  items: Arr.NonEmptyReadonlyArray<NewRecord>,
+  items: Arr.NonEmptyReadonlyArray<Item>,
   accepted: Statement.Fragment
 ) => {
   const drawn = salts(items.length)
@@ -205,6 +214,7 @@ const recordPredictions = (
         has_stake: ["bool", (row) => row.hasStake],
         may_revise: ["bool", (row) => row.mayRevise],
         expected_revision: ["int4", (row) => row.expectedRevision],
+        has_later: ["bool", (row) => row.hasLater],
         received_at: ["timestamptz", (row) => timestamp(row.receivedAt)],
         salt: ["text", (row) => row.salt],
         head: ["text", (row) => row.head],
@@ -223,7 +233,7 @@ const recordPredictions = (
     ),
     fitted as (
       select i.position, i.id, i.challenge_id, i.agent_id, i.received_at, i.reasoning, i.salt, i.head, i.middle,
-             i.has_stake, i.expected_revision, i.is_of_count, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
+             i.has_stake, i.expected_revision, i.has_later, i.is_of_count, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
              case when c.outcomes is null then i.number else i.choice end as tail,
              case when c.outcomes is null then i.number_form else i.choice_form end as form,
              case when c.outcomes is not null then i.names::jsonb end as names,
@@ -268,13 +278,14 @@ const recordPredictions = (
       select *,
              outcome = 'recorded'
                and predictions_used + count(*) filter (where outcome = 'recorded')
-                     over (partition by agent_id order by position) > prediction_limit as is_capped
+                     over (partition by agent_id order by position) > prediction_limit as is_capped,
+             bool_or(has_later and outcome not in ('recorded', 'revised')) over (partition by agent_id) as is_postponed
         from judged
     ),
     sealed as (
       select *, decode(salt, 'hex') as salt_bytes,
              convert_to(head || type || middle || revision || tail, 'UTF8') as body
-        from decided where outcome in ('recorded', 'revised') and is_capped is not true
+        from decided where outcome in ('recorded', 'revised') and is_capped is not true and not is_postponed
     ),
     -- "auspex/commit/v1" and a zero byte. \`offset 0\` keeps the planner from computing body and commit wherever they are named.
     committed as (
@@ -329,7 +340,8 @@ const recordPredictions = (
         forecasts = n.forecasts + excluded.forecasts
     )
     select d.type, d.kind, d.outcomes, d.target, d.prediction_limit, d.current_revision, d.max_std::float8 as max_std,
-           case when d.is_capped then 'capped'
+           case when d.outcome in ('recorded', 'revised') and d.is_postponed then 'postponed'
+                when d.is_capped then 'capped'
                 when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'conflict'
                 else d.outcome end as outcome,
            w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
@@ -445,6 +457,7 @@ type Recording = Result.Result<RecordedPrediction, PredictionRejected | LimitRea
 const recordingOf = (item: NewRecord, result: Outcome): Recording | undefined => {
   switch (result.outcome) {
     case "conflict":
+    case "postponed":
       return undefined
     case "unknown":
       return Result.fail(unknownChallenge(item.challengeId))
@@ -477,11 +490,11 @@ export const makeRecordPredictions = Effect.gen(function* () {
 
   /** What becomes of the items where a limit refuses those at these places. */
   const recordOthers = Effect.fnUntraced(function* (
-    items: ReadonlyArray<NewRecord>,
+    items: ReadonlyArray<Item>,
     refused: ReadonlyArray<number>,
     client: SqlClient.SqlClient
   ) {
-    const outcomes = new Map<NewRecord, Outcome>()
+    const outcomes = new Map<Item, Outcome>()
     const others = items.filter((_, index) => !refused.includes(index + 1))
     if (Arr.isReadonlyArrayNonEmpty(others)) {
       const recorded = yield* recordAll(others, client)
@@ -491,7 +504,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
   })
 
   const recordAll = (
-    items: Arr.NonEmptyReadonlyArray<NewRecord>,
+    items: Arr.NonEmptyReadonlyArray<Item>,
     client: SqlClient.SqlClient
   ): Effect.Effect<ReadonlyArray<Outcome>> =>
     accept({
@@ -531,10 +544,14 @@ export const makeRecordPredictions = Effect.gen(function* () {
     let attempts = 0
     while (left.length > 0) {
       const turn = Arr.dedupeWith(left, (a, b) => keyOf(a) === keyOf(b))
-      const outcomes = yield* submit.all(turn)
+      const later = new Set(left.filter((item) => !turn.includes(item)).map(keyOf))
+      const outcomes = yield* submit.all(turn.map((item) => ({ ...item, hasLater: later.has(keyOf(item)) })))
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)
-        if (recording !== undefined) recordings.set(item, recording)
+        // Whoever the limit refuses has no room for a later answer to the challenge either.
+        const told =
+          outcome.outcome === "limited" ? left.filter((each) => keyOf(each) === keyOf(item)) : [item]
+        if (recording !== undefined) for (const each of told) recordings.set(each, recording)
       }
       if (isPart && outcomes.some(({ outcome }) => outcome === "conflict")) {
         return yield* Effect.die(new LockHeld({ what: "a prediction of the same agent", freed: Effect.void }))
