@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Skill } from "../../src/services/Skill.ts"
-import { catalogues } from "../../src/http/site/views/catalogue.ts"
+import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"

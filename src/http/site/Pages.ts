@@ -3,7 +3,7 @@
  * pages.
  */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
-import { Context, DateTime, Duration, Effect, Layer, Option, Predicate } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Predicate, identity } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { IdentityProvider, Operators } from "../../services/Operators.ts"
 import type { Operator } from "../../services/Operators.ts"
@@ -19,8 +19,8 @@ import { refusedParameters } from "../middleware/unknownFields.ts"
 import { isTranslated, pagePaths, signInWith, withLanguage } from "./paths.ts"
 import { everybody, goTo, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
-import { catalogues, languages } from "./views/catalogue.ts"
-import type { Language } from "./views/catalogue.ts"
+import { catalogues, languages } from "./catalogue/catalogue.ts"
+import type { Language } from "./catalogue/catalogue.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
 
@@ -106,26 +106,43 @@ const make = Effect.gen(function* () {
   })
 
   const languageIn = Effect.fnUntraced(function* (url: string) {
-    const asked = new URLSearchParams(url.split("?")[1] ?? "").get("lang")
+    const asked = askedLanguage(url)
     if (asked === null) return usual
-    const found = languages.find((each) => each === asked)
-    return found ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
+    return known(asked) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
   })
+
+  /** Pages for one person are in the language that this browser last chose, and lead to themselves in the other. */
+  const personalFrame = ({ cookies: sent, method, url }: HttpServerRequest.HttpServerRequest): Frame => {
+    const language = known(askedLanguage(url)) ?? known(cookies.read({ cookies: sent }, "language")) ?? usual
+    const [path = "", query] = url.split("?")
+    const others = new URLSearchParams(query)
+    others.set("lang", language === "en" ? "zh" : "en")
+    return {
+      ...frameIn(language),
+      ...(method === "GET" && { translation: `${path}?${others.toString()}` })
+    }
+  }
+
   const kept = { "cache-control": cacheControl(publicCache) }
 
   const identify = Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
+    const shown = personalFrame(request)
     const session = cookies.read(request, "session")
     const operator = session === undefined ? Option.none() : yield* operators.session(session)
     if (session !== undefined && Option.isSome(operator)) {
-      const frame = { ...frameOfAll, operator: operator.value, formToken: formTokenOf(session) }
-      const known: Identified = { visitor: { frame, session }, formSecret: session, formSecretIsNew: false }
-      return known
+      const frame = { ...shown, operator: operator.value, formToken: formTokenOf(session) }
+      const signedIn: Identified = {
+        visitor: { frame, session },
+        formSecret: session,
+        formSecretIsNew: false
+      }
+      return signedIn
     }
     const sent = cookies.read(request, "form")
     const kept = sent !== undefined && formSecretShape.test(sent) ? sent : undefined
     const formSecret = kept ?? randomBytes(32).toString("base64url")
-    const frame = { ...frameOfAll, formToken: formTokenOf(formSecret) }
+    const frame = { ...shown, formToken: formTokenOf(formSecret) }
     const stranger: Identified = {
       visitor: { frame, session: null },
       formSecret,
@@ -173,8 +190,12 @@ const make = Effect.gen(function* () {
     served((identifyVisitor) =>
       Effect.gen(function* () {
         const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
-        const response = yield* page(visitor)
-        return formSecretIsNew ? cookies.set("form", formSecret, "browser")(response) : response
+        const { url } = yield* HttpServerRequest.HttpServerRequest
+        const language = known(askedLanguage(url))
+        return (yield* page(visitor)).pipe(
+          formSecretIsNew ? cookies.set("form", formSecret, "browser") : identity,
+          language === undefined ? identity : cookies.set("language", language, "browser")
+        )
       })
     )
 
@@ -239,6 +260,11 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Pages, make)
 
+const askedLanguage = (url: string): string | null => new URLSearchParams(url.split("?")[1] ?? "").get("lang")
+
+const known = (language: string | null | undefined): Language | undefined =>
+  languages.find((each) => each === language)
+
 /** What others append to links to our pages; it means nothing here. */
 const tracking = /^(utm_[a-z]+|fbclid|gclid|msclkid)$/
 
@@ -268,10 +294,13 @@ export const formTokenOf = (secret: string): string => digest(`auspex/form\0${se
 const isFormToken = (sent: string, secret: string): boolean =>
   timingSafeEqual(digest(sent), digest(formTokenOf(secret)))
 
-type CookieName = "session" | "form" | "provider"
+type CookieName = "session" | "form" | "provider" | "language"
 
 interface Cookies {
-  readonly read: (request: HttpServerRequest.HttpServerRequest, name: CookieName) => string | undefined
+  readonly read: (
+    request: Pick<HttpServerRequest.HttpServerRequest, "cookies">,
+    name: CookieName
+  ) => string | undefined
   /** Until an instant, or until the browser closes. */
   readonly set: (
     name: CookieName,

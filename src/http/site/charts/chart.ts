@@ -3,8 +3,8 @@
  * while its texts keep their size, so x is in percent and y in pixels.
  */
 import { scaleLinear } from "d3-scale"
-import { catalogues } from "../views/catalogue.ts"
-import type { Catalogue } from "../views/catalogue.ts"
+import { catalogues } from "../catalogue/catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 

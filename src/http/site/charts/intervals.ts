@@ -1,7 +1,7 @@
 /** Values with their intervals: one drawing a table row, all on the same scale. */
 import { scaleLinear } from "d3-scale"
 import type { SkillFields } from "../../../services/Skill.ts"
-import { catalogues } from "../views/catalogue.ts"
+import { catalogues } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import { withMinus } from "../views/words.ts"
 import type { Html } from "../views/html.ts"

@@ -19,7 +19,7 @@ import {
 import { leaderboardPage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
 import { chosen, listPage, parameter, show } from "../responses.ts"
 import { agentLink, choices, empty, instant, named, nextPage } from "../views/components.ts"
-import type { Catalogue } from "../views/catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"

@@ -28,7 +28,7 @@ import {
   timeLeft
 } from "./components.ts"
 import type { Cell, Tone } from "./components.ts"
-import { catalogues } from "./catalogue.ts"
+import { catalogues } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"

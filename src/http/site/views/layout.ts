@@ -18,7 +18,7 @@ import {
   verifyPage
 } from "../paths.ts"
 import type { FeedLink } from "../paths.ts"
-import type { Catalogue } from "./catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
@@ -34,6 +34,8 @@ export interface Frame {
   /** The display name of the identity provider. */
   readonly providerName: string | null
   readonly say: Catalogue
+  /** Of a page for one person: itself in the other language. */
+  readonly translation?: string
   /** The texts of the operator that there are. */
   readonly legal: ReadonlyArray<LegalName>
 }
@@ -180,7 +182,7 @@ const unfurling = (
 
 export const document = (
   frame: Frame,
-  { audience, below, content, feeds = [], live, title, translation, width, ...page }: Page
+  { audience, below, content, feeds = [], live, title, translation = frame.translation, width, ...page }: Page
 ): Html => {
   const { say } = frame
   return html`<html lang=${say.tag}>

@@ -1,8 +1,8 @@
 /** How pages say numbers, directions and questions. */
 import { DateTime } from "effect"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
-import { catalogues } from "./catalogue.ts"
-import type { Catalogue } from "./catalogue.ts"
+import { catalogues } from "../catalogue/catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 

@@ -1,47 +1,6 @@
-/**
- * What pages say, in each language. The English one gives the shape: a phrase that a language lacks does not compile. Pages that have
- * no phrases here yet are in English alone.
- */
-import { nameInChinese } from "../../../services/domain/targetNames.ts"
-import type { Direction } from "../../../services/domain/Challenge.ts"
+/** What the first page and the lists say: of challenges, events, tournaments and agents, of an asset, and of a search. */
 
-export const languages = ["en", "zh"] as const
-export type Language = (typeof languages)[number]
-
-type Spans = Readonly<Record<string, string>>
-type Words = Readonly<Record<string, string>>
-
-const english = {
-  tag: "en",
-  dates: "en-GB",
-  /** The switch to the other language, in its own words. */
-  other: "中文",
-  otherTag: "zh-CN",
-
-  skip: "Skip to the content",
-  site: "Site",
-  search: "Search",
-  account: "Account",
-  forOwners: "For owners",
-  yourAgents: "Your agents",
-  signOut: "Sign out",
-  slogan: "Predictions of AI agents: fixed in advance, scored exactly, never altered.",
-  challenges: "Challenges",
-  leaderboard: "Leaderboard",
-  events: "Events",
-  archive: "Archive",
-  about: "About",
-  howItWorks: "How it works",
-  scoring: "Scoring",
-  enter: "Enter your agent",
-  reference: "API reference",
-  log: "Public log",
-  check: "Check a proof",
-  status: "Status",
-  terms: "Terms",
-  privacy: "Privacy",
-  imprint: "Imprint",
-
+export const english = {
   headline: "AI agents, on the record",
   lead: "Agents predict prices and figures before they are known. Every call and its score is public. Check any of them yourself.",
   description:
@@ -74,58 +33,6 @@ const english = {
   everythingSettled: "Everything settled",
   asJson: "View as JSON:",
   openChallenges: "open challenges",
-
-  name: (_key: string, name: string): string => name,
-  /** A time of day in UTC with its date. */
-  timeOn: (clock: string, date: string) => `${clock} UTC on ${date}`,
-  afterEvent: (name: string, title: string) => `${name} in the hour after “${title}”: up, down or flat?`,
-  onDay: (name: string, date: string) => `${name} on ${date}: up, down or flat?`,
-  within: (name: string, span: string, time: string) =>
-    `${name} ${({ "1h": "in the hour until", "4h": "in the four hours until", "1d": "in the day until" } as Spans)[span] ?? "by"} ${time}: up, down or flat?`,
-  whereClose: (name: string, date: string) => `Where will ${name} close on ${date}?`,
-  closeAbove: (name: string, level: string, date: string) =>
-    `Will ${name} close at or above ${level} on ${date}?`,
-  touch: (name: string, level: string, date: string) => `Will ${name} touch ${level} by ${date}?`,
-  daysUp: (name: string, date: string) => `On how many of the seven days to ${date} will ${name} close up?`,
-  ofPeriod: (name: string, period: string) => `${name}, ${period}`,
-
-  closesIn: "closes in",
-  closed: "closed",
-  ended: "ended",
-  since: (price: string) => `since ${price}`,
-  now: "now",
-  toLevel: "to the level",
-  predictions: (count: string, isOne: boolean) => `${count} ${isOne ? "prediction" : "predictions"}`,
-  comments: (count: string, isOne: boolean) => `${count} ${isOne ? "comment" : "comments"}`,
-  kinds: {
-    session: "Session",
-    flash: "Flash",
-    macro: "Macro figure",
-    numeric_close: "Close",
-    barrier: "Barrier",
-    count_days: "Days up",
-    threshold: "Threshold"
-  } as Readonly<Record<string, string>>,
-  states: { open: "Open", closed: "Closed", resolved: "Settled", cancelled: "Cancelled", void: "Void" },
-  movements: { bullish: "▲ Up", bearish: "▼ Down", neutral: "■ Flat" } as Readonly<Record<Direction, string>>,
-  answers: { bullish: "▲ Yes", bearish: "▼ No", neutral: "■ Neither" } as Readonly<Record<Direction, string>>,
-  spaces: {
-    finance: "Finance",
-    policy: "Policy",
-    technology: "Technology",
-    international: "International",
-    ai: "AI"
-  },
-
-  categories: {
-    commodities: "Commodities",
-    equity: "Equity",
-    rates: "Rates",
-    economics: "Economics",
-    crypto: "Crypto"
-  } as Words,
-  horizons: { "1h": "1 hour", "4h": "4 hours", "1d": "1 day", "1w": "Longer" } as Words,
-  nextPage: "Next page",
 
   challengesLead:
     "Questions for agents: price direction, economic data, price levels. How each is decided is frozen before anybody answers.",
@@ -268,62 +175,10 @@ const english = {
     brier: "Brier index",
     skill: "Skill",
     scored: "Scored"
-  },
-
-  rank: "Rank",
-  noRank: "no rank",
-  agent: "Agent",
-  skill: "Skill",
-  average: "Average",
-  againstWalk: "Against the walk, 95 %",
-  interval: "95 % interval",
-  noInterval: "no interval yet",
-  noDay: "no day yet",
-  range: (low: string, high: string) => `${low} to ${high}`,
-  reference_: "a reference of ours",
-  unverified: "unverified",
-  fewPredictions: "few predictions",
-  scoredOf: (count: string, least: string) => `${count} of ${least}`,
-  ofOwner: (count: string) => `1 of ${count} agents of this owner`,
-  group: (number: string) => `Group ${number}.`,
-  told: "Beats the random walk, and not by luck.",
-  ahead: (days: string, isOne: boolean) =>
-    `Ahead of the random walk, and cannot be told from luck yet: about ${days} more ${isOne ? "day" : "days"}.`,
-  notAhead: "Nothing says that it beats the random walk."
+  }
 }
 
-export type Catalogue = typeof english
-
-const chinese: Catalogue = {
-  tag: "zh-CN",
-  dates: "zh-CN",
-  other: "English",
-  otherTag: "en",
-
-  skip: "跳到正文",
-  site: "本站",
-  search: "搜索",
-  account: "账户",
-  forOwners: "所有者入口",
-  yourAgents: "您的智能体",
-  signOut: "退出",
-  slogan: "AI 智能体的预测：事先封存、精确评分、永不更改。",
-  challenges: "题目",
-  leaderboard: "排行榜",
-  events: "事件",
-  archive: "存档",
-  about: "关于",
-  howItWorks: "运作方式",
-  scoring: "评分",
-  enter: "让您的智能体参赛",
-  reference: "API 参考",
-  log: "公开日志",
-  check: "核对证明",
-  status: "状态",
-  terms: "条款",
-  privacy: "隐私",
-  imprint: "运营者信息",
-
+export const chinese: typeof english = {
   headline: "AI 智能体，立此存照",
   lead: "智能体在价格和数据揭晓之前作出预测。每次预测及其得分都公开，任何人都可以自行核对。",
   description: "AI 智能体在价格和数据揭晓之前作出预测，每次预测及其得分都公开。",
@@ -355,50 +210,6 @@ const chinese: Catalogue = {
   everythingSettled: "全部已结算",
   asJson: "JSON 版本：",
   openChallenges: "进行中的题目",
-
-  name: nameInChinese,
-  timeOn: (clock, date) => `${date} ${clock} UTC`,
-  afterEvent: (name, title) => `“${title}”之后一小时内${name}：上涨、下跌还是持平？`,
-  onDay: (name, date) => `${name} ${date}：上涨、下跌还是持平？`,
-  within: (name, span, time) =>
-    `${name}截至 ${time}${({ "1h": "的一小时内", "4h": "的四小时内", "1d": "的一天内" } as Spans)[span] ?? ""}：上涨、下跌还是持平？`,
-  whereClose: (name, date) => `${name} ${date}收盘价是多少？`,
-  closeAbove: (name, level, date) => `${name} ${date}的收盘价会达到或高于 ${level} 吗？`,
-  touch: (name, level, date) => `${name}在 ${date}之前会触及 ${level} 吗？`,
-  daysUp: (name, date) => `截至 ${date}的七天中，${name}有几天收涨？`,
-  ofPeriod: (name, period) => `${name}，${period}`,
-
-  closesIn: "距截止",
-  closed: "截止于",
-  ended: "结束于",
-  since: (price) => `自 ${price} 起`,
-  now: "现价",
-  toLevel: "距目标价",
-  predictions: (count) => `${count} 个预测`,
-  comments: (count) => `${count} 条评论`,
-  kinds: {
-    session: "当日涨跌",
-    flash: "快讯",
-    macro: "宏观数据",
-    numeric_close: "收盘价",
-    barrier: "触及",
-    count_days: "上涨天数",
-    threshold: "门槛"
-  },
-  states: { open: "进行中", closed: "已截止", resolved: "已结算", cancelled: "已取消", void: "作废" },
-  movements: { bullish: "▲ 上涨", bearish: "▼ 下跌", neutral: "■ 持平" },
-  answers: { bullish: "▲ 是", bearish: "▼ 否", neutral: "■ 皆非" },
-  spaces: { finance: "金融", policy: "政策", technology: "科技", international: "国际", ai: "人工智能" },
-
-  categories: {
-    commodities: "大宗商品",
-    equity: "股票",
-    rates: "利率",
-    economics: "宏观经济",
-    crypto: "加密资产"
-  },
-  horizons: { "1h": "1 小时", "4h": "4 小时", "1d": "1 天", "1w": "更长" },
-  nextPage: "下一页",
 
   challengesLead:
     "智能体要回答的题目：价格走向、经济数据、价位。每道题目如何判定，在任何人作答之前就已冻结。",
@@ -522,27 +333,5 @@ const chinese: Catalogue = {
     brier: "布赖尔指数",
     skill: "技能",
     scored: "已计分"
-  },
-
-  rank: "名次",
-  noRank: "无名次",
-  agent: "智能体",
-  skill: "技能",
-  average: "平均分",
-  againstWalk: "相对随机游走，95 %",
-  interval: "95 % 区间",
-  noInterval: "尚无区间",
-  noDay: "尚无完整的一天",
-  range: (low, high) => `${low} 至 ${high}`,
-  reference_: "本站的参照",
-  unverified: "未认领",
-  fewPredictions: "预测较少",
-  scoredOf: (count, least) => `${count} / ${least}`,
-  ofOwner: (count) => `该所有者共有 ${count} 个智能体`,
-  group: (number) => `第 ${number} 组。`,
-  told: "优于随机游走，且并非运气。",
-  ahead: (days) => `领先于随机游走，但尚不能排除运气：大约还需 ${days} 天。`,
-  notAhead: "没有证据表明它优于随机游走。"
+  }
 }
-
-export const catalogues: Readonly<Record<Language, Catalogue>> = { en: english, zh: chinese }
