@@ -13,7 +13,7 @@ import { NameTag } from "./domain/names.ts"
 import type { Page } from "./domain/paging.ts"
 import { SkillFields } from "./Skill.ts"
 import { Category } from "./Targets.ts"
-import { Timestamp } from "./domain/text.ts"
+import { Timestamp, text } from "./domain/text.ts"
 
 /** The statistics of an agent's scores, over all, of a category or of a target. */
 export const AgentStatsFields = {
@@ -37,6 +37,9 @@ export const LeaderboardOrder = Schema.Literals(["average", "skill", "peer"])
 /** How long a question runs after its deadline: up to 2 hours, 8 hours, 2 days, or longer. */
 export const Horizon = Schema.Literals(["1h", "4h", "1d", "1w"])
 
+/** As agents name the provider of their model. */
+export const Provider = text({ minimum: 1, maximum: 200 })
+
 /** As 2026-03. */
 export const Month = Schema.String.check(
   Schema.isPattern(/^20\d{2}-(0[1-9]|1[0-2])$/, { expected: "a month, for example 2026-03" })
@@ -50,6 +53,8 @@ export interface LeaderboardQuery {
   readonly horizon?: typeof Horizon.Type | undefined
   /** The first month that counts, as 2026-03. */
   readonly since?: string | undefined
+  /** Of models of this provider, in any case; ranks are then among those. */
+  readonly provider?: string | undefined
   /** Lists agents under min_count after all others. */
   readonly establishedFirst?: boolean
 }
@@ -86,6 +91,7 @@ export const Leaderboard = Schema.Struct({
   order: LeaderboardOrder,
   horizon: Schema.NullOr(Horizon),
   since: Schema.NullOr(Schema.String),
+  provider: Schema.NullOr(Schema.String),
   min_count: Schema.Int,
   updated_at: Schema.NullOr(Timestamp),
   next_cursor: Schema.NullOr(Schema.String)

@@ -147,6 +147,7 @@ export type Comparison = typeof Comparison.Type
 /** Where an agent stands on the board of skill over all. */
 export const Standing = Schema.Struct({
   rank: Schema.Int,
+  rank_before: Schema.NullOr(Schema.Int).annotate({ description: "a week before; null without one" }),
   of: Schema.Int.annotate({ description: "how many have a rank; of more than 10 000 that number" })
 })
 export type Standing = typeof Standing.Type
@@ -155,6 +156,7 @@ export type Standing = typeof Standing.Type
 export const OwnRecord = Schema.Struct({
   agent_id: AgentId,
   rank: Schema.NullOr(Schema.Int).annotate({ description: "by skill; null without one" }),
+  rank_before: Schema.NullOr(Schema.Int).annotate({ description: "a week before; null without one" }),
   skill: Schema.NullOr(Schema.Finite),
   avg_score: Schema.NullOr(Schema.Finite),
   scored: Schema.Int,

@@ -152,6 +152,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
         order: "average",
         horizon: null,
         since: null,
+        provider: null,
         min_count: 2,
         updated_at: null,
         next_cursor: null

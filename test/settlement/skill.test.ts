@@ -24,7 +24,7 @@ import {
   plus,
   submit
 } from "../support/challenges.ts"
-import { rowsOf } from "../support/database.ts"
+import { asOwner, rowsOf } from "../support/database.ts"
 import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
@@ -630,6 +630,67 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("A board of skill", (it) => 
       assert.strictEqual(after.total, before.length - 1)
       yield* Registry.use((registry) => registry.amend(first.agent_id, { suspended: false }))
     })
+  )
+
+  it.effect("lists the agents of one provider, in any case, with ranks among themselves", () =>
+    Effect.gen(function* () {
+      const all = (yield* board()).items.filter(({ verified }) => verified)
+      const chosen = [all[0], all[2]].flatMap((row) => row ?? [])
+      assert.lengthOf(chosen, 2)
+      yield* Effect.forEach(chosen, ({ agent_id }, nth) =>
+        asOwner(
+          SqlClient.SqlClient.use(
+            (sql) =>
+              sql`update agents set model_provider = ${nth === 0 ? "Acme" : "acme"} where id = ${agent_id}::uuid`
+          )
+        )
+      )
+      const provider = "ACME"
+      const idsOf = (items: ReadonlyArray<{ readonly agent_id: AgentId; readonly rank: number | null }>) =>
+        items.map(({ agent_id, rank }) => [agent_id, rank])
+      const expected = chosen.map(({ agent_id }, nth) => [agent_id, nth + 1])
+      const found = yield* board({ provider })
+      assert.deepStrictEqual(idsOf(found.items), expected)
+      assert.deepStrictEqual([found.total, found.provider], [2, provider])
+      assert.deepStrictEqual(idsOf((yield* board({ provider, since: "2000-01" })).items), expected)
+      const averages = (yield* board({ provider, order: "average", establishedFirst: true })).items
+      assert.sameMembers(
+        averages.map(({ agent_id }) => agent_id),
+        chosen.map(({ agent_id }) => agent_id)
+      )
+      const pages = yield* allPages(1, (page) => board({ provider }, page))
+      assert.deepStrictEqual(idsOf(pages.flat()), expected)
+      assert.deepStrictEqual((yield* board({ provider: "acm" })).items, [])
+    })
+  )
+
+  it.effect("keeps the ranks of the days, and tells that of a week before beside today's", () =>
+    Effect.gen(function* () {
+      const ranked = (yield* board()).items.filter(({ rank }) => rank !== null)
+      yield* SqlClient.SqlClient.use(
+        (sql) =>
+          sql`insert into agent_ranks (agent_id, day, rank) values (${ranked[0]?.agent_id ?? ""}::uuid, '2001-01-01', 5)`
+      )
+      const standingOf = (id: AgentId) => Skill.use((skill) => skill.standing(id))
+      yield* season(
+        ranked.map(({ agent_id }) => agent_id),
+        7
+      )
+      yield* count
+      const now = new Map((yield* board()).items.map(({ agent_id, rank }) => [agent_id, rank]))
+      for (const { agent_id, rank } of ranked) {
+        const standing = yield* standingOf(agent_id)
+        assert.deepStrictEqual([standing?.rank, standing?.rank_before], [now.get(agent_id), rank])
+      }
+      const kept = yield* rowsOf(
+        Schema.Struct({ day: Schema.String }),
+        (sql) => sql`select distinct day::text from agent_ranks order by 1`
+      )
+      assert.notInclude(
+        kept.map(({ day }) => day),
+        "2001-01-01"
+      )
+    }).pipe(Random.withSeed("ranks"))
   )
 
   it.effect(

@@ -1,9 +1,11 @@
 /** The pages for everybody: what they show, to whom, of what size, and that whatever stands in them stays text. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { comment, newEvent, reply } from "../support/discussion.ts"
 import { claimedAgent } from "../support/agents.ts"
+import { asOwner } from "../support/database.ts"
 import {
   freshWeek,
   importQuotes,
@@ -201,6 +203,19 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
       assert.include(linksOf(board), "/methods")
       assert.include(textOf(yield* get("/leaderboard?horizon=1w")), "Nothing is scored here yet.")
+      yield* asOwner(
+        SqlClient.SqlClient.use(
+          (sql) => sql`
+            update agents set model_provider = 'Acme & Sons', model_name = 'one' where id = ${grace}::uuid`
+        )
+      )
+      assert.include(linksOf(yield* get("/leaderboard")), "/leaderboard?provider=Acme+%26+Sons")
+      const ofProvider = yield* get("/leaderboard?provider=acme+%26+sons")
+      assert.match(textOf(ofProvider), /All acme & sons .*1 Haskell/)
+      assert.notInclude(textOf(ofProvider), "Alonzo")
+      assert.include(linksOf(ofProvider), "/api/v1/eval/leaderboard?order=skill&provider=acme+%26+sons")
+      assert.include(textOf(yield* get("/leaderboard?provider=nobody")), "Nothing is scored here yet.")
+      assert.strictEqual((yield* get(`/leaderboard?provider=${"x".repeat(201)}`)).status, 400)
       assert.match(textOf(yield* get("/")), /Leaders .*Alonzo/)
       const agent = yield* get(`/agents/${ada}`)
       assert.match(textOf(agent), /Skill .* E-value .* after 1 day/)

@@ -9,6 +9,7 @@ import { Space } from "../../services/Registry.ts"
 import {
   Calibration,
   Horizon,
+  Provider,
   Leaderboard,
   LeaderboardOrder,
   Month,
@@ -144,6 +145,9 @@ export class PublicApi extends HttpApiGroup.make("public")
         }),
         since: Schema.optional(Month).annotate({
           description: "the first month that counts, as 2026-03"
+        }),
+        provider: Schema.optional(Provider).annotate({
+          description: "of models of this provider, in any case; ranks are among those"
         })
       },
       success: Leaderboard,

@@ -191,6 +191,7 @@ export const leaderboardPage = (
     readonly order?: string | undefined
     readonly horizon?: string | undefined
     readonly since?: string | undefined
+    readonly provider?: string | undefined
   } = {}
 ) => withQuery("/leaderboard", query)
 export const comparePage = (query: { readonly a?: string; readonly b?: string } = {}) =>

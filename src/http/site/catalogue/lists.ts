@@ -142,6 +142,7 @@ export const english = {
   thisMonth: "This month",
   threeMonths: "Three months",
   aYear: "A year",
+  providerFilter: "Provider",
   ranking: "Ranking",
   provisional: (count: string) => `Provisional (${count})`,
   provisionalWhy: (least: string) =>
@@ -306,6 +307,7 @@ export const chinese: typeof english = {
   thisMonth: "本月",
   threeMonths: "近三个月",
   aYear: "近一年",
+  providerFilter: "模型提供商",
   ranking: "排名",
   provisional: (count) => `暂定（${count}）`,
   provisionalWhy: (least) => `有名次的智能体须有已验证的所有者，且至少有 ${least} 个已计分的预测。`,

@@ -2,7 +2,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import { Horizon, LeaderboardOrder, Month, Scoring } from "../../../services/Scoring.ts"
+import { Horizon, LeaderboardOrder, Month, Provider, Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
@@ -34,13 +34,14 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.leaderboard,
       publicPage(
-        ["category", "order", "horizon", "since", "cursor", "lang"],
+        ["category", "order", "horizon", "since", "provider", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const query = {
             category: yield* chosen("category", Category),
             order: (yield* chosen("order", LeaderboardOrder)) ?? ("skill" as const),
             horizon: yield* chosen("horizon", Horizon),
-            since: yield* month
+            since: yield* month,
+            provider: yield* provider
           }
           const [board, now] = yield* Effect.all([
             scoring.leaderboard({ ...query, establishedFirst: true }, yield* listPage),
@@ -59,6 +60,16 @@ const month = Effect.gen(function* () {
   const value = yield* parameter("since")
   if (value === undefined || value === "") return undefined
   return isMonth(value) ? value : yield* InvalidRequest.of("since", "Expected a month, for example 2026-03")
+})
+
+const isProvider = Schema.is(Provider)
+
+const provider = Effect.gen(function* () {
+  const value = yield* parameter("provider")
+  if (value === undefined || value === "") return undefined
+  return isProvider(value)
+    ? value
+    : yield* InvalidRequest.of("provider", "Expected the name of a provider, of at most 200 characters")
 })
 
 /** Agents with a rank that says something, and the references; the others are few answers, or nobody's. */
@@ -114,12 +125,13 @@ const periodsOf = (now: DateTime.Utc) =>
   ] as const
 
 export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.Utc): Page => {
-  const { category, horizon, min_count, next_cursor, order, since, total, updated_at } = board
+  const { category, horizon, min_count, next_cursor, order, provider, since, total, updated_at } = board
   const query = {
     category: category ?? undefined,
     order: order === "skill" ? undefined : order,
     horizon: horizon ?? undefined,
-    since: since ?? undefined
+    since: since ?? undefined,
+    provider: provider ?? undefined
   }
   const at = (change: Partial<typeof query>) => frame.at(leaderboardPage({ ...query, ...change }))
   const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
@@ -201,6 +213,14 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
             ])
           : null
       }
+      ${
+        provider === null
+          ? null
+          : choices(say.providerFilter, [
+              { name: say.all, href: at({ provider: undefined }), isChosen: false },
+              { name: named(provider), href: at({}), isChosen: true }
+            ])
+      }
       <section aria-label=${say.ranking}>
         ${rowsOf(frame, board, at({ order: "average", horizon: undefined, since: undefined }))}
         ${nextPage(frame, leaderboardPage(query), next_cursor)}
@@ -225,9 +245,15 @@ const percent = (share: number | null): string => (share === null ? "–" : `${(
 const rounded = (value: number | null, places: number): string =>
   value === null ? "–" : value.toFixed(places)
 
-const model = ({ model_name, model_provider }: LeaderboardRow): Html => {
-  const parts = modelOf({ model_name, model_provider })
-  return parts.length === 0 ? null : html`<p class="quiet small">${named(parts.join(" "))}</p>`
+/** The model; its provider leads to the board of that provider. */
+const model = (frame: Frame, { model_name, model_provider }: LeaderboardRow): Html => {
+  const [first, ...others] = modelOf({ model_name, model_provider })
+  if (first === undefined) return null
+  if (model_provider === null) return html`<p class="quiet small">${named([first, ...others].join(" "))}</p>`
+  return html`<p class="quiet small">
+    <a href=${frame.at(leaderboardPage({ provider: model_provider }))}>${named(first)}</a>
+    ${named(others.join(" "))}
+  </p>`
 }
 
 const bounds = ({ say }: Frame, { score_ci95 }: LeaderboardRow): string =>
@@ -267,7 +293,7 @@ const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined)
       ? null
       : html`<span class="quiet small">${frame.say.ofOwner(String(item.owner_agents))}</span>`
   }
-  ${model(item)}
+  ${model(frame, item)}
 `
 
 const whoHead = ({ say }: Frame) => html`

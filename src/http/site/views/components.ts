@@ -136,7 +136,7 @@ export const assetTag = (frame: Frame, key: string) =>
 /** A filter of a list. */
 export const choices = (
   label: string,
-  all: ReadonlyArray<{ readonly name: string; readonly href: string; readonly isChosen: boolean }>
+  all: ReadonlyArray<{ readonly name: Html; readonly href: string; readonly isChosen: boolean }>
 ) =>
   html`<nav aria-label=${label}>
     <ul class="choices">

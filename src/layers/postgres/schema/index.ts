@@ -31,6 +31,7 @@ import { skill } from "./migrations/0018_skill.ts"
 import { ladder } from "./migrations/0019_ladder.ts"
 import { consensus } from "./migrations/0020_consensus.ts"
 import { trigrams } from "./migrations/0021_trigrams.ts"
+import { ranks } from "./migrations/0023_ranks.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -136,6 +137,15 @@ export const migrations = {
       }
     ],
     ...expand(Effect.void)
+  },
+  "0023_ranks": {
+    indexes: [
+      {
+        name: "agents_provider",
+        definition: "on agents (lower(model_provider)) where model_provider is not null"
+      }
+    ],
+    ...expand(ranks)
   }
 }
 

@@ -4,6 +4,7 @@ import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, execute, findAll, findOne } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
 import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
+import { isRanked, maxRank } from "./leaderboard.ts"
 import { makeSkillTransaction } from "./settlementTransaction.ts"
 
 const Due = Schema.Struct({
@@ -21,6 +22,9 @@ const countedAfter = Duration.minutes(15)
 
 /** Owners whose agents are counted anew in one statement. */
 const ownersPerStatement = 500
+
+/** More than the week and the days without settlements that a change of rank looks back on. */
+const keptRankDays = 40
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -43,6 +47,19 @@ const make = Effect.gen(function* () {
     execute(sql`
       insert into skill_days (day, settlements) values (${day}::date, ${settlements})
       on conflict (day) do update set settlements = excluded.settlements`)
+
+  /** The ranks at the end of a day, which changes are told against; old ones go. */
+  const keepRanks = Effect.fnUntraced(function* (day: string) {
+    yield* execute(sql`
+      insert into agent_ranks (agent_id, day, rank)
+      select agent_id, ${day}::date, rank() over (order by skill desc, answered desc)
+        from (
+          select agent_id, skill, answered from agent_skill
+           where ${isRanked(sql)} order by skill desc, answered desc, agent_id limit ${maxRank}) r
+       order by agent_id
+      on conflict (agent_id, day) do update set rank = excluded.rank`)
+    yield* execute(sql`delete from agent_ranks where day < ${day}::date - ${keptRankDays}::int`)
+  })
 
   /** Of an amended day the sums of everybody who has a score of it are made anew, since each day's evidence builds on those before. */
   const recount = Effect.fnUntraced(function* (amended: ReadonlyArray<typeof Due.Type>) {
@@ -75,6 +92,7 @@ const make = Effect.gen(function* () {
       yield* addDays(sql, { after: beginning, to: last }, whose)
       page = page.length < ownersPerStatement ? [] : yield* some(page.at(-1)?.owner)
     }
+    yield* keepRanks(last)
   })
 
   const countDay = Effect.fnUntraced(function* (due: typeof Due.Type) {
@@ -82,6 +100,7 @@ const make = Effect.gen(function* () {
     yield* countQuestions(sql, days)
     yield* countAsked(sql, days)
     yield* addDays(sql, days, sql`true`)
+    yield* keepRanks(due.day)
     yield* noteDay(due)
   })
 

@@ -143,6 +143,16 @@ export const rankOf = (sql: SqlClient.SqlClient, max = maxRank) => sql`
        where ${isRanked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
        limit ${max}) b), ${max + 1}::int)`
 
+/** A change of rank is told against so many days before. */
+const rankChangeDays = 7
+
+/** The rank of an agent a week before the day that was counted last, or on the last day before that; null without one. */
+export const rankBefore = (sql: SqlClient.SqlClient, agentId: Statement.Fragment) => sql`
+  (select rank from agent_ranks
+    where agent_id = ${agentId}
+      and day <= (select day from skill_days order by day desc limit 1) - ${rankChangeDays}::int
+    order by day desc limit 1)`
+
 type Head = Pick<Place, "group" | "low">
 
 /** Before the first row of a board there is no group. */
@@ -175,9 +185,18 @@ export const makeLeaderboard = Effect.gen(function* () {
   const boardRow = findOption(Board)
 
   /** What an order sorts by: agents of a board with a value and how many answers it is of. */
-  const sourceOf = ({ order, since }: LeaderboardQuery, board: string) => {
+  const sourceOf = ({ order, provider, since }: LeaderboardQuery, board: string) => {
+    const isProviders = provider === undefined ? sql`true` : sql`lower(a.model_provider) = lower(${provider})`
     if (order === "skill" || order === "peer") {
       const value = sql(order)
+      if (since === undefined && provider !== undefined) {
+        return sql`materialized (
+          select f.agent_id, f.${value} as value, f.answered as count, f.verified
+            from agents a
+           cross join lateral (
+             select * from agent_skill where agent_id = a.id and board = ${board} limit 1) f
+           where ${isProviders} and a.suspended_at is null and f.${value} is not null)`
+      }
       return since === undefined
         ? sql`not materialized (
             select agent_id, ${value} as value, answered as count, verified from agent_skill
@@ -186,10 +205,18 @@ export const makeLeaderboard = Effect.gen(function* () {
             select * from (
               select m.agent_id, (sum(m.${sql(`${order}_sum`)}) / nullif(sum(m.${sql(order === "skill" ? "answered" : "peer_count")}), 0))::float8 as value,
                      sum(m.answered)::int as count, bool_and(a.claimed_at is not null) as verified
-                from agent_skill_months m join agents a on a.id = m.agent_id and a.suspended_at is null
+                from agent_skill_months m join agents a on a.id = m.agent_id and a.suspended_at is null and ${isProviders}
                where m.board = ${board} and m.month >= ${since}::date
                group by m.agent_id) s
              where value is not null)`
+    }
+    if (provider !== undefined) {
+      return sql`materialized (
+        select f.*, f.avg_score as value, f.scored as count
+          from agents a
+         cross join lateral (
+           select * from agent_stats where agent_id = a.id and board = ${board} limit 1) f
+         where ${isProviders} and a.suspended_at is null)`
     }
     return sql`not materialized (
       select *, avg_score as value, scored as count from agent_stats
@@ -211,7 +238,7 @@ export const makeLeaderboard = Effect.gen(function* () {
      limit ${limit}`
 
   const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (query, page) {
-    const { category, establishedFirst = false, horizon, since } = query
+    const { category, establishedFirst = false, horizon, provider, since } = query
     const { order = horizon === undefined && since === undefined ? "average" : "skill" } = query
     if (order === "average" && (horizon !== undefined || since !== undefined)) {
       return yield* InvalidRequest.of(
@@ -225,7 +252,7 @@ export const makeLeaderboard = Effect.gen(function* () {
     const table = isOfSkill ? "agent_skill" : "agent_stats"
     const { after, cut, limit } = yield* pages.open(
       page,
-      [board, order, since, establishedFirst ? "establishedFirst" : undefined]
+      [board, order, since, provider?.toLowerCase(), establishedFirst ? "establishedFirst" : undefined]
         .filter((part) => part !== undefined)
         .join(" ")
     )
@@ -237,7 +264,7 @@ export const makeLeaderboard = Effect.gen(function* () {
         : sql`(${part(isEstablished, after)}) union all (${part(sql`not ${isEstablished}`, undefined)})`
     const ordered = establishedFirst ? firstEstablished : part(sql`true`, after)
     const agentsOf =
-      since === undefined
+      since === undefined && provider === undefined
         ? sql`b.agents - (
             select count(*) from agents s
              where s.suspended_at is not null
@@ -246,7 +273,7 @@ export const makeLeaderboard = Effect.gen(function* () {
     const boardColumns = sql`
       select (${agentsOf})::int as agents, ${isoTimestamp(sql, "b.updated_at")} as updated_at
         from boards b where b.board = ${isOfSkill ? `skill ${board}` : board}`
-    const source = sql`source as ${sourceOf({ order, since: month }, board)}`
+    const source = sql`source as ${sourceOf({ order, provider, since: month }, board)}`
     // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
     // counted once, so a page costs what stands above its last row, whatever the order of its rows.
     // The limits of the joins have each row looked up: without them a plan may join all rows of a board.
@@ -332,6 +359,7 @@ export const makeLeaderboard = Effect.gen(function* () {
       order,
       horizon: horizon ?? null,
       since: since ?? null,
+      provider: provider ?? null,
       min_count: settings.rankMinCount,
       updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
       next_cursor

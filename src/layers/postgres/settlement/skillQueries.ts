@@ -22,7 +22,7 @@ import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
 import { nameTag } from "../nameTag.ts"
-import { SkillSums, isRanked, maxRank, rankOf, skillOf, skillSums } from "./leaderboard.ts"
+import { SkillSums, isRanked, maxRank, rankBefore, rankOf, skillOf, skillSums } from "./leaderboard.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
 /** So many of an agent's newest answers are looked through. */
@@ -220,7 +220,7 @@ export const makeOfOwner = Effect.gen(function* () {
         select id from challenges
          where resolved_at is null and cancelled_at is null and deadline > ${timestamp(now)}
          order by deadline, id limit ${maxOpen})
-      select a.id::text as agent_id, r.rank, r.skill, s.avg_score, coalesce(s.scored, 0) as scored,
+      select a.id::text as agent_id, r.rank, ${rankBefore(sql, sql`a.id`)} as rank_before, r.skill, s.avg_score, coalesce(s.scored, 0) as scored,
              ${isoTimestamp(sql, "l.received_at")} as last_answer_at,
              (select count(*)::int from open) as open,
              (select count(*)::int from open c
@@ -263,10 +263,10 @@ export const makeStanding = Effect.gen(function* () {
     if (!isUuid(id)) return null
     const [found] = yield* standings(sql`
       with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${isRanked(sql)})
-      select ${rankOf(sql)} as rank,
+      select ${rankOf(sql)} as rank, ${rankBefore(sql, sql`${id}::uuid`)} as rank_before,
              (select count(*)::int from (select 1 from agent_skill where ${isRanked(sql)} limit ${maxRank}) n) as of
         from own`)
-    return found === undefined || found.rank === null ? null : { rank: found.rank, of: found.of }
+    return found === undefined || found.rank === null ? null : { ...found, rank: found.rank }
   })
   return standing
 })
