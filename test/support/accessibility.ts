@@ -47,28 +47,37 @@ const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
     return found
   })
 
-/** Labels of one drawing that touch each other. */
+/** Texts that lie on each other: labels of drawings, and lines of a page. */
 const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
-  page.evaluate(() =>
-    [...document.querySelectorAll("svg.drawing")].flatMap((drawing) => {
-      const labels = [...drawing.querySelectorAll("text")]
-        .map((label) => ({ text: label.textContent.trim(), box: label.getBoundingClientRect() }))
-        .filter(({ box, text }) => text !== "" && box.width > 0)
-      return labels.flatMap(({ box, text }, index) =>
-        labels
-          .slice(index + 1)
-          .filter(
-            (other) =>
-              box.left < other.box.right - 1 &&
-              other.box.left < box.right - 1 &&
-              // A box holds the line's own space above and below its letters.
-              box.top < other.box.bottom - 4 &&
-              other.box.top < box.bottom - 4
-          )
-          .map((other) => `labels collide: "${text}" and "${other.text}"`)
-      )
+  page.evaluate(() => {
+    /** For the eyes of screen readers alone. */
+    const isUnseen = (element: Element | null): boolean =>
+      element !== null && (element.getBoundingClientRect().width <= 1 || isUnseen(element.parentElement))
+    const shown: Array<{ readonly text: string; readonly box: DOMRect; readonly node: Node }> = []
+    const walker = document.createTreeWalker(
+      document.querySelector("main") ?? document.body,
+      NodeFilter.SHOW_TEXT
+    )
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      const text = node.textContent?.trim() ?? ""
+      if (text === "" || isUnseen(node.parentElement)) continue
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      for (const box of range.getClientRects()) if (box.width > 1) shown.push({ text, box, node })
+    }
+    shown.sort((a, b) => a.box.top - b.box.top)
+    return shown.flatMap(({ box, node, text }, index) => {
+      const found: Array<string> = []
+      for (const other of shown.slice(index + 1)) {
+        // A box holds the line's own space above and below its letters.
+        if (other.box.top >= box.bottom - 4) break
+        if (other.node !== node && box.left < other.box.right - 1 && other.box.left < box.right - 1) {
+          found.push(`texts collide: "${text.slice(0, 40)}" and "${other.text.slice(0, 40)}"`)
+        }
+      }
+      return found
     })
-  )
+  })
 
 /** Looks at pages one after the other, with all that can be opened in them open. */
 export const lookAt = async (

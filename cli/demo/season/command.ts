@@ -84,11 +84,11 @@ const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: numbe
   return releases
 })
 
-const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: Input) {
+/** Plays a season on a server of its own, which serves until the scope closes. */
+export const playedSeason = Effect.fn("demo.playedSeason")(function* ({ from, prices, seed, weeks }: Input) {
   if (DateTime.getPartUtc(from, "weekDay") !== 1) {
     return yield* new CommandFailed({ message: `--from ${DateTime.formatIsoDateUtc(from)} is no Monday.` })
   }
-  const began = yield* Clock.currentTimeMillis
   const start = DateTime.startOf(from, "day")
   const directory = Option.isSome(prices)
     ? prices.value
@@ -140,9 +140,15 @@ const run = Effect.fn("demo.season")(function* ({ from, prices, seed, weeks }: I
     prints: new Map(releases.map(({ planned, print }) => [planned.period, print])),
     stake
   })
+  return { url, anyone, administrator, contestants }
+})
+
+const run = Effect.fn("demo.season")(function* (input: Input) {
+  const began = yield* Clock.currentTimeMillis
+  const { administrator, anyone } = yield* playedSeason(input)
   const differences = yield* reportSeason(anyone, administrator)
   const seconds = Math.round(((yield* Clock.currentTimeMillis) - began) / 1000)
-  yield* Console.log(`\n${weeks} weeks took ${seconds} s.`)
+  yield* Console.log(`\n${input.weeks} weeks took ${seconds} s.`)
   if (differences.length > 0) {
     return yield* new CommandFailed({
       message: [`${differences.length} things are not as they must be:`, ...differences].join("\n  ")

@@ -1,0 +1,77 @@
+/**
+ * Eight weeks of schedules, as the site was reviewed with: pages of every kind after them are accessible, fit any screen, and no
+ * label covers another.
+ */
+import { NodeServices } from "@effect/platform-node"
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect, Layer, Option } from "effect"
+import { FetchHttpClient } from "effect/http"
+import { TestConsole } from "effect/testing"
+import { playedSeason } from "../../cli/demo/season/command.ts"
+import { lookAt } from "../support/accessibility.ts"
+import * as chromium from "../support/chromium.ts"
+
+const weeks = 8
+/** What schedules make of the trading days of eight futures, and the days of ether, in so many weeks. */
+const minSettled = 450
+
+const kinds = [
+  { type: "directional", kind: "session" },
+  { type: "directional", kind: "flash" },
+  { type: "directional", kind: "1d" },
+  { type: "macro", kind: "macro" },
+  { type: "price_event", kind: "numeric_close" },
+  { type: "price_event", kind: "barrier" },
+  { type: "price_event", kind: "count_days" },
+  { type: "price_event", kind: "threshold" }
+] as const
+
+const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer, chromium.layer)
+
+layer(platform, { excludeTestServices: true })("After eight weeks", (it) => {
+  it.effect("every kind of page is accessible, fits any screen, and has no label on another", () =>
+    Effect.gen(function* () {
+      const { anyone, contestants, url } = yield* playedSeason({
+        weeks,
+        from: DateTime.makeUnsafe("2026-01-05T00:00:00Z"),
+        prices: Option.none(),
+        seed: 1
+      })
+      const { total } = yield* anyone.public.challenges({ query: { status: "resolved", limit: 1 } })
+      assert.isAtLeast(total, minSettled)
+      const settled = yield* Effect.forEach(kinds, (query) =>
+        Effect.map(
+          anyone.public.challenges({ query: { ...query, status: "resolved", limit: 1 } }),
+          ({ items }) => items.map(({ id }) => `/challenges/${id}`)
+        )
+      )
+      const open = yield* Effect.map(
+        anyone.public.challenges({ query: { status: "open", limit: 3 } }),
+        ({ items }) => items.map(({ id }) => `/challenges/${id}`)
+      )
+      const { items: events } = yield* anyone.public.events({ query: { limit: 2 } })
+      const [first, second] = contestants.map(({ id }) => id)
+      const browser = yield* chromium.Chromium
+      const complaints = yield* Effect.promise(() =>
+        lookAt(browser, url, [
+          "/",
+          "/leaderboard",
+          "/leaderboard?order=average",
+          "/challenges",
+          "/challenges?status=resolved",
+          "/events",
+          "/status",
+          "/assets/ETH?range=3m",
+          "/assets/GC",
+          "/search?q=gold",
+          `/compare?a=${first}&b=${second}`,
+          ...contestants.flatMap(({ id }) => [`/agents/${id}`, `/agents/${id}/predictions`]),
+          ...settled.flat(),
+          ...open,
+          ...events.map(({ event_id }) => `/events/${event_id}`)
+        ])
+      )
+      assert.deepStrictEqual(complaints, [])
+    }).pipe(Effect.scoped)
+  )
+})
