@@ -35,6 +35,9 @@ afterAll(() => ("missing" in go ? undefined : go.remove()))
 const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = ""]) => unescaped(link))
 
+/** Of the line of a chart of prices. */
+const minPoints = 30
+
 layer(testServer())("The page of a challenge", (it) => {
   it.effect("before the deadline shows terms and counts, and nothing of a prediction", () =>
     Effect.gen(function* () {
@@ -88,6 +91,38 @@ layer(testServer())("The page of a challenge", (it) => {
         linksOf(settled),
         `/verify?proof=${encodeURIComponent(`/api/v1/log/proof/${world.right.commit}`)}`
       )
+    })
+  )
+
+  it.effect("that is cancelled says so, and nowhere that it is void", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const { id } = yield* newChallenge({ asset: "ZN", deadline })
+      yield* moveTo(plus(deadline, "8 days"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* completeLog
+      const page = yield* get(`/challenges/${id}`)
+      const shown = textOf(page)
+      assert.match(shown, /Cancelled: nobody is scored by it\..*Ended without a result entry \d+/)
+      assert.notMatch(shown, /\bvoid/i)
+    })
+  )
+
+  it.effect("draws weeks of prices, also of an asset that has a price a day", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      yield* importCandles(
+        "ZN",
+        "1d",
+        Array.from(
+          { length: 60 },
+          (_, day) => [plus(monday, `${day - 60} days`), 110 + Math.sin(day)] as const
+        )
+      )
+      const { id } = yield* newChallenge({ asset: "ZN", open_price: 110, deadline: plus(monday, "20 hours") })
+      const { text } = yield* get(`/challenges/${id}`)
+      const [line = ""] = /<path class="line[^>]* d="[^"]+"/.exec(text) ?? []
+      assert.isAtLeast((line.match(/[ML]/g) ?? []).length, minPoints, line)
     })
   )
 
