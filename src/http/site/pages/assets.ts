@@ -27,6 +27,7 @@ import { chosen, show } from "../responses.ts"
 import { choices, empty, facts, instant } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
+import { markOf } from "../views/marks.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { categoryName, change, number, percentFrom, periodOf, probability, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
@@ -189,7 +190,7 @@ export const assetView = (
         <p class="eyebrow">
           <a href=${frame.at(challengesPage({ category }))}>${categoryName(category, say)}</a>
         </p>
-        <h1>${name} <span class="tag">${key}</span></h1>
+        <h1>${markOf(key)}${name} <span class="tag">${key}</span></h1>
       </div>
       ${kind === "asset" ? latestPrice(frame, prices) : null}
       <div class="split">

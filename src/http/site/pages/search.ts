@@ -10,6 +10,7 @@ import { assetPage, eventPage, pagePaths, searchPage, withLanguage } from "../pa
 import { parameter, show } from "../responses.ts"
 import { agentLink, day, empty, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
+import { markOf } from "../views/marks.ts"
 import type { Html } from "../views/html.ts"
 import { searchForm } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -77,7 +78,7 @@ const assetRows = (frame: Frame, { assets }: Found) =>
       ({ category, key, name }) =>
         html`<li>
           <p class="row">
-            <a href=${frame.at(assetPage(key))}>${frame.say.name(key, name)}</a>
+            <a href=${frame.at(assetPage(key))}>${markOf(key)}${frame.say.name(key, name)}</a>
             <span class="tag">${key}</span>
             <span class="quiet small">${categoryName(category, frame.say)}</span>
           </p>

@@ -10,6 +10,7 @@ import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
 import type { Frame } from "./layout.ts"
+import { markOf } from "./marks.ts"
 
 /** Never conveyed by colour alone. */
 export type Tone = "info" | "success" | "warning" | "problem"
@@ -131,7 +132,7 @@ export const agentLink = (frame: Frame, agentId: string, name: Html) =>
 
 /** The key of an asset or a series, which leads to its page. */
 export const assetTag = (frame: Frame, key: string) =>
-  html`<a class="tag" href=${frame.at(assetPage(key))}>${key}</a>`
+  html`<a class="tag" href=${frame.at(assetPage(key))}>${markOf(key)}${key}</a>`
 
 /** A filter of a list. */
 export const choices = (
