@@ -3,14 +3,14 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { liveScript, scripts, verifyScript } from "../../src/http/site/assets/scripts.ts"
+import { liveScript, scripts, sortingScript, verifyScript } from "../../src/http/site/assets/scripts.ts"
 import { get, testServer } from "../support/server.ts"
 
 const folder = verifyScript.split("/").slice(0, 3).join("/")
 
 describe("Scripts of pages", () => {
   it("are the modules that the entrances need, by their relative names, and import from nowhere else", () => {
-    const needed = new Set<string>([liveScript, verifyScript])
+    const needed = new Set<string>([liveScript, sortingScript, verifyScript])
     for (const path of needed) {
       const script = scripts.find((each) => each.path === path)
       assert.isDefined(script, path)

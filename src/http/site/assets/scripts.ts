@@ -41,4 +41,5 @@ export const scripts = modules.map(({ path, text }) => ({
 
 /** The entry modules. */
 export const verifyScript = pathOf("http/site/assets/inBrowser/verifyPage.ts")
+export const sortingScript = pathOf("http/site/assets/inBrowser/sorting.ts")
 export const liveScript = pathOf("http/site/assets/inBrowser/live.ts")

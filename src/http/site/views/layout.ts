@@ -3,7 +3,7 @@ import { accountPage } from "../../../services/Operators.ts"
 import type { Operator } from "../../../services/Operators.ts"
 import type { LegalName } from "../../../services/Settings.ts"
 import { icon, stylesheet } from "../assets/assets.ts"
-import { liveScript } from "../assets/scripts.ts"
+import { liveScript, sortingScript } from "../assets/scripts.ts"
 import {
   archivePage,
   challengesPage,
@@ -62,6 +62,8 @@ export interface Page {
   readonly feeds?: ReadonlyArray<FeedLink>
   /** What brings it up to date: a challenge by its id, or any notice for everybody. */
   readonly live?: string
+  /** Has tables marked `data-sortable`. */
+  readonly isSortable?: boolean
   /** For tables and charts; texts have lines of a comfortable length. */
   readonly width?: "wide"
 }
@@ -182,7 +184,18 @@ const unfurling = (
 
 export const document = (
   frame: Frame,
-  { audience, below, content, feeds = [], live, title, translation = frame.translation, width, ...page }: Page
+  {
+    audience,
+    below,
+    content,
+    feeds = [],
+    isSortable = false,
+    live,
+    title,
+    translation = frame.translation,
+    width,
+    ...page
+  }: Page
 ): Html => {
   const { say } = frame
   return html`<html lang=${say.tag}>
@@ -195,6 +208,7 @@ export const document = (
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
       ${audience === "everybody" ? html`<script type="module" src=${frame.at(liveScript)}></script>` : null}
+      ${isSortable ? html`<script type="module" src=${frame.at(sortingScript)}></script>` : null}
       ${feeds.flatMap((feed) =>
         Object.entries(feedFormats).map(
           ([format, type]) =>

@@ -35,13 +35,16 @@ const localize = (within: ParentNode): void => {
   }
 }
 
-const soon = language === "en" ? "a moment" : "片刻"
+const say =
+  language === "en"
+    ? { soon: "a moment", fresh: "This page was brought up to date.", copied: "Copied" }
+    : { soon: "片刻", fresh: "本页已更新。", copied: "已复制" }
 
 /** What is over says so until the page is brought up to date. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
-    const words = left > 0 ? lengthOf(left, language) : soon
+    const words = left > 0 ? lengthOf(left, language) : say.soon
     if (time.textContent !== words) time.textContent = words
   }
 }
@@ -68,7 +71,7 @@ const replace = (fresh: Document): void => {
   next.classList.add("fresh")
   old.replaceWith(next)
   countDown()
-  if (said !== null) said.textContent = "This page was brought up to date."
+  if (said !== null) said.textContent = say.fresh
 }
 
 /** A request parses the page by itself, so that no text becomes markup here. */
@@ -166,7 +169,7 @@ for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-c
   button.hidden = false
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text)
-    button.textContent = "Copied"
+    button.textContent = say.copied
   })
 }
 
