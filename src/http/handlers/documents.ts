@@ -55,7 +55,7 @@ const openapi = Effect.fnUntraced(function* (api: Published) {
 const reference = (api: Published, site: Site) =>
   staticDocument(
     Effect.sync(() => {
-      const frame = everybody(site)
+      const frame = everybody(site, "en")
       // As it is published: without what is undefined.
       const document: unknown = JSON.parse(JSON.stringify(OpenApi.fromApi(api)))
       return {
@@ -80,7 +80,7 @@ export const layer = HttpRouter.use(
     const settings = yield* Settings
     const api = published(settings)
     yield* router.add("GET", documents.openapi, yield* openapi(api))
-    yield* router.add("GET", documents.docs, yield* reference(api, siteOf(settings.baseUrl)))
+    yield* router.add("GET", documents.docs, yield* reference(api, siteOf(settings)))
     const skillPage = yield* text("text/markdown; charset=utf-8", yield* makeGuide)
     const llmsPage = yield* text(
       "text/plain; charset=utf-8",

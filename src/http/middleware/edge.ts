@@ -33,7 +33,7 @@ import type { Quota, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { tokenPath } from "../../services/Tokens.ts"
 import { isPage } from "../site/paths.ts"
-import { showError as errorPage, siteOf } from "../site/responses.ts"
+import { askedLanguage, everybody, knownLanguage, showError as errorPage, siteOf } from "../site/responses.ts"
 import type { Site } from "../site/responses.ts"
 import { CurrentRequest, trustedProxies } from "../CurrentRequest.ts"
 import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
@@ -119,8 +119,11 @@ type Reject = (rejection: Rejection) => HttpServerResponse.HttpServerResponse
 const asJson: Reject = ({ code, detail, headers, status, ...more }) =>
   HttpServerResponse.jsonUnsafe({ detail, code, ...more }, { status, headers })
 
-const asPage = (site: Site, requestId: string, rejection: Rejection) =>
-  errorPage(site, { ...rejection, requestId })
+const asPage = (
+  site: Site,
+  { url }: HttpServerRequest.HttpServerRequest,
+  shown: Parameters<typeof errorPage>[2]
+) => errorPage(site, everybody(site, knownLanguage(askedLanguage(url))), shown)
 
 /** Whether a person looks at the answer: at a page of ours, or where a browser shows what it gets. */
 const isForPeople = (request: HttpServerRequest.HttpServerRequest): boolean => {
@@ -237,7 +240,7 @@ const requestInfo = (
   const style = styleAt(path, request.headers)
   const reject: Reject = (rejection) => {
     if (style !== undefined) return errorResponse(inStyle(style, rejection, requestId))
-    return isForPeople(request) ? asPage(site, requestId, rejection) : asJson(rejection)
+    return isForPeople(request) ? asPage(site, request, { ...rejection, requestId }) : asJson(rejection)
   }
   return { request, requestId, path, known: knownPath(request.url), reject, isOfModels: style !== undefined }
 }
@@ -272,7 +275,7 @@ const logRequest = ({ path, request, requestId }: RequestInfo, status: number, s
 export const layer = HttpRouter.middleware(
   Effect.gen(function* () {
     const settings = yield* Settings
-    const site = siteOf(settings.baseUrl)
+    const site = siteOf(settings)
     const health = yield* Health
     const unidentified = yield* UnidentifiedLimit
     const { inStyle } = yield* Gateway

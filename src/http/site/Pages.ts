@@ -16,10 +16,10 @@ import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
-import { isTranslated, pagePaths, signInWith, withLanguage } from "./paths.ts"
-import { everybody, goTo, showError, siteOf } from "./responses.ts"
+import { pagePaths, signInWith } from "./paths.ts"
+import { askedLanguage, everybody, goTo, knownLanguage, showError, siteOf } from "./responses.ts"
 import type { Site } from "./responses.ts"
-import { catalogues, languages } from "./catalogue/catalogue.ts"
+import { languages } from "./catalogue/catalogue.ts"
 import type { Language } from "./catalogue/catalogue.ts"
 import { formTokenField } from "./views/layout.ts"
 import type { Frame } from "./views/layout.ts"
@@ -86,34 +86,33 @@ interface Identified {
 const formSecretShape = /^[\w-]{43}$/
 
 const make = Effect.gen(function* () {
-  const { baseUrl, legalTexts, publicCache, site: siteName } = yield* Settings
+  const settings = yield* Settings
+  const { baseUrl, legalTexts, publicCache } = settings
   const cache = yield* PublicCache
   const limits = yield* RateLimiter
   const operators = yield* Operators
   const provider = yield* IdentityProvider
-  const site = siteOf(baseUrl)
+  const site = siteOf(settings)
   const cookies = cookiesOf(baseUrl)
   const providerName = Option.getOrNull(provider.name)
   const legal = legalNames.filter((name) => legalTexts[name] !== undefined)
-  const frameOfAll: Frame = { ...everybody(site), providerName, legal }
-  const usual: Language = siteName === "cn" ? "zh" : "en"
 
-  /** Links to pages that are in several languages lead on in the one that was chosen. */
-  const frameIn = (language: Language): Frame => ({
-    ...frameOfAll,
-    say: catalogues[language],
-    at: (path) => site.at(language !== usual && isTranslated(path) ? withLanguage(path, language) : path)
-  })
+  const frameIn = (language: Language): Frame => ({ ...everybody(site, language), providerName, legal })
 
   const languageIn = Effect.fnUntraced(function* (url: string) {
     const asked = askedLanguage(url)
-    if (asked === null) return usual
-    return known(asked) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
+    if (asked === null) return site.language
+    return (
+      knownLanguage(asked) ?? (yield* InvalidRequest.of("lang", `Expected one of ${languages.join(", ")}`))
+    )
   })
 
   /** Pages for one person are in the language that this browser last chose, and lead to themselves in the other. */
   const personalFrame = ({ cookies: sent, method, url }: HttpServerRequest.HttpServerRequest): Frame => {
-    const language = known(askedLanguage(url)) ?? known(cookies.read({ cookies: sent }, "language")) ?? usual
+    const language =
+      knownLanguage(askedLanguage(url)) ??
+      knownLanguage(cookies.read({ cookies: sent }, "language")) ??
+      site.language
     const [path = "", query] = url.split("?")
     const others = new URLSearchParams(query)
     others.set("lang", language === "en" ? "zh" : "en")
@@ -122,6 +121,10 @@ const make = Effect.gen(function* () {
       ...(method === "GET" && { translation: `${path}?${others.toString()}` })
     }
   }
+
+  /** A public page that fails is in the language that was asked for, too. */
+  const publicFrame = ({ url }: HttpServerRequest.HttpServerRequest): Frame =>
+    frameIn(knownLanguage(askedLanguage(url)) ?? site.language)
 
   const kept = { "cache-control": cacheControl(publicCache) }
 
@@ -156,6 +159,7 @@ const make = Effect.gen(function* () {
    * with nobody's before.
    */
   const served = <E extends Failure, R>(
+    strangersFrame: (request: HttpServerRequest.HttpServerRequest) => Frame,
     work: (identifyVisitor: typeof identify) => Effect.Effect<Response, E, R>
   ) =>
     Effect.suspend(() => {
@@ -172,26 +176,28 @@ const make = Effect.gen(function* () {
         return yield* work(identifyVisitor)
       }).pipe(
         Effect.catch((error) =>
-          Effect.map(CurrentRequest, ({ requestId }) => {
-            const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
-            return showError(site, {
-              status: errorStatus(error),
-              detail: error.detail,
-              requestId,
-              ...(operatorsFrame !== undefined && { frame: operatorsFrame }),
-              ...(wait !== undefined && { headers: { "retry-after": wait } })
-            })
-          })
+          Effect.map(
+            Effect.all([CurrentRequest, HttpServerRequest.HttpServerRequest]),
+            ([current, request]) => {
+              const wait = Predicate.hasProperty(error, "retry_after") ? String(error.retry_after) : undefined
+              return showError(site, operatorsFrame ?? strangersFrame(request), {
+                status: errorStatus(error),
+                detail: error.detail,
+                requestId: current.requestId,
+                ...(wait !== undefined && { headers: { "retry-after": wait } })
+              })
+            }
+          )
         )
       )
     })
 
   const personalPage: Pages["Service"]["personalPage"] = (page) =>
-    served((identifyVisitor) =>
+    served(personalFrame, (identifyVisitor) =>
       Effect.gen(function* () {
         const { formSecret, formSecretIsNew, visitor } = yield* identifyVisitor
         const { url } = yield* HttpServerRequest.HttpServerRequest
-        const language = known(askedLanguage(url))
+        const language = knownLanguage(askedLanguage(url))
         return (yield* page(visitor)).pipe(
           formSecretIsNew ? cookies.set("form", formSecret, "browser") : identity,
           language === undefined ? identity : cookies.set("language", language, "browser")
@@ -203,7 +209,7 @@ const make = Effect.gen(function* () {
     parameters: ReadonlyArray<string>,
     page: (frame: Frame) => Effect.Effect<Response, E, R>
   ) =>
-    served(() =>
+    served(publicFrame, () =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const url = withoutTracking(request.url)
@@ -216,7 +222,7 @@ const make = Effect.gen(function* () {
     )
 
   const formPost: Pages["Service"]["formPost"] = (act) =>
-    served((identifyVisitor) =>
+    served(personalFrame, (identifyVisitor) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         if (isForeign(request, baseUrl)) {
@@ -259,11 +265,6 @@ const make = Effect.gen(function* () {
 })
 
 export const layer = Layer.effect(Pages, make)
-
-const askedLanguage = (url: string): string | null => new URLSearchParams(url.split("?")[1] ?? "").get("lang")
-
-const known = (language: string | null | undefined): Language | undefined =>
-  languages.find((each) => each === language)
 
 /** What others append to links to our pages; it means nothing here. */
 const tracking = /^(utm_[a-z]+|fbclid|gclid|msclkid)$/

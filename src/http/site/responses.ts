@@ -4,9 +4,18 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { Page as ListPage } from "../../services/domain/paging.ts"
 import { text } from "../../services/domain/text.ts"
-import { catalogues } from "./catalogue/catalogue.ts"
+import type { Settings } from "../../services/Settings.ts"
+import { catalogues, languages } from "./catalogue/catalogue.ts"
+import type { Language } from "./catalogue/catalogue.ts"
 import { html, render } from "./views/html.ts"
-import { challengesPage, eventsPage, leaderboardPage, pagePaths } from "./paths.ts"
+import {
+  challengesPage,
+  eventsPage,
+  isTranslated,
+  leaderboardPage,
+  pagePaths,
+  withLanguage
+} from "./paths.ts"
 import { document, searchForm } from "./views/layout.ts"
 import type { Frame, Page } from "./views/layout.ts"
 
@@ -53,13 +62,16 @@ export interface Site {
   readonly origin: string
   /** Headers of every page and redirect. */
   readonly headers: Readonly<Record<string, string>>
+  /** That of readers who ask for none. */
+  readonly language: Language
 }
 
-export const siteOf = (baseUrl: string): Site => {
+export const siteOf = ({ baseUrl, site }: Pick<Settings["Service"], "baseUrl" | "site">): Site => {
   const { origin, pathname } = new URL(baseUrl)
   const below = pathname.replace(/\/$/, "")
   return {
     origin,
+    language: site === "cn" ? "zh" : "en",
     at: (path) => below + path,
     headers: baseUrl.startsWith("https:")
       ? { ...headers, "strict-transport-security": "max-age=31536000" }
@@ -67,16 +79,24 @@ export const siteOf = (baseUrl: string): Site => {
   }
 }
 
-/** What whoever is not signed in sees. */
-export const everybody = (site: Site): Frame => ({
-  at: site.at,
+/** What whoever is not signed in sees. Links to pages that are in several languages lead on in the one that was chosen. */
+export const everybody = (site: Site, language = site.language): Frame => ({
+  at: (path) =>
+    site.at(language !== site.language && isTranslated(path) ? withLanguage(path, language) : path),
   origin: site.origin,
   operator: null,
   formToken: "",
   providerName: null,
-  say: catalogues.en,
+  say: catalogues[language],
   legal: []
 })
+
+/** What the query asks for, known or not. */
+export const askedLanguage = (url: string): string | null =>
+  new URLSearchParams(url.split("?")[1] ?? "").get("lang")
+
+export const knownLanguage = (language: string | null | undefined): Language | undefined =>
+  languages.find((each) => each === language)
 
 export const pageText = (frame: Frame, page: Page): string => render(html`${document(frame, page)}`)
 
@@ -99,17 +119,14 @@ export const goTo = (site: Site, location: string) =>
 /** The page of any failure. It needs no session and no database, so it cannot fail itself. */
 export const showError = (
   site: Site,
+  frame: Frame,
   options: {
     readonly status: number
     readonly detail: string
     readonly requestId: string
     readonly headers?: Readonly<Record<string, string>>
-    readonly frame?: Frame
   }
-) => {
-  const frame = options.frame ?? everybody(site)
-  return show(site, frame, errorView(frame, options), options)
-}
+) => show(site, frame, errorView(frame, options), options)
 
 export const query = Effect.map(
   HttpServerRequest.HttpServerRequest,
@@ -157,21 +174,7 @@ export const listPage: Effect.Effect<ListPage, InvalidRequest, Effect.Services<t
   (cursor) => ({ limit: itemsPerPage, cursor })
 )
 
-const titles: Readonly<Record<number, string>> = {
-  400: "That did not work",
-  403: "That was refused",
-  404: "Page not found",
-  405: "That did not work",
-  410: "This has ended",
-  413: "That was too much",
-  415: "That did not work",
-  429: "Too many requests",
-  503: "Back in a moment"
-}
-
-const titleOf = (status: number): string => titles[status] ?? "Something went wrong"
-
-/** `detail` says what is wrong and what would be right. Who found no page may look for it. */
+/** `detail` says what is wrong and what would be right, in the words of the API. Who found no page may look for it. */
 const errorView = (
   frame: Frame,
   options: {
@@ -179,22 +182,29 @@ const errorView = (
     readonly detail: string
     readonly requestId: string
   }
-): Page => ({
-  title: titleOf(options.status),
-  content: html`
-    <h1>${titleOf(options.status)}</h1>
-    <p class="lead">${options.detail}</p>
-    ${
-      options.status === 404
-        ? html`${searchForm(frame)}
-            <p>
-              Or see <a href=${frame.at(challengesPage())}>what is open</a>,
-              <a href=${frame.at(leaderboardPage())}>the leaderboard</a>,
-              <a href=${frame.at(eventsPage())}>events</a>, or
-              <a href=${frame.at(pagePaths.howItWorks)}>how it works</a>.
-            </p>`
-        : null
-    }
-    <p class="quiet small">Reference for support: <code>${options.requestId}</code></p>
-  `
-})
+): Page => {
+  const { forSupport, orSee, other, titles } = frame.say.doors.errors
+  const title = titles[options.status] ?? other
+  return {
+    title,
+    content: html`
+      <h1>${title}</h1>
+      <p class="lead" lang="en">${options.detail}</p>
+      ${
+        options.status === 404
+          ? html`${searchForm(frame)}
+              <p>
+                ${orSee[0]}<a href=${frame.at(challengesPage())}>${orSee[1]}</a>${orSee[2]}<a
+                  href=${frame.at(leaderboardPage())}
+                  >${orSee[3]}</a
+                >${orSee[4]}<a href=${frame.at(eventsPage())}>${orSee[5]}</a>${orSee[6]}<a
+                  href=${frame.at(pagePaths.howItWorks)}
+                  >${orSee[7]}</a
+                >${orSee[8]}
+              </p>`
+          : null
+      }
+      <p class="quiet small">${forSupport}<code>${options.requestId}</code></p>
+    `
+  }
+}
