@@ -6,16 +6,17 @@ import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { textOf } from "../support/visitor.ts"
+import { makeVisitor, textOf } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|b>|[0-9a-f]{8}/g
+  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|b>|[0-9a-f]{8}/g
 
 /** The Latin words of a page that are no names. Titles and summaries of events are as their source wrote them. */
 const latinIn = (page: Answer) => {
   const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
   const own = main
+    .replaceAll(/<(code|pre|textarea)[^>]*>.*?<\/\1>|<(p|div)[^>]* lang="en"[^>]*>.*?<\/\2>/gs, "")
     .replaceAll(
       /<(a|p)[^>]* href="\/events\/[^"]*"[^>]*>.*?<\/\1>|<p class="quiet small" dir="auto">.*?<\/p>/gs,
       ""
@@ -46,7 +47,14 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/assets/CPI",
         "/search",
         "/search?q=gold",
-        "/search?q=zzzz"
+        "/search?q=zzzz",
+        "/how-it-works",
+        "/scoring",
+        "/methods",
+        "/start",
+        "/log",
+        "/status",
+        "/verify"
       ]) {
         const page = yield* get(path)
         assert.strictEqual(page.status, 200, path)
@@ -59,6 +67,13 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       }
       assert.match(page.text, /<a href="\/\?lang=en" lang="en" hreflang="en">English<\/a>/)
 
+      const scoring = yield* get("/scoring")
+      assert.match(scoring.text, /role="img" aria-label="一条[^"]*"/)
+      assert.match(scoring.text, /<text [^>]*>实际结果<\/text>/)
+      assert.match(textOf(yield* get("/how-it-works")), /例如：.+？? ?。 ?日志第 \d+ 条记录 。/)
+      assert.match(textOf(yield* get("/start")), /请阅读 http\S+\/skill\.md 并按/)
+      assert.include((yield* get("/verify?proof=/x")).text, 'href="/verify?proof=%2Fx&amp;lang=en"')
+
       const english = yield* get("/?lang=en")
       assert.include(english.text, '<html lang="en">')
       assert.include(textOf(english), "Open now")
@@ -68,7 +83,44 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       assert.include(settled.text, 'href="/challenges?status=resolved&amp;lang=zh"')
       assert.include(settled.text, 'href="/challenges?status=closed&amp;lang=en"')
       assert.strictEqual((yield* get("/?lang=fr")).status, 400)
-      assert.strictEqual((yield* get("/methods?lang=en")).status, 400)
+    })
+  )
+})
+
+const browser = { headers: { accept: "text/html" } }
+
+layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("An error on the site cn", (it) => {
+  it.effect("is titled in Chinese unless English is asked for, and detailed as the API details it", () =>
+    Effect.gen(function* () {
+      for (const [path, status, title] of [
+        ["/nothing", 404, "找不到页面"],
+        ["/challenges/nothing", 404, "找不到页面"],
+        ["/assets/NONE", 404, "找不到页面"],
+        ["/leaderboard?order=x", 400, "请求无法处理"],
+        ["/challenges?lang=fr", 400, "请求无法处理"],
+        ["/sign-in/x/y", 404, "找不到页面"]
+      ] as const) {
+        const page = yield* get(path, browser)
+        assert.strictEqual(page.status, status, path)
+        assert.include(page.text, '<html lang="zh-CN">', path)
+        assert.include(page.text, `<h1>${title}</h1>`, path)
+        assert.match(page.text, /<p class="lead" lang="en">[A-Za-z ]+/, path)
+        assert.deepStrictEqual(latinIn(page), [], path)
+      }
+      for (const path of ["/nothing?lang=en", "/assets/NONE?lang=en"]) {
+        const page = yield* get(path, browser)
+        assert.include(page.text, "<h1>Page not found</h1>", path)
+        assert.include(page.text, '<a href="/leaderboard?lang=en">the leaderboard</a>', path)
+      }
+    })
+  )
+
+  it.effect("is in the language that the browser last chose where pages are for one person", () =>
+    Effect.gen(function* () {
+      const visitor = makeVisitor()
+      assert.include((yield* visitor.open("/claim/unknown")).text, '<html lang="zh-CN">')
+      yield* visitor.open("/sign-in?lang=en")
+      assert.include((yield* visitor.open("/claim/unknown")).text, '<html lang="en">')
     })
   )
 })
@@ -81,8 +133,12 @@ layer(testServer())("The site global", (it) => {
       assert.include(page.text, '<html lang="zh-CN">')
       assert.include(textOf(page), catalogues.zh.nothingOpen)
       assert.include(page.text, 'class="wordmark" href="/?lang=zh"')
+      assert.include((yield* get("/nothing", browser)).text, "<h1>Page not found</h1>")
+      assert.include((yield* get("/nothing?lang=zh", browser)).text, "<h1>找不到页面</h1>")
+      assert.include(textOf(yield* get("/log?lang=zh")), catalogues.zh.checks.log.nothing)
       // What is in English alone is led to without it.
-      assert.include(page.text, 'href="/status"')
+      assert.include(page.text, 'href="/docs"')
+      assert.include(page.text, 'href="/status?lang=zh"')
     })
   )
 })

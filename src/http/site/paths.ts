@@ -142,12 +142,19 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.leaderboard,
   pagePaths.events,
   pagePaths.archive,
-  pagePaths.search
+  pagePaths.search,
+  pagePaths.methods,
+  pagePaths.howItWorks,
+  pagePaths.scoring,
+  pagePaths.start,
+  pagePaths.log,
+  pagePaths.status,
+  pagePaths.verify
 ])
 
 /** Whether a link leads to a page in several languages, and does not say in which. */
 export const isTranslated = (path: string): boolean =>
-  (translated.has(path.split("?")[0] ?? "") || /^\/assets\/[^/.]+$/.test(path.split("?")[0] ?? "")) &&
+  (translated.has(path.split("?")[0] ?? "") || /^\/(assets|legal)\/[^/.]+$/.test(path.split("?")[0] ?? "")) &&
   !path.includes("lang=")
 
 export const withLanguage = (path: string, language: string): string =>

@@ -11,9 +11,10 @@ import type { LatestPrices } from "../../../services/Prices.ts"
 import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import { Witnesses } from "../../../services/Witnesses.ts"
 import { Pages } from "../Pages.ts"
-import { pagePaths, verifyPage } from "../paths.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
+import { pagePaths, verifyPage, withLanguage } from "../paths.ts"
 import { show } from "../responses.ts"
-import { assetTag, badge, counted, empty, facts, instant, notice } from "../views/components.ts"
+import { assetTag, badge, empty, facts, instant, notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { number } from "../views/words.ts"
@@ -31,7 +32,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.log,
       publicPage(
-        [],
+        ["lang"],
         Effect.fnUntraced(function* (frame) {
           const [checkpoint, keys, stalled, stamped] = yield* Effect.all(
             [
@@ -61,7 +62,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.status,
       publicPage(
-        [],
+        ["lang"],
         Effect.fnUntraced(function* (frame) {
           const [readiness, runs, latest, stalled, now] = yield* Effect.all(
             [health.readiness, jobs.last, prices.latestOfAll, log.stalled, DateTime.now],
@@ -74,11 +75,7 @@ export const layer = HttpRouter.use(
   })
 )
 
-const stalledNotice = notice(
-  "warning",
-  "The log does not grow just now.",
-  "What is recorded waits for it, and is not lost."
-)
+const stalledNotice = ({ checks }: Catalogue) => notice("warning", checks.stalled, checks.stalledMore)
 
 const logView = (
   frame: Frame,
@@ -92,81 +89,59 @@ const logView = (
   }
 ): Page => {
   const { checkpoint, keys, stalled, stamped, witnesses } = view
+  const { say } = frame
+  const { log } = say.checks
+  const { checkHow, mirrorHow, witness } = log
   const [origin, , root] = checkpoint?.split("\n") ?? []
   const cosigned = (checkpoint?.split("\n— ").length ?? 2) - 2
   const base = frame.origin + frame.at("")
   return {
-    title: "The public log",
+    title: log.title,
     audience: "everybody",
-    description:
-      "Every question, sealed prediction and settlement, in a log that only grows. How to mirror and check it.",
+    description: log.description,
     path: pagePaths.log,
+    translation: withLanguage(pagePaths.log, say.tag === "en" ? "zh" : "en"),
     live: "",
     content: html`
-      <h1>The public log</h1>
-      <p class="lead">
-        Every question, every sealed prediction and every settlement is an entry of one log. It only grows:
-        whoever keeps a copy, or an earlier head, sees any change.
-      </p>
-      ${stalled ? stalledNotice : null}
+      <h1>${log.title}</h1>
+      <p class="lead">${log.lead}</p>
+      ${stalled ? stalledNotice(say) : null}
       ${
         checkpoint === null
-          ? empty("Nothing has been entered yet.")
-          : html`<section class="panel" aria-label="Its head">
+          ? empty(log.nothing)
+          : html`<section class="panel" aria-label=${log.itsHead}>
               ${facts([
-                ["Entries", html`<strong>${number(entriesIn(checkpoint))}</strong>`],
-                ["Name", html`<code>${origin}</code>`],
-                ["Root", html`<code>${root}</code>`],
-                [
-                  "Witnesses",
-                  witnesses.length === 0
-                    ? "none: nobody else signs it here"
-                    : `${witnesses.join(", ")}; ${counted(cosigned, "cosignature")} under this head`
-                ],
-                [
-                  "Time stamp",
-                  stamped === undefined ? null : `of its first ${number(stamped)} entries (RFC 3161)`
-                ]
+                [log.entries, html`<strong>${number(entriesIn(checkpoint))}</strong>`],
+                [log.name, html`<code>${origin}</code>`],
+                [log.root, html`<code>${root}</code>`],
+                [log.witnesses, witnesses.length === 0 ? log.noWitnesses : log.cosigned(witnesses, cosigned)],
+                [log.timeStamp, stamped === undefined ? null : log.stamped(number(stamped))]
               ])}
               <p>
-                <a href=${frame.at(logPaths.checkpoint)}>The signed head</a>,
-                <a href=${frame.at(logPaths.key)}>its key</a>
+                <a href=${frame.at(logPaths.checkpoint)}>${log.head}</a>${log.comma}<a
+                  href=${frame.at(logPaths.key)}
+                  >${log.key}</a
+                >
               </p>
             </section>`
       }
       <section aria-labelledby="check">
-        <h2 id="check">Check something in it</h2>
-        <p>
-          Each prediction and each settlement on these pages has a proof file, which
-          <a href=${frame.at(verifyPage())}>your browser checks</a>.
-        </p>
+        <h2 id="check">${log.check}</h2>
+        <p>${checkHow[0]}<a href=${frame.at(verifyPage())}>${checkHow[1]}</a>${checkHow[2]}</p>
       </section>
       <section aria-labelledby="mirror">
-        <h2 id="mirror">Mirror it</h2>
-        <p>It is served as <code>c2sp.org/tlog-tiles</code>, so programs of others read it. By hand:</p>
+        <h2 id="mirror">${log.mirror}</h2>
+        <p>${mirrorHow[0]}<code>c2sp.org/tlog-tiles</code>${mirrorHow[1]}</p>
         <pre class="code" tabindex="0"><code>${[
           `curl ${base}${logPaths.checkpoint}`,
           `curl ${base}/log/tile/0/000`,
           `curl ${base}/log/tile/entries/000`
         ].join("\n")}</code></pre>
-        <p>
-          A witness of yours (<code>c2sp.org/tlog-witness</code>) is welcome: the operator enters its address
-          and key.
-        </p>
+        <p>${witness[0]}<code>c2sp.org/tlog-witness</code>${witness[1]}</p>
         ${keys.map((key) => html`<code class="secret">${key}</code>`)}
       </section>
     `
   }
-}
-
-const checkNames: Readonly<Record<Readiness["checks"][number]["name"], string>> = {
-  starting: "Start",
-  database: "Database",
-  migrations: "Tables",
-  clock_drift: "Clock",
-  log: "Public log",
-  prices: "Prices",
-  draining: "Open for requests"
 }
 
 const statusView = (
@@ -180,39 +155,42 @@ const statusView = (
   }
 ): Page => {
   const { latest, now, readiness, runs, stalled } = view
+  const { say } = frame
+  const { health } = say.checks
+  const { asOf, forPrograms } = health
   const isWell = !stalled && readiness.checks.every(({ ok }) => ok)
   return {
-    title: "Status",
+    title: say.status,
     audience: "everybody",
-    description: "Whether the service, its jobs, its log and its prices are well.",
+    description: health.description,
     path: pagePaths.status,
+    translation: withLanguage(pagePaths.status, say.tag === "en" ? "zh" : "en"),
     content: html`
-      <h1>Status</h1>
+      <h1>${say.status}</h1>
       <p class="lead">
-        ${isWell ? badge("success", "All is well") : badge("warning", "Something is not well")} as of
-        ${instant(now)}.
+        ${isWell ? badge("success", health.allIsWell) : badge("warning", health.isNotWell)}${asOf[0]}${instant(now, say)}${asOf[1]}
       </p>
-      ${stalled ? stalledNotice : null}
+      ${stalled ? stalledNotice(say) : null}
       <section aria-labelledby="checks">
-        <h2 id="checks">Checks</h2>
+        <h2 id="checks">${health.checks}</h2>
         ${facts(
           readiness.checks.map(({ name, ok }) => [
-            checkNames[name],
-            ok ? badge("success", "Well") : badge("problem", "Not well")
+            health.names[name],
+            ok ? badge("success", health.well) : badge("problem", health.notWell)
           ])
         )}
       </section>
       <section aria-labelledby="prices">
-        <h2 id="prices">Last price known</h2>
+        <h2 id="prices">${health.lastPrice}</h2>
         ${
           latest.prices.length === 0
-            ? empty("None is on record.")
+            ? empty(health.noPrice)
             : html`<table class="bins">
                 <thead>
                   <tr>
-                    <th scope="col">Asset</th>
-                    <th scope="col" class="number">Price</th>
-                    <th scope="col" class="number">Observed</th>
+                    <th scope="col">${health.asset}</th>
+                    <th scope="col" class="number">${health.price}</th>
+                    <th scope="col" class="number">${health.observed}</th>
                   </tr>
                 </thead>
                 <tbody>
@@ -221,7 +199,7 @@ const statusView = (
                       html`<tr>
                         <th scope="row">${assetTag(frame, asset)}</th>
                         <td>${number(price)}</td>
-                        <td>${instant(DateTime.makeUnsafe(observed_at))}</td>
+                        <td>${instant(DateTime.makeUnsafe(observed_at), say)}</td>
                       </tr>`
                   )}
                 </tbody>
@@ -229,14 +207,16 @@ const statusView = (
         }
       </section>
       <section aria-labelledby="jobs">
-        <h2 id="jobs">Jobs</h2>
+        <h2 id="jobs">${health.jobs}</h2>
         ${
           runs.length === 0
-            ? empty("None has run yet.")
-            : facts(runs.map(({ at, job }) => [job, instant(DateTime.makeUnsafe(at))]))
+            ? empty(health.noJob)
+            : facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))
         }
       </section>
-      <p class="quiet small">For programs: <a href=${frame.at("/health/ready")}>/health/ready</a>.</p>
+      <p class="quiet small">
+        ${forPrograms[0]}<a href=${frame.at("/health/ready")}>/health/ready</a>${forPrograms[1]}
+      </p>
     `
   }
 }

@@ -3,9 +3,10 @@ import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../Pages.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { scripts, verifyScript } from "../assets/scripts.ts"
-import { pagePaths } from "../paths.ts"
-import { show } from "../responses.ts"
+import { pagePaths, verifyPage, withLanguage } from "../paths.ts"
+import { parameter, show } from "../responses.ts"
 import { notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -19,8 +20,12 @@ export const layer = HttpRouter.use(
     yield* router.add(
       "GET",
       pagePaths.verify,
-      publicPage(["proof"], (frame) =>
-        Effect.map(log.verifierKeys, (keys) => show(site, frame, verifyView(frame, keys)))
+      publicPage(
+        ["proof", "lang"],
+        Effect.fnUntraced(function* (frame) {
+          const proof = yield* parameter("proof")
+          return show(site, frame, verifyView(frame, yield* log.verifierKeys, proof))
+        })
       )
     )
   })
@@ -49,108 +54,90 @@ const area = (options: {
   </div>`
 }
 
-const withoutScripts = html`<noscript>
-  ${notice(
-    "info",
-    "Your browser runs no scripts here.",
-    html`This page would check the proof in your browser, with a script of this site and nothing from
-    elsewhere. Without it, check the proof in one of the other ways below: they trust this site even less.`
-  )}
-</noscript>`
+const withoutScripts = ({ checks: { proof } }: Catalogue) =>
+  html`<noscript> ${notice("info", proof.noScripts, proof.noScriptsMore)} </noscript>`
 
-const insecure = html`<div id="insecure" hidden>
-  ${notice(
-    "warning",
-    "This address is plain http.",
-    html`Browsers offer the cryptography that is needed here on https and on the machine itself
-    (<code>localhost</code>) only. Open this page there, or check the proof in one of the other ways below.`
-  )}
-</div>`
+const insecure = ({ checks: { proof } }: Catalogue) => {
+  const { plainHttpMore: more } = proof
+  return html`<div id="insecure" hidden>
+    ${notice("warning", proof.plainHttp, html`${more[0]}<code>localhost</code>${more[1]}`)}
+  </div>`
+}
 
-const otherWays = (key: string) =>
-  html`<section aria-labelledby="elsewhere">
-    <h2 id="elsewhere">Other ways to check</h2>
+const otherWays = ({ checks: { proof } }: Catalogue, key: string) => {
+  const { withTools, inGo, onCommandLine, trustNobody } = proof
+  return html`<section aria-labelledby="elsewhere">
+    <h2 id="elsewhere">${proof.otherWays}</h2>
     <p>
-      A page can be made to say anything by whoever serves it. To trust nobody, check with programs that are
-      not from here; the proof and the log are in public formats (<code>c2sp.org/tlog-proof</code>,
-      <code>c2sp.org/tlog-tiles</code>).
+      ${trustNobody[0]}<code>c2sp.org/tlog-proof</code>${trustNobody[1]}<code>c2sp.org/tlog-tiles</code>${trustNobody[2]}
     </p>
     <ul class="points">
       <li>
-        <strong>On the command line</strong>, with the source of this software and no network:
-        <code>npm run verify -- FILE --vkey KEY</code>
+        <strong>${onCommandLine[0]}</strong>${onCommandLine[1]}<code>npm run verify -- FILE --vkey KEY</code>
       </li>
       <li>
-        <strong>In Go</strong>, with <code>golang.org/x/mod/sumdb/note</code> and
-        <code>golang.org/x/mod/sumdb/tlog</code>, which check the signature and the hashes.
+        <strong>${inGo[0]}</strong
+        >${inGo[1]}<code>golang.org/x/mod/sumdb/note</code>${inGo[2]}<code>golang.org/x/mod/sumdb/tlog</code>${inGo[3]}
       </li>
       <li>
-        <strong>By hand</strong>, with <code>sha256sum</code> and <code>openssl</code>. The source describes
-        all of these in <code>docs/verifying.md</code>, with commands to copy.
+        <strong>${withTools[0]}</strong
+        >${withTools[1]}<code>sha256sum</code>${withTools[2]}<code>openssl</code>${withTools[3]}<code>docs/verifying.md</code>${withTools[4]}
       </li>
     </ul>
     ${
       key === ""
         ? null
-        : html`<p>This site's key, to be compared with what others have:</p>
+        : html`<p>${proof.itsKey}</p>
             <code class="secret">${key}</code>`
     }
   </section>`
+}
 
-const verifyView = (frame: Frame, keys: ReadonlyArray<string>): Page => ({
-  title: "Check a proof",
-  audience: "everybody",
-  content: html`
-    <div>
-      <p class="eyebrow">The public log</p>
-      <h1>Check a proof</h1>
-    </div>
-    <p class="lead">
-      Every prediction is sealed in a public log before its deadline, and opened there afterwards. A proof
-      file shows one of them, and that nothing was changed since. It is checked here in your browser: what you
-      enter does not leave it.
-    </p>
-    ${withoutScripts} ${insecure}
-    <section id="outcome" class="panel" tabindex="-1" aria-labelledby="outcome-title" hidden></section>
-    <form id="verifier" class="panel" data-proofs=${frame.at("/api/v1/log/")} hidden>
-      ${area({
-        name: "proof",
-        label: "The proof",
-        hint: html`Paste the text of a <code>.tlog-proof</code> file, drop the file on this page, or choose
-          it.`,
-        rows: 8
-      })}
+/** `linked` is the path of the proof that the link to the page names. */
+const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | undefined): Page => {
+  const { say } = frame
+  const { log, proof } = say.checks
+  return {
+    title: say.check,
+    audience: "everybody",
+    path: verifyPage(),
+    translation: withLanguage(verifyPage(linked), say.tag === "en" ? "zh" : "en"),
+    content: html`
       <div>
-        <label for="file">Or a file</label>
-        <input id="file" type="file" accept=".tlog-proof,text/plain" />
+        <p class="eyebrow">${log.title}</p>
+        <h1>${say.check}</h1>
       </div>
-      ${area({
-        name: "keys",
-        label: "The log's key",
-        hint: html`Filled in with what this site says its key is. To check the site, too, put the key here
-        that you have from elsewhere: from an earlier visit, or from somebody who watches the log.`,
-        rows: 3,
-        value: keys.join("\n")
-      })}
-      <details>
-        <summary>A receipt, and witnesses</summary>
+      <p class="lead">${proof.lead}</p>
+      ${withoutScripts(say)} ${insecure(say)}
+      <section id="outcome" class="panel" tabindex="-1" aria-labelledby="outcome-title" hidden></section>
+      <form id="verifier" class="panel" data-proofs=${frame.at("/api/v1/log/")} hidden>
         ${area({
-          name: "receipt",
-          label: "Your receipt",
-          hint: "What the agent got as the answer to its prediction (JSON), to be held against the proof.",
-          rows: 4
+          name: "proof",
+          label: proof.proof,
+          hint: html`${proof.proofHint[0]}<code>.tlog-proof</code>${proof.proofHint[1]}`,
+          rows: 8
         })}
+        <div>
+          <label for="file">${proof.file}</label>
+          <input id="file" type="file" accept=".tlog-proof,text/plain" />
+        </div>
         ${area({
-          name: "witnesses",
-          label: "Keys of witnesses",
-          hint: "One a line; each of them has to have cosigned the log's head.",
-          rows: 2
+          name: "keys",
+          label: proof.key,
+          hint: proof.keyHint,
+          rows: 3,
+          value: keys.join("\n")
         })}
-      </details>
-      <button>Check</button>
-    </form>
-    ${otherWays(keys.join("\n"))}
-    ${scripts.map(({ path }) => html`<link rel="modulepreload" href=${frame.at(path)} />`)}
-    <script type="module" src=${frame.at(verifyScript)}></script>
-  `
-})
+        <details>
+          <summary>${proof.more}</summary>
+          ${area({ name: "receipt", label: proof.receipt, hint: proof.receiptHint, rows: 4 })}
+          ${area({ name: "witnesses", label: proof.witnesses, hint: proof.witnessesHint, rows: 2 })}
+        </details>
+        <button>${proof.check}</button>
+      </form>
+      ${otherWays(say, keys.join("\n"))}
+      ${scripts.map(({ path }) => html`<link rel="modulepreload" href=${frame.at(path)} />`)}
+      <script type="module" src=${frame.at(verifyScript)}></script>
+    `
+  }
+}

@@ -7,8 +7,8 @@ import type { Html } from "./html.ts"
 /** The block of names and values that a page for agents begins with is not for people. */
 const frontMatter = /^---\n[^]*?\n---\n/
 
-/** A text of the service or of its operator, whose headings begin below that of the page. */
-export const document = (text: string): Html => {
+/** A text of the service or of its operator, whose headings begin below that of the page. `language` where it may be another than the page's. */
+export const document = (text: string, language?: string): Html => {
   const markup = micromark(text.replace(frontMatter, ""), {
     extensions: [gfmTable()],
     htmlExtensions: [gfmTableHtml()]
@@ -18,7 +18,7 @@ export const document = (text: string): Html => {
     .replaceAll("<pre>", '<pre tabindex="0">')
     // A header without a word is none.
     .replaceAll(/<th([^>]*)><\/th>/g, "<td$1></td>")
-  return html`<div class="prose written" dangerouslySetInnerHTML=${{ __html: inPage }} />`
+  return html`<div class="prose written" lang=${language} dangerouslySetInnerHTML=${{ __html: inPage }} />`
 }
 
 /** What would load something, or stand in the order of the page. */
