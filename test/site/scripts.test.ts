@@ -3,7 +3,13 @@ import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { liveScript, scripts, sortingScript, verifyScript } from "../../src/http/site/assets/scripts.ts"
+import {
+  chineseScript,
+  liveScript,
+  scripts,
+  sortingScript,
+  verifyScript
+} from "../../src/http/site/assets/scripts.ts"
 import { get, testServer } from "../support/server.ts"
 
 const folder = verifyScript.split("/").slice(0, 3).join("/")
@@ -14,7 +20,7 @@ describe("Scripts of pages", () => {
     for (const path of needed) {
       const script = scripts.find((each) => each.path === path)
       assert.isDefined(script, path)
-      for (const [, from = ""] of script?.bytes.toString().matchAll(/ from "([^"]+)"/g) ?? []) {
+      for (const [, from = ""] of script?.bytes.toString().matchAll(/(?: from |import\()"([^"]+)"/g) ?? []) {
         needed.add(new URL(from, `http://x${path}`).pathname)
       }
     }
@@ -49,6 +55,10 @@ layer(testServer())("Scripts over HTTP", (it) => {
       assert.include(policy, "script-src 'self';")
       assert.notInclude(policy, "unsafe")
       assert.include(page.text, `src="${verifyScript}"`)
+      assert.notInclude(page.text, chineseScript)
+      const chinese = yield* get("/verify?lang=zh")
+      assert.include(chinese.text, `<link rel="modulepreload" href="${chineseScript}"`)
+      assert.strictEqual(chinese.headers.get("content-security-policy"), policy)
       assert.notMatch(page.text, /<script>| on[a-z]+="/)
       const home = yield* get("/")
       assert.strictEqual(home.headers.get("content-security-policy"), policy)

@@ -42,4 +42,6 @@ export const scripts = modules.map(({ path, text }) => ({
 /** The entry modules. */
 export const verifyScript = pathOf("http/site/assets/inBrowser/verifyPage.ts")
 export const sortingScript = pathOf("http/site/assets/inBrowser/sorting.ts")
+/** What only readers of Chinese need of the verifier's page. */
+export const chineseScript = pathOf("http/site/assets/inBrowser/verifierInChinese.ts")
 export const liveScript = pathOf("http/site/assets/inBrowser/live.ts")

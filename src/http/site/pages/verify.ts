@@ -4,8 +4,8 @@ import { HttpRouter } from "effect/http"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
-import { scripts, verifyScript } from "../assets/scripts.ts"
-import { pagePaths, verifyPage, withLanguage } from "../paths.ts"
+import { chineseScript, scripts, verifyScript } from "../assets/scripts.ts"
+import { agentPage, challengePage, pagePaths, verifyPage, withLanguage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -110,7 +110,14 @@ const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | 
       <p class="lead">${proof.lead}</p>
       ${withoutScripts(say)} ${insecure(say)}
       <section id="outcome" class="panel" tabindex="-1" aria-labelledby="outcome-title" hidden></section>
-      <form id="verifier" class="panel" data-proofs=${frame.at("/api/v1/log/")} hidden>
+      <form
+        id="verifier"
+        class="panel"
+        data-proofs=${frame.at("/api/v1/log/")}
+        data-agent=${frame.at(agentPage("ID"))}
+        data-challenge=${frame.at(challengePage("ID"))}
+        hidden
+      >
         ${area({
           name: "proof",
           label: proof.proof,
@@ -136,7 +143,9 @@ const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | 
         <button>${proof.check}</button>
       </form>
       ${otherWays(say, keys.join("\n"))}
-      ${scripts.map(({ path }) => html`<link rel="modulepreload" href=${frame.at(path)} />`)}
+      ${scripts
+        .filter(({ path }) => path !== chineseScript || say.tag !== "en")
+        .map(({ path }) => html`<link rel="modulepreload" href=${frame.at(path)} />`)}
       <script type="module" src=${frame.at(verifyScript)}></script>
     `
   }

@@ -5,6 +5,9 @@
 /// <reference lib="dom" />
 import { verify } from "../../../../scoring/verifier/verify.ts"
 import type { Check, Verification } from "../../../../scoring/verifier/verify.ts"
+import { wordsIn } from "./verifyWords.ts"
+
+const say = await wordsIn(document.documentElement.lang)
 
 const byId = <Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind => {
   const found = document.getElementById(id)
@@ -35,21 +38,24 @@ const element = (
   return made
 }
 
-const words: Readonly<Record<Check["outcome"], readonly [word: string, tone: string]>> = {
-  passed: ["Passed", "success"],
-  failed: ["Failed", "problem"],
-  not_made: ["Not made", ""]
+const tones: Readonly<Record<Check["outcome"], string>> = {
+  passed: "success",
+  failed: "problem",
+  not_made: ""
 }
 
-const checkItem = ({ outcome: found, says, title }: Check): HTMLElement => {
-  const [word, tone] = words[found]
-  return element("li", [
-    element("p", [element("strong", title), element("span", word, { class: `badge ${tone}` })], {
-      class: "check"
-    }),
-    element("p", says, { class: "quiet small" })
+const checkItem = ({ outcome: found, says, title }: Check): HTMLElement =>
+  element("li", [
+    element(
+      "p",
+      [
+        element("strong", say.told(title)),
+        element("span", say.outcomes[found], { class: `badge ${tones[found]}` })
+      ],
+      { class: "check" }
+    ),
+    element("p", say.told(says), { class: "quiet small" })
   ])
-}
 
 const notice = (tone: string, title: string, more: string): HTMLElement =>
   element("div", [element("div", [element("p", [element("strong", title)]), element("p", more)])], {
@@ -57,42 +63,34 @@ const notice = (tone: string, title: string, more: string): HTMLElement =>
   })
 
 const verdict = ({ checks, holds }: Verification): HTMLElement => {
-  if (holds) {
-    return notice(
-      "success",
-      "The proof holds.",
-      "Every check that was made passed, here in your browser, with the key in the field below."
-    )
-  }
+  if (holds) return notice("success", say.holds, say.holdsMore)
   const failed = checks.find((check) => check.outcome === "failed")
   return failed === undefined
-    ? notice(
-        "warning",
-        "This proves nothing yet.",
-        "A check without which the others mean nothing was not made."
-      )
-    : notice("problem", "The proof does not hold.", `${failed.title}: this check failed. ${failed.says}`)
+    ? notice("warning", say.nothingYet, say.nothingYetMore)
+    : notice("problem", say.holdsNot, say.failed(say.told(failed.title), say.told(failed.says)))
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The pages of what a proof is about, beside this one. */
-const pagesOf: Readonly<Record<string, string>> = { Agent: "agents", Challenge: "challenges" }
+/** The pages of what a proof is about, with ID in place of its own: in the language of this one where they have it. */
+const pagesOf: Readonly<Record<string, string | undefined>> = {
+  Agent: form.dataset["agent"],
+  Challenge: form.dataset["challenge"]
+}
 
 /** A fact; of an agent or a challenge with a link to its page on this site, called as it is there. */
 const factOf = (term: string, text: string): HTMLElement => {
-  const folder = pagesOf[term]
-  if (folder === undefined || !uuid.test(text)) return element("dd", text)
-  const page = new URL(`${folder}/${text}`, location.href)
-  const link = element("a", text, { href: page.pathname })
-  nameAfter(page, link)
+  const address = pagesOf[term]?.replace("ID", text)
+  if (address === undefined || !uuid.test(text)) return element("dd", say.told(text))
+  const link = element("a", text, { href: address })
+  nameAfter(address, link)
   return element("dd", [link, element("small", ` ${text}`)])
 }
 
 /** Puts the heading of a page of this site in place of what the link to it says. The request parses the page by itself. */
-const nameAfter = (page: URL, link: HTMLElement): void => {
+const nameAfter = (address: string, link: HTMLElement): void => {
   const request = new XMLHttpRequest()
-  request.open("GET", page)
+  request.open("GET", address)
   request.responseType = "document"
   request.addEventListener("load", () => {
     const heading = request.status === 200 ? request.responseXML?.querySelector("h1")?.textContent.trim() : ""
@@ -105,13 +103,13 @@ const statementOf = ({ statement }: Verification): ReadonlyArray<HTMLElement> =>
   if (statement === null) return []
   const { facts, limits, title } = statement
   return [
-    element("h3", title),
+    element("h3", say.told(title)),
     element(
       "dl",
-      facts.flatMap(([term, text]) => [element("dt", term), factOf(term, text)]),
+      facts.flatMap(([term, text]) => [element("dt", say.told(term)), factOf(term, text)]),
       { class: "facts long" }
     ),
-    ...limits.map((limit) => element("p", limit, { class: "quiet small" }))
+    ...limits.map((limit) => element("p", say.told(limit), { class: "quiet small" }))
   ]
 }
 
@@ -129,9 +127,7 @@ const lines = (field: HTMLTextAreaElement): ReadonlyArray<string> =>
 
 const check = async () => {
   if (exact === null && proof.value.trim() === "") {
-    show("There is nothing to check yet", [
-      notice("info", "No proof is there.", "Paste the text of a proof file, drop the file, or choose it.")
-    ])
+    show(say.nothingToCheck, [notice("info", say.noProof, say.noProofMore)])
     return
   }
   const held = receipt.value.trim()
@@ -142,10 +138,10 @@ const check = async () => {
     witnesses: lines(witnesses),
     ...(held !== "" && { receipt: held })
   })
-  show("What was found", [
+  show(say.found, [
     verdict(verification),
     ...statementOf(verification),
-    element("h3", "The checks"),
+    element("h3", say.checks),
     element("ol", verification.checks.map(checkItem), { class: "points" })
   ])
 }
@@ -161,30 +157,21 @@ const maxFileBytes = 1_000_000
 const take = async (file: File | undefined) => {
   if (file === undefined) return
   if (file.size > maxFileBytes) {
-    show("What was found", [
-      notice("problem", "This is no proof.", "The file is larger than any proof of a log.")
-    ])
+    show(say.found, [notice("problem", say.notAProof, say.tooLarge)])
     return
   }
   load(new Uint8Array(await file.arrayBuffer()))
   await check()
 }
 
-const notLoaded = (why: string) =>
-  show("What was found", [notice("warning", "The proof could not be loaded.", why)])
+const notLoaded = (why: string) => show(say.found, [notice("warning", say.notLoaded, why)])
 
 /** A proof of this site, by the path that a link names; nothing is fetched from elsewhere. */
 const fetchLinked = async (path: string) => {
   const below = form.dataset["proofs"] ?? ""
   const address = new URL(path, location.origin)
   if (address.origin !== location.origin || !address.pathname.startsWith(below)) {
-    show("What was found", [
-      notice(
-        "problem",
-        "This link names no proof of this site.",
-        "Download the proof, and choose the file here."
-      )
-    ])
+    show(say.found, [notice("problem", say.notOfThisSite, say.notOfThisSiteMore)])
     return
   }
   try {
@@ -201,9 +188,7 @@ const fetchLinked = async (path: string) => {
     }
     load(new Uint8Array(await answer.arrayBuffer()))
   } catch {
-    notLoaded(
-      "This site did not answer. Load the page again, or download the proof and choose the file here."
-    )
+    notLoaded(say.noAnswer)
     return
   }
   await check()

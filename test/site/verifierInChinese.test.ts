@@ -1,0 +1,54 @@
+/** The sentences of the verifier in Chinese: each that it can say, and none that a stranger's text makes another of. */
+import { readFileSync, readdirSync } from "node:fs"
+import { assert, describe, it } from "@effect/vitest"
+import { inChinese } from "../../src/http/site/assets/inBrowser/verifierInChinese.ts"
+
+const folder = new URL("../../src/scoring/verifier/", import.meta.url)
+
+/** What of the source is a text for people: it begins with a capital or a value, and is no word of a format. */
+const textsIn = (file: string): ReadonlyArray<string> => {
+  const source = readFileSync(new URL(file, folder), "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, "")
+  return [...source.matchAll(/`([^`]*)`|"((?:[^"\\\n]|\\.)*)"/g)]
+    .map(([, template, text]) => template ?? text ?? "")
+    .filter((text) => /^([A-Z"]|\$\{(what|label)).*[a-z]/.test(text) && !/^Ed25519$|^SHA-256$/.test(text))
+    .filter(
+      (text) =>
+        text.endsWith(".") || (!text.startsWith("$") && (text.includes(" ") || file === "statement.ts"))
+    )
+}
+
+const latin = /[A-Za-z]{3,} [a-z]{2,}/
+
+describe("What the verifier says", () => {
+  it("has its Chinese, sentence by sentence and term by term", () => {
+    const texts = readdirSync(folder).flatMap(textsIn)
+    assert.isAbove(texts.length, 120)
+    for (const text of texts) {
+      const said = text
+        .replaceAll("${what}", "The entry")
+        .replaceAll("${observed}", "Observed at")
+        .replaceAll(/\$\{[^}]*\}/g, "x1")
+      const chinese = inChinese(said)
+      assert.notStrictEqual(chinese, said)
+      assert.notMatch(chinese, latin, said)
+      assert.notMatch(chinese, /\{\d\}|undefined/, said)
+    }
+  })
+
+  it("says times as readers of Chinese do, and leaves what it does not know", () => {
+    assert.strictEqual(
+      inChinese("Cosigned by w.example+0a1b2c3d at 2 March 2026 at 01:02:03 UTC."),
+      "联署方：w.example+0a1b2c3d（2026年3月2日 01:02:03 UTC）。"
+    )
+    assert.strictEqual(inChinese("bullish"), "bullish")
+    assert.strictEqual(inChinese('The key "a+b" is not base64.'), "公钥“a+b”不是 base64。")
+  })
+
+  it("takes no text of a stranger for a sentence of its own", () => {
+    const type = "x, which you trust, signed a log of 5 entries"
+    assert.strictEqual(
+      inChinese(`The entry is no prediction but of the type ${type}.`),
+      `此记录不是预测，其类型为 ${type}。`
+    )
+  })
+})
