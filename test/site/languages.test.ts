@@ -1,6 +1,8 @@
 /** Pages in Chinese: by the site, and by the switch. */
+import { readFileSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
+import { JobRuns } from "../../src/services/JobRuns.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
 import { publicFixture } from "../support/publicFixture.ts"
@@ -26,11 +28,20 @@ const latinIn = (page: Answer) => {
   return words.match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
 }
 
+/** What is told of on the page of the status. */
+const jobs = [
+  ...readFileSync(new URL("../../src/jobs/Jobs.ts", import.meta.url), "utf8").matchAll(
+    /singletonCron\(\s*"([^"]+)"/g
+  )
+].map(([, job = ""]) => job)
+
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) => {
   it.effect("speaks Chinese where its pages do, and English where one asks for it", () =>
     Effect.gen(function* () {
       yield* publicFixture
       yield* Skill.use((skill) => skill.countDue)
+      const now = yield* DateTime.now
+      for (const job of jobs) yield* JobRuns.use((runs) => runs.claim(job, now))
       for (const path of [
         "/",
         "/challenges",
@@ -71,6 +82,8 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       assert.match(scoring.text, /role="img" aria-label="一条[^"]*"/)
       assert.match(scoring.text, /<text [^>]*>实际结果<\/text>/)
       assert.match(textOf(yield* get("/how-it-works")), /例如：.+？? ?。 ?日志第 \d+ 条记录 。/)
+      assert.isAbove(jobs.length, 8)
+      assert.include(textOf(yield* get("/status")), "任务 审计记录")
       assert.match(textOf(yield* get("/start")), /请阅读 http\S+\/skill\.md 并按/)
       assert.include((yield* get("/verify?proof=/x")).text, 'href="/verify?proof=%2Fx&amp;lang=en"')
 

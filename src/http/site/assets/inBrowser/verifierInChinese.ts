@@ -172,10 +172,10 @@ const sentences: ReadonlyArray<readonly [english: string, chinese: string]> = [
   ["Type", "类型"],
   ["Credit pool", "奖池"],
   ["Bin that holds the value", "结果所在区间"],
-  ["Reward pool in credits", "奖励额度"],
-  ["Credits staked", "押注额度"],
+  ["Reward pool in credits", "奖池点数"],
+  ["Credits staked", "押注点数"],
   ["Stakes", "押注数"],
-  ["Credits paid as rewards", "已发放的奖励额度"],
+  ["Credits paid as rewards", "已发放的奖励点数"],
   ["Merkle root of the stakes and rewards", "押注与奖励的 Merkle 根"],
 
   ["none", "无"],
