@@ -118,7 +118,8 @@ const make = Effect.gen(function* () {
     others.set("lang", language === "en" ? "zh" : "en")
     return {
       ...frameIn(language),
-      ...(method === "GET" && { translation: `${path}?${others.toString()}` })
+      // The provider's answer is good once, and is not repeated on the page about it.
+      ...(method === "GET" && path !== pagePaths.callback && { translation: `${path}?${others.toString()}` })
     }
   }
 
