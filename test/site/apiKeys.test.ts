@@ -282,6 +282,53 @@ layer(testServer())("What keys were used for", (it) => {
     })
   )
 
+  it.effect("is of 30 days, or of 7 or 90 on demand, and every number says of which", () =>
+    Effect.gen(function* () {
+      const { agentId, visitor } = yield* owner()
+      yield* visitor.fill(yield* visitor.open(page), "credit_limit", {
+        agent_id: agentId,
+        name: "production",
+        lifetime: ""
+      })
+      yield* used("production", "swift-1", 1.5, 6)
+      yield* used("production", "deep-1", 2, 7)
+      yield* used("production", "deep-1", 0.25, 89)
+      yield* used("production", "swift-1", 100, 90)
+      for (const [path, days, cost, calls, others] of [
+        [`${page}?days=7`, 7, "1.5", "1 call", ["", "?days=90"]],
+        [page, 30, "3.5", "2 calls", ["?days=7", "?days=90"]],
+        [`${page}?days=90`, 90, "3.75", "3 calls", ["?days=7", ""]]
+      ] as const) {
+        const shown = yield* visitor.open(path)
+        const text = textOf(shown)
+        // The key says both what it spent in this time and in all; its row, the sum and the chart are of this time.
+        assert.include(
+          text,
+          `Spent in the last ${days} days ${cost} credits Spent in all 103.75 credits`,
+          path
+        )
+        assert.include(text, `Usage, last ${days} days 7 days 30 days 90 days`, path)
+        assert.include(text, `${cost} credits for ${calls} in the last ${days} days.`, path)
+        assert.include(text, `Key Calls Credits production ${calls.replace(/\D+/, "")} ${cost} `, path)
+        assert.include(shown.text, `${cost} credits for ${calls} in ${days} days, on the busiest`, path)
+        assert.match(shown.text, new RegExp(`aria-current="page"[^>]*>${days} days<`), path)
+        for (const other of others) assert.include(shown.text, `href="${page}${other}"`, path)
+      }
+      // Links keep the period, and the period keeps what is asked for.
+      const ofModel = yield* visitor.open(`${page}?model=deep-1&days=90`)
+      assert.include(
+        textOf(ofModel),
+        "Of deep-1 only. Show all 2.25 credits for 2 calls in the last 90 days."
+      )
+      for (const link of [`${page}?model=deep-1&amp;days=7`, `${page}?model=deep-1`, `${page}?days=90`]) {
+        assert.include(ofModel.text, `href="${link}"`)
+      }
+      for (const days of ["31", "0", "x"]) {
+        assert.strictEqual((yield* visitor.open(`${page}?days=${days}`)).status, 400)
+      }
+    })
+  )
+
   it.effect("is said with the name of the key, also of one that another page of keys shows", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()

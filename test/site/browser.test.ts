@@ -100,6 +100,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
       yield* does(async (page) => {
         await page.goto("/account")
         await page.getByText("Replace its secret").click()
+        await page.getByLabel("I know that the old secret ends at once").check()
         await page.getByRole("button", { name: /^Replace the secret/ }).click()
       })
       yield* sees("Copy the secret now.")
@@ -150,6 +151,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
         assert.strictEqual(await overflow(page), 0, "claimed")
         await page.goto("/account")
         await page.getByText("Replace its secret").click()
+        await page.getByLabel("I know that the old secret ends at once").check()
         assert.strictEqual(await overflow(page), 0, "account")
         await page.getByRole("button", { name: /^Replace the secret/ }).click()
         assert.strictEqual(await overflow(page), 0, "the new secret")

@@ -1,14 +1,33 @@
 /** Pages in Chinese: by the site, and by the switch. */
 import { readFileSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { JobRuns } from "../../src/services/JobRuns.ts"
+import { Operators } from "../../src/services/Operators.ts"
+import { creditPage } from "../../src/services/Payments.ts"
+import { Registry } from "../../src/services/Registry.ts"
+import { OperatorId } from "../../src/services/domain/ids.ts"
+import { apiKeysPage, noticesPage, topUpPage } from "../../src/http/site/paths.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import {
+  claimableByHttp,
+  linksMailedTo,
+  newMails,
+  ownerVisitor,
+  signInFrom,
+  signInLink,
+  wrongCode
+} from "../support/agents.ts"
+import { fundOwnerOf } from "../support/credit.ts"
 import { publicFixture } from "../support/publicFixture.ts"
-import { get, testServer } from "../support/server.ts"
+import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { makeVisitor, textOf } from "../support/visitor.ts"
+import { selling, stripeServer } from "../support/stripe.ts"
+import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
+import type { Visitor } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
@@ -152,6 +171,215 @@ layer(testServer())("The site global", (it) => {
       // What is in English alone is led to without it.
       assert.include(page.text, 'href="/docs"')
       assert.include(page.text, 'href="/status?lang=zh"')
+    })
+  )
+})
+
+/** What an owner's pages say besides: code, addresses, what keys and models are called, and what others call theirs. */
+const ownNames =
+  /<code[^>]*>.*?<\/code>|https?:\/\/[\w./-]+|https|[\w-]+@example\.org|Stripe|Standard Webhooks|webhook(\.test)?|laptop|a test|swift-1|chat completions|messages|[a-z]+\.trash\.example/gs
+
+/** The same of a page for one person, with its title and what it says to readers who do not see it. */
+const latinOfOwner = (page: Answer) => {
+  const { text } = page
+  const title = /<title>(.*) · Auspex<\/title>/.exec(text)?.[1] ?? ""
+  const main = /<main.*<\/main>/s.exec(text)?.[0] ?? ""
+  const unseen = [...main.matchAll(/(?:aria-label|title|placeholder)="([^"]*)"/g)].map(([, each]) => each)
+  const all = text.replace("</main>", `<p>${[title, ...unseen].join(" ")}</p></main>`)
+  return latinIn({ ...page, text: all.replaceAll(ownNames, "") })
+}
+
+const isChinese = (what: string, page: Answer, status = 200) => {
+  assert.strictEqual(page.status, status, what)
+  assert.include(page.text, '<html lang="zh-CN">', what)
+  assert.deepStrictEqual(latinOfOwner(page), [], what)
+}
+
+const switchOf = ({ text }: Answer) =>
+  /<footer.*<a href="([^"]*)" lang="[^"]*" hreflang="([^"]*)"\s*>/s.exec(text)?.slice(1)
+
+const shopOfCn = testServer({
+  environment: { AUSPEX_SITE: "cn", AUSPEX_DISPOSABLE_DOMAINS: "trash.example" },
+  swap: selling.pipe(Layer.provide(stripeServer))
+}).pipe(Layer.provideMerge(stripeServer))
+
+/** An owner on a paid plan with credit, whose agent may spend. */
+const busyOwner = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { agent, visitor } = yield* ownerVisitor({
+    name: "First Light",
+    model_provider: "openlab",
+    model_name: "reasoner-2"
+  })
+  const id = OperatorId.make(yield* fundOwnerOf(agent.agentId, 70))
+  yield* Operators.use((operators) => operators.changeOwner(id, { plan: "pro" }))
+  yield* sql`
+    insert into transfers (id, kind, debit, credit, amount, reason, at)
+    select 'plan:' || ${id}, 'post', debit, credit, 1000000, 'credit of the pro plan for 2026-11', at
+      from transfers where credit = ${`owner:${id}`} limit 1`
+  yield* visitor.fill(yield* visitor.open("/account"), "spending")
+  return { agentId: agent.agentId, id, visitor }
+})
+
+/** A call that the owner's keys made today. */
+const calledBy = Effect.fnUntraced(function* (owner: OperatorId) {
+  const sql = yield* SqlClient.SqlClient
+  const now = DateTime.toDateUtc(yield* DateTime.now)
+  yield* sql`
+    insert into gateway_calls (id, agent_id, owner_id, key_id, request_id, model, provider, style, stream, prompt_tokens,
+                               completion_tokens, cost, status, latency_ms, attempts, estimated, created_at)
+    select uuidv7(), agent_id, owner_id, id, 'r', 'swift-1', 'north', 'openai', false, 10, 20, 1500000, 200, 5, 1, false, ${now}
+      from gateway_keys where owner_id = ${owner}::uuid`
+})
+
+/** Every page of an owner, and what its forms answer. */
+const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, id: OperatorId) {
+  const keyFields = { agent_id: agentId, name: "laptop", lifetime: "", credit_limit: "12.5" }
+  const keys = yield* visitor.open(apiKeysPage())
+  const newKey = yield* visitor.fill(keys, "credit_limit", keyFields)
+  yield* calledBy(id)
+  const topUp = yield* visitor.open(topUpPage(agentId))
+  const moved = yield* visitor.fill(topUp, "amount", { amount: "12.5" })
+  const notices = yield* visitor.open(noticesPage)
+  const hook = { url: "https://hooks.example.com/auspex", types: "prediction.settled" }
+  const newHook = yield* visitor.fill(notices, "url", hook)
+  const [, webhook = ""] = /href="([^"]*\/webhooks\/[^"]+)"/.exec(newHook.text) ?? []
+  const act = Effect.fnUntraced(function* (action: string) {
+    const form = formsOf(yield* visitor.open(webhook)).find((each) => each.action.endsWith(action))
+    return yield* visitor.submit(form)
+  })
+  yield* act("/test")
+  const shop = yield* visitor.open(creditPage())
+  yield* visitor.fill(shop, "package")
+  const sql = yield* SqlClient.SqlClient
+  const bought = yield* sql<{ id: string }>`select id from purchases where owner_id = ${id}::uuid`
+  const account = yield* visitor.open("/account")
+  const rotate = formsOf(account).find(({ action }) => action.endsWith("/rotate-secret"))
+  return [
+    ["keys, before there are any", keys, 200],
+    ["a new key", newKey, 200],
+    ["keys", yield* visitor.open(apiKeysPage()), 200],
+    ["their use", yield* visitor.open(apiKeysPage({ days: "90", model: "swift-1" })), 200],
+    ["no use", yield* visitor.open(apiKeysPage({ days: "7", model: "large" })), 200],
+    ["a key without a name", yield* visitor.fill(keys, "credit_limit", { ...keyFields, name: "" }), 400],
+    ["a wrong limit", yield* visitor.fill(keys, "credit_limit", { ...keyFields, credit_limit: "x" }), 400],
+    ["a top-up", topUp, 200],
+    ["what was moved", yield* visitor.open(moved.headers.get("location") ?? ""), 200],
+    ["a top-up of nothing", yield* visitor.fill(topUp, "amount", { amount: "0" }), 400],
+    [
+      "one too large",
+      yield* visitor.fill(yield* visitor.open(topUpPage(agentId)), "amount", { amount: "90" }),
+      400
+    ],
+    ["one that nobody is sure of", yield* visitor.fill(topUp, "amount", { amount: "1", sure: "" }), 400],
+    ["credit", shop, 200],
+    ["a purchase", yield* visitor.open(creditPage(bought[0]?.id ?? "")), 200],
+    ["notices", yield* visitor.open(noticesPage), 200],
+    ["a webhook of nothing", yield* visitor.fill(notices, "url", { ...hook, types: "x" }), 400],
+    ["a new webhook", newHook, 200],
+    ["a webhook", yield* visitor.open(webhook), 200],
+    ["its new secret", yield* act("/rotate"), 200],
+    ["one that is off", yield* Effect.andThen(act("/disable"), visitor.open(webhook)), 200],
+    ["the account", account, 200],
+    ["a secret that nobody is sure of", yield* visitor.submit(rotate, { sure: "" }), 400],
+    ["a new secret", yield* visitor.submit(rotate), 200]
+  ] as const
+})
+
+const mailClaimIn = (links: ReadonlyArray<string>) =>
+  links.find((path) => /^\/claim\/mail\/[^/]+$/.test(path)) ?? ""
+
+layer(shopOfCn)("An owner of the site cn", (it) => {
+  it.effect("reads every page of the account in Chinese, and what its forms answer", () =>
+    Effect.gen(function* () {
+      const { agentId, id, visitor } = yield* busyOwner
+      for (const [what, page, status] of yield* pagesOf(visitor, agentId, id)) isChinese(what, page, status)
+      const credit = textOf(yield* visitor.open(creditPage()))
+      assert.match(credit, /购买点数 500 点 售价 €5\.00 购买/)
+      assert.include(credit, "专业版 2026 年 11 月赠点")
+
+      yield* Registry.use((registry) => registry.amend(agentId, { suspended: true }))
+      const path = new URL((yield* newMails).at(-1)?.unsubscribeUrl ?? "").pathname
+      isChinese("a suspended agent", yield* visitor.open("/account"))
+      isChinese("ending mails", yield* visitor.open(path))
+      isChinese("ended mails", yield* post(path))
+    })
+  )
+
+  it.effect("signs in and claims in Chinese, whatever comes of it", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimableByHttp({ name: "First Light", operator_contact: "mailed@example.org" })
+      const visitor = makeVisitor()
+      const signIn = yield* visitor.open("/sign-in")
+      isChinese("signing in", signIn)
+      isChinese("no address", yield* visitor.fill(signIn, "email", { email: " " }), 400)
+      isChinese("what is no address", yield* visitor.fill(signIn, "email", { email: "ada" }), 400)
+      isChinese("a mail", yield* visitor.fill(signIn, "email", { email: "ada@example.org" }), 202)
+      const link = yield* signInLink("ada@example.org")
+      const open = yield* visitor.open(link)
+      isChinese("its link", open)
+      const other = yield* claimableByHttp({ name: "Newcomer" })
+      isChinese("a claim link", yield* visitor.open(agent.path))
+      yield* visitor.submit(formsOf(open).find(({ action }) => action.includes("/sign-in/")))
+      isChinese("a link that was used", yield* visitor.open(link), 410)
+      const claim = yield* visitor.open(other.path)
+      isChinese("the second step", claim)
+      isChinese("no code", yield* visitor.fill(claim, "pairing_code", { pairing_code: "" }), 400)
+      const wrong = { pairing_code: wrongCode(other.code) }
+      isChinese("a wrong code", yield* visitor.fill(claim, "pairing_code", wrong), 400)
+      yield* Effect.replicateEffect(visitor.fill(claim, "pairing_code", wrong), 4)
+      isChinese("a locked link", yield* visitor.open(other.path), 403)
+
+      const mailed = mailClaimIn(yield* linksMailedTo("mailed@example.org"))
+      isChinese("a claim mail", yield* get(mailed))
+      isChinese("whether it is another's", yield* get(`${mailed}/not-mine`))
+      const claimed = yield* visitor.fill(yield* visitor.open(agent.path), "pairing_code", {
+        pairing_code: agent.code
+      })
+      isChinese("what is claimed", yield* visitor.follow(claimed))
+      isChinese("what another claimed", yield* get(agent.path))
+
+      const third = yield* claimableByHttp({ name: "Newcomer", operator_contact: "else@example.org" })
+      const declined = mailClaimIn(yield* linksMailedTo("else@example.org"))
+      isChinese("declining", yield* post(`${declined}/not-mine`))
+      isChinese("what was declined", yield* get(declined), 410)
+      yield* TestClock.adjust("48 hours")
+      isChinese("a link that ended", yield* get(third.path), 410)
+    })
+  )
+
+  it.effect("reads English once it was asked for in this browser, and finds the switch in every footer", () =>
+    Effect.gen(function* () {
+      const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
+      const paths = ["/account", topUpPage(agent.agentId), creditPage(), apiKeysPage(), noticesPage]
+      for (const path of paths) {
+        assert.deepStrictEqual(switchOf(yield* visitor.open(path)), [`${path}?lang=en`, "en"], path)
+      }
+      assert.include((yield* visitor.open("/account?lang=en")).text, '<html lang="en">')
+      for (const path of paths) {
+        const page = yield* visitor.open(path)
+        assert.include(page.text, '<html lang="en">', path)
+        assert.deepStrictEqual(switchOf(page), [`${path}?lang=zh`, "zh-CN"], path)
+      }
+      // The switch keeps what was chosen.
+      const week = yield* visitor.open(apiKeysPage({ days: "7" }))
+      assert.deepStrictEqual(switchOf(week), ["/account/api-keys?days=7&amp;lang=zh", "zh-CN"])
+      isChinese("back again", yield* visitor.open("/account?lang=zh"))
+      isChinese("from then on", yield* visitor.open(creditPage()))
+    })
+  )
+
+  it.effect("comes to the account in the language of the page for everybody that leads there", () =>
+    Effect.gen(function* () {
+      const visitor = makeVisitor()
+      const home = yield* visitor.open("/?lang=en")
+      assert.include(home.text, 'href="/account?lang=en"')
+      const sent = yield* visitor.open("/account?lang=en")
+      assert.strictEqual(sent.headers.get("location"), "/sign-in")
+      const signIn = yield* visitor.open("/sign-in")
+      assert.include(signIn.text, '<html lang="en">')
+      yield* visitor.follow(yield* signInFrom(visitor, "/sign-in", "english@example.org"))
+      assert.include(textOf(yield* visitor.open("/account")), "No agents yet")
     })
   )
 })

@@ -268,6 +268,26 @@ layer(testServer())("The account page", (it) => {
     })
   )
 
+  it.effect("replaces no secret until one says that one knows that the old one ends", () =>
+    Effect.gen(function* () {
+      const { account, agent, visitor } = yield* owner("unsure@example.org", "Unsure")
+      assert.match(account.text, /<input type="checkbox" name="sure" value="yes" required/)
+      const form = formsOf(account).find(({ button }) => button.startsWith("Replace"))
+      assert(form !== undefined)
+      const { sure: _, ...unsure } = form.fields
+      for (const fields of [unsure, { ...unsure, sure: "" }, { ...unsure, sure: "no" }]) {
+        const refused = yield* visitor.submit({ ...form, fields })
+        assert.strictEqual(refused.status, 400)
+        assert.match(
+          textOf(refused),
+          /No secret was replaced\. Tick that you know that the old one ends at once\./
+        )
+        assert.notMatch(refused.text, /aus_cs_/)
+      }
+      assert.strictEqual((yield* askForToken(agent.agentId, agent.secret)).status, 200)
+    })
+  )
+
   it.effect("replaces no secret of somebody else's agent: it is as unknown as any", () =>
     Effect.gen(function* () {
       const { agent } = yield* owner("victim@example.org", "Victim")

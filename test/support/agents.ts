@@ -17,7 +17,7 @@ import { AgentId, OperatorId } from "../../src/services/domain/ids.ts"
 import { Mailbox, linksIn } from "./mailbox.ts"
 import { passingAnswer } from "./responses.ts"
 import { post } from "./server.ts"
-import { makeVisitor } from "./visitor.ts"
+import { formsOf, makeVisitor } from "./visitor.ts"
 import type { Visitor } from "./visitor.ts"
 
 const decoded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S, json: unknown) =>
@@ -277,7 +277,8 @@ export const signInLink = Effect.fnUntraced(function* (address: string, below = 
 export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: string, address: string) {
   yield* visitor.fill(yield* visitor.open(path), "email", { email: address })
   const link = yield* visitor.open(yield* signInLink(address))
-  return yield* visitor.fill(link, "Sign in")
+  // By where it leads, for a page may be in any language.
+  return yield* visitor.submit(formsOf(link).find(({ action }) => action.includes("/sign-in/")))
 })
 
 /** A visitor that is signed in and owns an agent. */

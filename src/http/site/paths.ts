@@ -149,7 +149,8 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.start,
   pagePaths.log,
   pagePaths.status,
-  pagePaths.verify
+  pagePaths.verify,
+  pagePaths.account
 ])
 
 /** Whether a link leads to a page in several languages, and does not say in which. */
@@ -165,9 +166,14 @@ const withQuery = (path: string, query: Readonly<Record<string, string | undefin
   const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   return known.length === 0 ? path : `${path}?${new URLSearchParams(known).toString()}`
 }
-/** The API keys page; `key` and `model` filter the usage, `cursor` is that of the list. */
+/** The API keys page; `key`, `model` and `days` filter the usage, `cursor` is that of the list. */
 export const apiKeysPage = (
-  of: { readonly key?: string; readonly model?: string; readonly cursor?: string | undefined } = {}
+  of: {
+    readonly key?: string | undefined
+    readonly model?: string | undefined
+    readonly days?: string | undefined
+    readonly cursor?: string | undefined
+  } = {}
 ) => withQuery("/account/api-keys", of)
 export const noticesPage = "/account/notices"
 export const webhookPage = (webhookId: string) => `${noticesPage}/webhooks/${webhookId}`

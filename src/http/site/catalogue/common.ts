@@ -56,6 +56,8 @@ export const english = {
   now: "now",
   toLevel: "to the level",
   predictions: (count: string, isOne: boolean) => `${count} ${isOne ? "prediction" : "predictions"}`,
+  credits: (amount: string, isOne: boolean) => `${amount} ${isOne ? "credit" : "credits"}`,
+  rightOnes: (count: number): string => `${count} right`,
   comments: (count: string, isOne: boolean) => `${count} ${isOne ? "comment" : "comments"}`,
   kinds: {
     session: "Session",
@@ -158,6 +160,8 @@ export const chinese: typeof english = {
   now: "现价",
   toLevel: "距目标价",
   predictions: (count) => `${count} 个预测`,
+  credits: (amount) => `${amount} 点`,
+  rightOnes: (count) => `对 ${count} 次`,
   comments: (count) => `${count} 条评论`,
   kinds: {
     session: "当日涨跌",

@@ -2,7 +2,7 @@
 import { DateTime, Duration, Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Operators, accountPage, isPaid, rewardCoefficient } from "../../../services/Operators.ts"
-import type { Account, OwnAgent, Plan } from "../../../services/Operators.ts"
+import type { Account, Operator, OwnAgent, Plan } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import type { SecretRotation } from "../../../services/Registry.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -40,18 +40,24 @@ export const layer = HttpRouter.use(
     const skills = yield* Skill
     const { planCredit } = yield* Settings
 
+    const page = Effect.fnUntraced(function* (
+      frame: Frame,
+      { operatorId }: Operator,
+      refused: { readonly complaint?: string; readonly status: number } = { status: 200 }
+    ) {
+      const [account, records, now] = yield* Effect.all(
+        [operators.account(operatorId), skills.ofOwner(operatorId), DateTime.now],
+        { concurrency: "unbounded" }
+      )
+      const { complaint, status } = refused
+      const view = { own: account, records, planCredit, now, ...(complaint !== undefined && { complaint }) }
+      return show(site, frame, accountView(frame, view), { status })
+    })
+
     yield* router.add(
       "GET",
       pagePaths.account,
-      ownerPage(
-        Effect.fnUntraced(function* (frame, operator) {
-          const [account, records, now] = yield* Effect.all(
-            [operators.account(operator.operatorId), skills.ofOwner(operator.operatorId), DateTime.now],
-            { concurrency: "unbounded" }
-          )
-          return show(site, frame, accountView(frame, { own: account, records, planCredit, now }))
-        })
-      )
+      ownerPage((frame, operator) => page(frame, operator))
     )
 
     yield* router.add(
@@ -59,6 +65,12 @@ export const layer = HttpRouter.use(
       pagePaths.rotateSecret,
       ownerForm(
         Effect.fnUntraced(function* (frame, operator, fields) {
+          if (fields.get("sure") !== "yes") {
+            return yield* page(frame, operator, {
+              complaint: frame.say.owners.agents.tickFirst,
+              status: 400
+            })
+          }
           const { agent_id: agentId = "" } = yield* HttpRouter.params
           const gatewayKeys = fields.get("gateway_keys") === "revoke" ? "revoke" : "keep"
           const rotated = yield* operators.rotateSecret({
@@ -95,167 +107,185 @@ export const layer = HttpRouter.use(
 
 const rotateSecretPath = (agentId: string) => `/account/agents/${agentId}/rotate-secret`
 
-const agentStatuses: Readonly<Record<AgentStatus, readonly [tone: Tone, word: string]>> = {
-  active: ["success", "Active"],
-  active_provisional: ["info", "Provisional"],
-  issuance_paused: ["warning", "Paused"],
-  challenge_pending: ["info", "Registering"],
-  suspended: ["problem", "Suspended"]
+const tones: Readonly<Record<AgentStatus, Tone>> = {
+  active: "success",
+  active_provisional: "info",
+  issuance_paused: "warning",
+  challenge_pending: "info",
+  suspended: "problem"
 }
 
-const advice = (agent: OwnAgent) =>
+const advice = ({ say }: Frame, agent: OwnAgent) =>
   agent.status === "suspended"
-    ? notice(
-        "problem",
-        "Suspended by the administrators of this service.",
-        "It gets no tokens. Its record is kept."
-      )
+    ? notice("problem", say.owners.agents.suspended, say.owners.agents.suspendedMeans)
     : null
 
-const secretOf = (frame: Frame, agent: OwnAgent) =>
-  agent.authMethod === "private_key_jwt"
-    ? html`<p class="quiet small">It signs in with a key of its own, so there is no secret to replace.</p>`
+const secretOf = (frame: Frame, agent: OwnAgent) => {
+  const say = frame.say.owners.agents
+  return agent.authMethod === "private_key_jwt"
+    ? html`<p class="quiet small">${say.keyOfItsOwn}</p>`
     : html`<details>
-        <summary>Replace its secret</summary>
-        <p>
-          For when the secret was lost, or somebody else may know it. The old one ends at once, and so do the
-          tokens that the agent holds; it works again when you have given it the new one.
-        </p>
+        <summary>${say.replaceSecret}</summary>
+        <p>${say.whenToReplace}</p>
         ${form(
           frame,
           rotateSecretPath(agent.agentId),
           html`<p>
               <label>
                 <input type="checkbox" name="gateway_keys" value="revoke" checked />
-                Revoke its API keys for language models, too, whoever made them
+                ${say.revokeKeys}
               </label>
             </p>
-            <button class="danger">Replace the secret of ${agent.name}</button>`
+            <p>
+              <label>
+                <input type="checkbox" name="sure" value="yes" required />
+                ${say.oldOneEnds}
+              </label>
+            </p>
+            <button class="danger">${say.replaceSecretOf(agent.name)}</button>`
         )}
       </details>`
+}
 
 const spendingPath = (agentId: string) => `/account/agents/${agentId}/spending`
 
 /** The owner's switch for calling language models, which takes a paid plan. */
 const spendingOf = (frame: Frame, agent: OwnAgent, plan: Plan) => {
+  const say = frame.say.owners.agents
   const isOn = agent.creditArenaEnabled
-  const about = isOn
-    ? "It may spend its credit on language models, with the keys that you or it make."
-    : "It may not spend its credit on language models."
   return html`<div>
-    <h3>Language models</h3>
-    <p>${about} ${isOn && !isPaid(plan) ? " On the free plan no call is let in, all the same." : ""}</p>
+    <h3>${say.models}</h3>
+    <p>${isOn ? say.maySpend : say.mayNotSpend}${isOn && !isPaid(plan) ? say.notOnFree : ""}</p>
     ${form(
       frame,
       spendingPath(agent.agentId),
       html`<input type="hidden" name="spending" value=${isOn ? "off" : "on"} />
-        <button class="secondary">${isOn ? "Turn off" : "Turn on"} model access of ${agent.name}</button>`
+        <button class="secondary">${isOn ? say.turnOff(agent.name) : say.turnOn(agent.name)}</button>`
     )}
   </div>`
 }
 
 const ownAgent = (frame: Frame, agent: OwnAgent, plan: Plan, isOnly: boolean) => {
-  const [tone, word] = agentStatuses[agent.status]
+  const { owners } = frame.say
+  const say = owners.agents
   const model = modelOf({ model_provider: agent.modelProvider, model_name: agent.modelName })
   return html`<details class="panel" open=${isOnly}>
-    <summary><strong>${named(agent.name)}</strong> ${badge(tone, word)}</summary>
+    <summary>
+      <strong>${named(agent.name)}</strong> ${badge(tones[agent.status], say.statuses[agent.status])}
+    </summary>
     <div id=${`agent-${agent.agentId}`}>
-      ${advice(agent)}
+      ${advice(frame, agent)}
       ${facts([
-        ["Credit", holdings(agent.credit)],
-        ["Model", model.length === 0 ? null : model.join(" ")],
-        ["Claimed", day(agent.claimedAt)],
-        ["Registered", day(agent.createdAt)],
-        ["Agent id", html`<code>${agent.agentId}</code>`]
+        [say.credit, holdings(agent.credit, frame.say)],
+        [say.model, model.length === 0 ? null : model.join(" ")],
+        [say.claimed, day(agent.claimedAt, frame.say)],
+        [say.registered, day(agent.createdAt, frame.say)],
+        [owners.agentId, html`<code>${agent.agentId}</code>`]
       ])}
-      <p><a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>Top up ${agent.name}</a></p>
+      <p>
+        <a class="button secondary" href=${frame.at(topUpPage(agent.agentId))}>${owners.topUp(agent.name)}</a>
+      </p>
       ${spendingOf(frame, agent, plan)} ${secretOf(frame, agent)}
     </div>
   </details>`
 }
 
-const nothingYet = html`<div class="panel">
-  <h2>No agents yet</h2>
-  <p>
-    An agent that passes its registration challenge gets a claim link and a pairing code, and hands both to
-    you. Open the link, and the agent appears here.
-  </p>
-</div>`
+const nothingYet = ({ say }: Frame) =>
+  html`<div class="panel">
+    <h2>${say.owners.agents.noneYet}</h2>
+    <p>${say.owners.agents.howToGet}</p>
+  </div>`
 
-const ownCredit = (frame: Frame, { agents, credit }: Account) =>
-  html`<section class="panel" aria-labelledby="credit">
-    <h2 id="credit">Your credit</h2>
-    <p class="amount">${credits(credit.available)}</p>
-    <p><a href=${frame.at(creditPage())}>Transactions and top-ups</a></p>
+const ownCredit = (frame: Frame, { agents, credit }: Account) => {
+  const { owners } = frame.say
+  return html`<section class="panel" aria-labelledby="credit">
+    <h2 id="credit">${owners.yourCredit}</h2>
+    <p class="amount">${credits(credit.available, frame.say)}</p>
+    <p><a href=${frame.at(creditPage())}>${owners.agents.toCredit}</a></p>
     <p class="quiet small">
-      ${
-        agents.length === 0
-          ? "Once you own an agent, you can move credit to it."
-          : "It is yours, not your agents': they spend only what you move to them."
-      }
+      ${agents.length === 0 ? owners.agents.onceYouOwn : `${owners.yoursAlone}${owners.stop}`}
     </p>
   </section>`
+}
 
-const planOf = ({ operator: { plan } }: Account, planCredit: Readonly<Record<Plan, number>>) =>
-  html`<section class="panel" aria-labelledby="plan">
-    <h2 id="plan">Your plan: ${plan}</h2>
+const planOf = (
+  frame: Frame,
+  { operator: { plan } }: Account,
+  planCredit: Readonly<Record<Plan, number>>
+) => {
+  const { owners } = frame.say
+  const say = owners.agents
+  return html`<section class="panel" aria-labelledby="plan">
+    <h2 id="plan">${say.plan(owners.plans[plan])}</h2>
     ${facts([
-      ["Credit", planCredit[plan] === 0 ? null : `${planCredit[plan]} credits each calendar month`],
-      ["Language models", isPaid(plan) ? "for agents you allow" : "not on this plan"],
-      ["Pool rewards", `${rewardCoefficient(plan)}x`]
+      [say.credit, planCredit[plan] === 0 ? null : say.eachMonth(planCredit[plan])],
+      [say.models, isPaid(plan) ? say.forAllowed : say.notOnPlan],
+      [say.poolRewards, `${rewardCoefficient(plan)}x`]
     ])}
-    <p class="quiet small">To change plans, contact support.</p>
+    <p class="quiet small">${say.changePlans}</p>
   </section>`
+}
 
 /** Agents that have been silent so long may have stopped. */
 const silence = Duration.days(3)
 
 /** What an owner may want to do something about; null where all is well. */
-const warningOf = (agent: OwnAgent, record: OwnRecord | undefined, now: DateTime.Utc): string | null => {
-  if (agent.status === "suspended") return "suspended"
-  if (agent.status === "issuance_paused") return "gets no tokens"
-  if (record === undefined || record.last_answer_at === null) return "has never answered"
+const warningOf = (
+  { say }: Frame,
+  agent: OwnAgent,
+  record: OwnRecord | undefined,
+  now: DateTime.Utc
+): string | null => {
+  const { warnings } = say.owners.agents
+  if (agent.status === "suspended") return warnings.suspended
+  if (agent.status === "issuance_paused") return warnings.paused
+  if (record === undefined || record.last_answer_at === null) return warnings.unheard
   const silent = DateTime.distance(DateTime.makeUnsafe(record.last_answer_at), now)
-  return Duration.isGreaterThan(silent, silence) && record.open > 0 ? "silent for days" : null
+  return Duration.isGreaterThan(silent, silence) && record.open > 0 ? warnings.silent : null
 }
 
 const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined, now: DateTime.Utc) => {
-  const warning = warningOf(agent, record, now)
+  const { say } = frame
+  const { agents: words, never } = say.owners
+  const warning = warningOf(frame, agent, record, now)
   const cells: ReadonlyArray<readonly [name: string, value: Html]> = [
-    ["Rank", record === undefined || record.rank === null ? "–" : `#${number(record.rank)}`],
-    ["Skill", signed(record?.skill ?? null)],
-    ["Average", record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
-    ["Last ten", lastOnes(record?.form ?? [])],
-    ["Open answered", record === undefined ? "–" : `${record.open_answered} of ${record.open}`],
+    [say.rank, record === undefined || record.rank === null ? "–" : `#${number(record.rank)}`],
+    [say.skill, signed(record?.skill ?? null)],
+    [say.average, record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
+    [words.lastTen, lastOnes(record?.form ?? [], say)],
+    [words.openAnswered, record === undefined ? "–" : words.answeredOf(record.open_answered, record.open)],
     [
-      "Last answer",
+      words.lastAnswer,
       record === undefined || record.last_answer_at === null
-        ? "never"
-        : instant(DateTime.makeUnsafe(record.last_answer_at))
+        ? never
+        : instant(DateTime.makeUnsafe(record.last_answer_at), say)
     ],
-    ["Credit", credits(agent.credit.available)]
+    [words.credit, credits(agent.credit.available, say)]
   ]
   return html`<tr role="row">
     <th role="rowheader" scope="row" class="agent">
       <a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a>
       ${warning === null ? null : badge("warning", warning)}
-      <a class="small" href=${`#agent-${agent.agentId}`}>Settings</a>
+      <a class="small" href=${`#agent-${agent.agentId}`}>${words.settings}</a>
     </th>
     ${cells.map(([name, value]) => html`<td role="cell" class="number more" data-label=${name}>${value}</td>`)}
   </tr>`
 }
 
-const columns = ["Rank", "Skill", "Average", "Last ten", "Open answered", "Last answer", "Credit"]
+const columnsOf = ({ say }: Frame) => {
+  const { credit, lastAnswer, lastTen, openAnswered } = say.owners.agents
+  return [say.rank, say.skill, say.average, lastTen, openAnswered, lastAnswer, credit]
+}
 
 const dashboard = (frame: Frame, { agents }: Account, records: ReadonlyArray<OwnRecord>, now: DateTime.Utc) =>
   html`<table class="board unranked" role="table">
     <caption class="unseen">
-      How your agents do
+      ${frame.say.owners.agents.caption}
     </caption>
     <thead role="rowgroup">
       <tr role="row">
-        <th role="columnheader" scope="col" class="agent">Agent</th>
-        ${columns.map((name) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
+        <th role="columnheader" scope="col" class="agent">${frame.say.agent}</th>
+        ${columnsOf(frame).map((name) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
       </tr>
     </thead>
     <tbody role="rowgroup">
@@ -277,48 +307,53 @@ const accountView = (
     readonly records: ReadonlyArray<OwnRecord>
     readonly planCredit: Readonly<Record<Plan, number>>
     readonly now: DateTime.Utc
+    /** Why nothing was done. */
+    readonly complaint?: string
   }
 ): Page => {
-  const { now, own, planCredit, records } = view
+  const { complaint, now, own, planCredit, records } = view
   const { agents, operator } = own
+  const { owners } = frame.say
+  const say = owners.agents
+  const title = owners.tabs.agents
   return {
-    title: "Your agents",
+    title: complaint === undefined ? title : owners.error(title),
     width: "wide",
     content: html`
-      ${accountTabs(frame, "Your agents")}
-      <h1>Your agents</h1>
+      ${accountTabs(frame, "agents")}
+      ${complaint === undefined ? null : notice("problem", say.nothingReplaced, complaint)}
+      <h1>${title}</h1>
       <p class="quiet">
-        Signed in as <strong>${operator.email ?? "your account at the identity provider"}</strong>.
+        ${say.signedInAs[0]}<strong>${operator.email ?? say.atProvider}</strong>${say.signedInAs[1]}
       </p>
-      ${agents.length === 0 ? nothingYet : dashboard(frame, own, records, now)}
+      ${agents.length === 0 ? nothingYet(frame) : dashboard(frame, own, records, now)}
       <div class="split">
-        <div class="beside">${ownCredit(frame, own)} ${planOf(own, planCredit)}</div>
+        <div class="beside">${ownCredit(frame, own)} ${planOf(frame, own, planCredit)}</div>
         <div class="first">
           ${agents.map((agent) => ownAgent(frame, agent, operator.plan, agents.length === 1))}
         </div>
       </div>
-      <p class="quiet small">
-        If you write to the administrators of this service, tell them your operator id:
-        <code>${operator.operatorId}</code>
-      </p>
+      <p class="quiet small">${say.yourId} <code>${operator.operatorId}</code></p>
     `
   }
 }
 
-const newSecretView = (frame: Frame, rotated: SecretRotation): Page => ({
-  title: "The new secret",
-  content: html`
-    ${notice("warning", "Copy the secret now.", "It is shown this once. We keep only a hash, and cannot show it again.")}
-    <h1>The new secret</h1>
-    <code class="secret">${rotated.client_secret}</code>
-    <p>
-      Give it to the agent as its <code>client_secret</code>. The old one has ended, and so have the agent's
-      tokens, within five seconds.
-    </p>
-    ${facts([
-      ["Agent id", html`<code>${rotated.agent_id}</code>`],
-      ["API keys revoked", rotated.revoked_gateway_keys === 0 ? "none" : String(rotated.revoked_gateway_keys)]
-    ])}
-    <p><a class="button secondary" href=${frame.at(accountPage)}>I have copied it: back to my agents</a></p>
-  `
-})
+const newSecretView = (frame: Frame, rotated: SecretRotation): Page => {
+  const { owners } = frame.say
+  const say = owners.agents
+  const { agent_id: agentId, client_secret: secret, revoked_gateway_keys: revoked } = rotated
+  return {
+    title: say.newSecret,
+    content: html`
+      ${notice("warning", say.copySecret, say.shownOnce)}
+      <h1>${say.newSecret}</h1>
+      <code class="secret">${secret}</code>
+      <p>${say.giveSecret[0]}<code>client_secret</code>${say.giveSecret[1]}</p>
+      ${facts([
+        [owners.agentId, html`<code>${agentId}</code>`],
+        [say.keysRevoked, revoked === 0 ? say.noKeys : String(revoked)]
+      ])}
+      <p><a class="button secondary" href=${frame.at(accountPage)}>${owners.copied.agents}</a></p>
+    `
+  }
+}

@@ -1,5 +1,4 @@
 /** An owner's keys of the language-model gateway, and what they were used for. */
-import { scaleLinear } from "d3-scale"
 import { DateTime, Duration, Effect, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { TypedAmount, creditsOf } from "../../../services/Credits.ts"
@@ -14,24 +13,15 @@ import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
-import {
-  across,
-  chart,
-  down,
-  ground,
-  plainNumber,
-  plotOf,
-  rangeY,
-  shortTime,
-  valueLines
-} from "../charts/chart.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
+import { usageChart } from "../charts/usage.ts"
 import { apiKeysPage, pagePaths } from "../paths.ts"
-import { goTo, listPage, query, show } from "../responses.ts"
+import { chosen, goTo, listPage, query, show } from "../responses.ts"
 import { lengthOf } from "../assets/inBrowser/lengths.ts"
 import {
   accountTabs,
   badge,
-  counted,
+  choices,
   credits,
   day,
   facts,
@@ -47,8 +37,9 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
-/** Today included. */
-const usageDays = 30
+/** What usage is asked for: so many days, today included. */
+const UsagePeriod = Schema.Literals(["7", "30", "90"])
+const usualPeriod = "30"
 
 const decodeLimit = Schema.decodeUnknownResult(TypedAmount)
 const decodeName = Schema.decodeUnknownResult(Schema.Struct({ name: NewGatewayKey.fields.name }))
@@ -68,23 +59,24 @@ export const layer = HttpRouter.use(
     ) {
       const holder = { kind: "owner", id: operator.operatorId } as const
       const today = DateTime.startOf(yield* DateTime.now, "day")
-      const days = Array.from({ length: usageDays }, (_, index) =>
-        DateTime.toDateUtc(DateTime.subtract(today, { days: usageDays - 1 - index }))
-      )
-      const since = DateTime.subtract(today, { days: usageDays - 1 })
-      const asked = yield* query
       const listed = yield* listPage
+      const parameters = yield* query
+      const asked: Asked = {
+        days: (yield* chosen("days", UsagePeriod)) ?? usualPeriod,
+        key: parameters.get("key") ?? undefined,
+        model: parameters.get("model") ?? undefined,
+        cursor: listed.cursor
+      }
+      const count = Number(asked.days)
+      const days = Array.from({ length: count }, (_, index) =>
+        DateTime.toDateUtc(DateTime.subtract(today, { days: count - 1 - index }))
+      )
+      const since = DateTime.subtract(today, { days: count - 1 })
       const view = apiKeysView(frame, {
         own: yield* operators.account(operator.operatorId),
         terms: settings,
         keys: yield* keys.list(holder, listed),
-        cursor: listed.cursor,
-        usage: {
-          days,
-          rows: yield* usage.days(holder, { since, until: undefined }),
-          key: asked.get("key") ?? undefined,
-          model: asked.get("model") ?? undefined
-        },
+        usage: { asked, days, rows: yield* usage.days(holder, { since, until: undefined }) },
         base: `${settings.baseUrl}/api/v1/llm`,
         ...(rejected !== undefined && { rejected: rejected.rejection })
       })
@@ -92,7 +84,7 @@ export const layer = HttpRouter.use(
     })
 
     const expiryOf = Effect.fnUntraced(function* (lifetime: string) {
-      if (!lifetimes(settings).some(([days]) => days === lifetime)) {
+      if (lifetime !== "" && !otherLifetimes(settings).some((days) => String(days) === lifetime)) {
         return yield* InvalidRequest.of("lifetime", "Expected one of those that the page offers.")
       }
       return lifetime === "" ? null : DateTime.add(yield* DateTime.now, { days: Number(lifetime) })
@@ -105,15 +97,16 @@ export const layer = HttpRouter.use(
         credit_limit: (fields.get("credit_limit") ?? "").trim(),
         lifetime: fields.get("lifetime") ?? ""
       }
+      const words = frame.say.owners.keys
       const reject = (field: RejectedKey["field"], complaint: string, status: number) =>
         page(frame, operator, { rejection: { field, complaint, values }, status })
       const name = decodeName({ name: values.name })
       if (Result.isFailure(name)) {
-        return yield* reject("name", "Enter a name of 1 to 100 characters.", 400)
+        return yield* reject("name", words.nameNeeded, 400)
       }
       const limit = values.credit_limit === "" ? undefined : decodeLimit(values.credit_limit)
       if (limit !== undefined && Result.isFailure(limit)) {
-        return yield* reject("credit_limit", "Enter an amount such as 25 or 12.5, or nothing.", 400)
+        return yield* reject("credit_limit", words.limitNeeded, 400)
       }
       const key = {
         ...name.success,
@@ -163,19 +156,20 @@ interface KeyTerms {
   readonly gatewayKeyMaxTtl: Duration.Duration
 }
 
-/** The lifetimes on offer, in days; the empty one is the default. */
-const lifetimes = ({
-  gatewayKeyMaxTtl,
-  gatewayKeyTtl
-}: KeyTerms): ReadonlyArray<readonly [string, string]> => {
-  const others = [7, 30, 90, 365].filter(
+/** The lifetimes that are offered beside the default, in days. */
+const otherLifetimes = ({ gatewayKeyMaxTtl, gatewayKeyTtl }: KeyTerms): ReadonlyArray<number> =>
+  [7, 30, 90, 365].filter(
     (days) => days !== Duration.toDays(gatewayKeyTtl) && days <= Duration.toDays(gatewayKeyMaxTtl)
   )
-  return [
-    ["", `${lengthOf(Duration.toMillis(gatewayKeyTtl))}, as usual`],
-    ...others.map((days) => [String(days), `${days} days`] as const)
-  ]
-}
+
+/** As the form sends them, where the empty one is the default, and in words. */
+const lifetimes = (
+  terms: KeyTerms,
+  { owners, tag }: Catalogue
+): ReadonlyArray<readonly [value: string, words: string]> => [
+  ["", owners.keys.usual(lengthOf(Duration.toMillis(terms.gatewayKeyTtl), tag))],
+  ...otherLifetimes(terms).map((days) => [String(days), owners.keys.days(days)] as const)
+]
 
 interface RejectedKey {
   readonly field: "name" | "credit_limit" | null
@@ -183,75 +177,101 @@ interface RejectedKey {
   readonly values: Readonly<Record<string, string>>
 }
 
-interface Usage {
-  /** Oldest first. */
-  readonly days: ReadonlyArray<Date>
-  readonly rows: ReadonlyArray<UsageDay>
+/** What the page's address asks for. */
+interface Asked {
+  readonly days: typeof UsagePeriod.Type
   readonly key: string | undefined
   readonly model: string | undefined
+  /** Of the list of keys. */
+  readonly cursor: string | undefined
 }
 
-const keyStatuses: Readonly<Record<GatewayKey["status"], readonly [tone: Tone, word: string]>> = {
-  active: ["success", "Active"],
-  expired: ["warning", "Expired"],
-  revoked: ["problem", "Revoked"]
+interface Usage {
+  readonly asked: Asked
+  /** Of the period that is shown, oldest first. */
+  readonly days: ReadonlyArray<Date>
+  readonly rows: ReadonlyArray<UsageDay>
 }
 
-const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
+const usagePath = ({ days, ...asked }: Asked) =>
+  apiKeysPage({ ...asked, days: days === usualPeriod ? undefined : days })
+
+const tones: Readonly<Record<GatewayKey["status"], Tone>> = {
+  active: "success",
+  expired: "warning",
+  revoked: "problem"
+}
+
+const at = (timestamp: string, say: Catalogue) => instant(DateTime.makeUnsafe(timestamp), say)
 
 const agentName = (own: Account, agentId: string): Html => {
   const agent = own.agents.find((each) => each.agentId === agentId)
   return agent === undefined ? html`<code>${agentId}</code>` : named(agent.name)
 }
 
-const periodWords = { day: "Today", week: "This week", month: "This month" } as const
-
-const limitOf = ({
-  left,
-  limit,
-  period,
-  resets_at: resets
-}: KeyLimit): ReadonlyArray<readonly [string, Html]> =>
-  period === "total"
+const limitOf = (
+  { left, limit, period, resets_at: resets }: KeyLimit,
+  say: Catalogue
+): ReadonlyArray<readonly [string, Html]> => {
+  const words = say.owners.keys
+  return period === "total"
     ? []
     : [
         [
-          periodWords[period],
-          html`${creditsOf(left)} of ${credits(limit)}
-          left${resets === null ? null : html`, until ${at(resets)}`}`
+          words.periods[period],
+          html`${words.left(creditsOf(left), credits(limit, say))}${resets === null ? null : html`${words.until}${at(resets, say)}`}`
         ]
       ]
+}
 
-const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | undefined) => {
-  const [tone, word] = keyStatuses[key.status]
+const oneKey = (
+  frame: Frame,
+  of: { readonly own: Account; readonly key: GatewayKey; readonly usage: Usage }
+) => {
+  const { key, own, usage } = of
+  const { say } = frame
+  const words = say.owners.keys
+  const ofPeriod = usage.rows.reduce(
+    (sum, { cost, key_id }) => (key_id === key.key_id ? sum + cost : sum),
+    0n
+  )
   return html`<article class="panel">
     <header>
       <h3>${named(key.name)}</h3>
-      ${badge(tone, word)}
+      ${badge(tones[key.status], words.statuses[key.status])}
     </header>
     ${facts([
-      ["Key", html`<code>${key.prefix}…</code>`],
-      ["Spends credit of", agentName(own, key.agent_id)],
+      [words.key, html`<code>${key.prefix}…</code>`],
+      [words.spends, agentName(own, key.agent_id)],
+      [words.spentIn(usage.days.length), credits(ofPeriod, say)],
       [
-        "Spent in all",
+        words.spentInAll,
         key.credit_limit === null
-          ? credits(key.spent)
-          : `${creditsOf(key.spent)} of ${credits(key.credit_limit)}`
+          ? credits(key.spent, say)
+          : words.spentOf(creditsOf(key.spent), credits(key.credit_limit, say))
       ],
-      ...key.limits.flatMap(limitOf),
-      ["May call", key.allowed_models === null ? null : key.allowed_models.join(", ")],
-      ["Last used", key.last_used_at === null ? "never" : at(key.last_used_at)],
-      ["Made", day(DateTime.makeUnsafe(key.created_at))],
-      ["Expires", key.expires_at === null ? "never: it was made before keys had to end" : at(key.expires_at)],
-      ["Revoked", key.revoked_at === null ? null : at(key.revoked_at)]
+      ...key.limits.flatMap((limit) => limitOf(limit, say)),
+      [words.mayCall, key.allowed_models === null ? null : key.allowed_models.join(", ")],
+      [words.lastUsed, key.last_used_at === null ? say.owners.never : at(key.last_used_at, say)],
+      [words.made, day(DateTime.makeUnsafe(key.created_at), say)],
+      [words.expires, key.expires_at === null ? words.noEnd : at(key.expires_at, say)],
+      [words.revoked, key.revoked_at === null ? null : at(key.revoked_at, say)]
     ])}
-    <p><a href=${frame.at(apiKeysPage({ key: key.key_id, cursor }))}>What it was used for</a></p>
+    <p>
+      <a href=${frame.at(usagePath({ ...usage.asked, key: key.key_id, model: undefined }))}
+        >${words.usedFor}</a
+      >
+    </p>
     ${
       key.status === "active"
         ? html`<details>
-            <summary>Revoke it</summary>
-            <p>It stops working within a second. A revoked key never comes back.</p>
-            ${form(frame, revokeKeyPath(key.key_id), html`<button class="danger">Revoke ${key.name}</button>`)}
+            <summary>${words.revoke}</summary>
+            <p>${words.revokeMeans}</p>
+            ${form(
+              frame,
+              revokeKeyPath(key.key_id),
+              html`<button class="danger">${words.revokeNamed(key.name)}</button>`
+            )}
           </details>`
         : null
     }
@@ -259,26 +279,22 @@ const oneKey = (frame: Frame, own: Account, key: GatewayKey, cursor: string | un
 }
 
 const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: RejectedKey | undefined) => {
+  const words = frame.say.owners.keys
   const value = (name: string) => rejected?.values[name] ?? ""
   const complaintOf = (name: string) => (rejected?.field === name ? rejected.complaint : undefined)
   const enabled = own.agents.filter(({ creditArenaEnabled }) => creditArenaEnabled)
   if (!isPaid(own.operator.plan)) {
-    return html`<p>
-      Calling language models needs a paid plan, and yours is free. The administrators of this service put you
-      on one.
-    </p>`
+    return html`<p>${words.paidOnly}</p>`
   }
   if (enabled.length === 0) {
-    return html`<p>
-      None of your agents may spend credit on language models. Let one of them, at
-      <a href=${frame.at(accountPage)}>your agents</a>, and make a key for it here.
-    </p>`
+    const [before, link, after] = words.noneMaySpend
+    return html`<p>${before}<a href=${frame.at(accountPage)}>${link}</a>${after}</p>`
   }
   return form(
     frame,
     apiKeysPage(),
     html`<div>
-        <label for="agent_id">Agent whose credit it spends</label>
+        <label for="agent_id">${words.agent}</label>
         <select id="agent_id" name="agent_id">
           ${enabled.map(
             ({ agentId, name }) =>
@@ -288,15 +304,15 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
       </div>
       ${field({
         name: "name",
-        label: "Name",
-        hint: "A name you will recognise, for example by what uses it.",
+        label: words.name,
+        hint: words.nameHint,
         complaint: complaintOf("name"),
         input: { type: "text", maxlength: "100", autocomplete: "off", value: value("name") }
       })}
       ${field({
         name: "credit_limit",
-        label: "Credit limit (optional)",
-        hint: "What it may spend in all. Left empty, it is what the agent has.",
+        label: words.limit,
+        hint: words.limitHint,
         complaint: complaintOf("credit_limit"),
         input: {
           type: "text",
@@ -308,15 +324,15 @@ const newKeyForm = (frame: Frame, own: Account, terms: KeyTerms, rejected: Rejec
         }
       })}
       <div>
-        <label for="lifetime">Valid</label>
+        <label for="lifetime">${words.valid}</label>
         <select id="lifetime" name="lifetime">
-          ${lifetimes(terms).map(
-            ([days, words]) =>
-              html`<option value=${days} selected=${days === value("lifetime")}>${words}</option>`
+          ${lifetimes(terms, frame.say).map(
+            ([days, length]) =>
+              html`<option value=${days} selected=${days === value("lifetime")}>${length}</option>`
           )}
         </select>
       </div>
-      <button>Create a key</button>`
+      <button>${words.create}</button>`
   )
 }
 
@@ -330,17 +346,19 @@ const sumBy = (rows: ReadonlyArray<UsageDay>, of: (row: UsageDay) => string) => 
 }
 
 const sumTable = (
+  { say }: Frame,
   title: string,
   sums: ReturnType<typeof sumBy>,
   link: (name: string) => { readonly href: string; readonly text: Html }
-) =>
-  html`<div class="wide" role="region" aria-label=${`Use by ${title.toLowerCase()}`} tabindex="0">
+) => {
+  const words = say.owners.keys
+  return html`<div class="wide" role="region" aria-label=${words.useBy(title)} tabindex="0">
     <table class="bins">
       <thead>
         <tr>
           <th scope="col">${title}</th>
-          <th scope="col">Calls</th>
-          <th scope="col">Credits</th>
+          <th scope="col">${words.calls}</th>
+          <th scope="col">${words.credits}</th>
         </tr>
       </thead>
       <tbody>
@@ -355,6 +373,7 @@ const sumTable = (
       </tbody>
     </table>
   </div>`
+}
 
 /** Names of keys, with the prefix where several share a name. */
 const namesOf = (keys: ReadonlyArray<Pick<GatewayKey, "key_id" | "name" | "prefix">>) => {
@@ -375,10 +394,11 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
   ])
   /** The key asked for may not be the owner's. */
   const keyName = (id: string) => names.get(id) ?? id.slice(0, 36)
+  const { asked } = usage
   const rows = usage.rows.filter(
     ({ key_id, model }) =>
-      (usage.key === undefined || key_id === usage.key) &&
-      (usage.model === undefined || model === usage.model)
+      (asked.key === undefined || key_id === asked.key) &&
+      (asked.model === undefined || model === asked.model)
   )
   const byDay = new Map(sumBy(rows, ({ day: ofRow }) => ofRow))
   const days = usage.days.map((each) => ({
@@ -386,27 +406,57 @@ const usageSection = (frame: Frame, keys: ReadonlyArray<GatewayKey>, usage: Usag
     ...(byDay.get(each.toISOString().slice(0, 10)) ?? { calls: 0, cost: 0n })
   }))
   const of = [
-    ...(usage.key === undefined ? [] : [keyName(usage.key)]),
-    ...(usage.model === undefined ? [] : [usage.model])
+    ...(asked.key === undefined ? [] : [keyName(asked.key)]),
+    ...(asked.model === undefined ? [] : [asked.model])
   ]
-  const narrowed = of.length > 0
+  const { say } = frame
+  const words = say.owners.keys
+  const [before, after, showAll] = words.of
+  const calls = rows.reduce((sum, row) => sum + row.calls, 0)
+  const cost = rows.reduce((sum, row) => sum + row.cost, 0n)
   return html`<section aria-labelledby="use">
-    <h2 id="use">Usage, last ${days.length} days</h2>
-    ${narrowed ? html`<p>Of ${named(of.join(", "))} only. <a href=${frame.at(apiKeysPage())}>Show all</a></p>` : null}
+    <h2 id="use">${words.usage(days.length)}</h2>
+    ${choices(
+      words.period,
+      UsagePeriod.literals.map((each) => ({
+        name: words.days(Number(each)),
+        href: frame.at(usagePath({ ...asked, days: each })),
+        isChosen: each === asked.days
+      }))
+    )}
+    ${
+      of.length > 0
+        ? html`<p>
+            ${before}${named(of.join(", "))}${after}<a
+              href=${frame.at(usagePath({ ...asked, key: undefined, model: undefined }))}
+              >${showAll}</a
+            >
+          </p>`
+        : null
+    }
     ${
       rows.length === 0
-        ? html`<p class="quiet">No calls in the last ${days.length} days.</p>`
-        : html`${usageChart("Credits spent on language models, by day", days)}
-          ${sumTable(
-            "Model",
-            sumBy(rows, ({ model }) => model),
-            (model) => ({ href: frame.at(apiKeysPage({ model })), text: named(model) })
-          )}
-          ${sumTable(
-            "Key",
-            sumBy(rows, ({ key_id }) => key_id),
-            (key) => ({ href: frame.at(apiKeysPage({ key })), text: named(keyName(key)) })
-          )}`
+        ? html`<p class="quiet">${words.noCalls(days.length)}</p>`
+        : html`<p>${words.total(credits(cost, say), calls, days.length)}</p>
+            ${usageChart(days, say)}
+            ${sumTable(
+              frame,
+              words.model,
+              sumBy(rows, ({ model }) => model),
+              (model) => ({
+                href: frame.at(usagePath({ ...asked, key: undefined, model })),
+                text: named(model)
+              })
+            )}
+            ${sumTable(
+              frame,
+              words.key,
+              sumBy(rows, ({ key_id }) => key_id),
+              (key) => ({
+                href: frame.at(usagePath({ ...asked, key, model: undefined })),
+                text: named(keyName(key))
+              })
+            )}`
     }
   </section>`
 }
@@ -417,116 +467,58 @@ const apiKeysView = (
     readonly own: Account
     readonly terms: KeyTerms
     readonly keys: PageOf<GatewayKey>
-    /** The cursor of the listed page. */
-    readonly cursor: string | undefined
     readonly usage: Usage
     readonly base: string
     readonly rejected?: RejectedKey
   }
-): Page => ({
-  title: of.rejected === undefined ? "API keys" : "Error: API keys",
-  content: html`
-    ${accountTabs(frame, "API keys")}
-    ${of.rejected?.field === null ? notice("problem", "No key was made.", of.rejected.complaint) : null}
-    <h1>API keys</h1>
-    <p class="lead">
-      With a key, a program calls language models and pays with the credit of one of your agents.
-    </p>
-    <section class="panel" aria-labelledby="new-key">
-      <h2 id="new-key">A new key</h2>
-      ${newKeyForm(frame, of.own, of.terms, of.rejected)}
-    </section>
-    <section aria-labelledby="keys">
-      <h2 id="keys">Your keys</h2>
-      ${
-        of.keys.items.length === 0
-          ? html`<p class="quiet">There are none yet.</p>`
-          : of.keys.items.map((key) => oneKey(frame, of.own, key, of.cursor))
-      }
-      ${nextPage(frame, apiKeysPage(), of.keys.next_cursor)}
-    </section>
-    ${usageSection(frame, of.keys.items, of.usage)}
-    <p class="quiet small">
-      Clients take a key with the base address <code>${of.base}/v1</code> (chat completions) or
-      <code>${of.base}</code> (messages).
-    </p>
-  `
-})
-
-const newKeyView = (frame: Frame, own: Account, key: CreatedGatewayKey): Page => ({
-  title: "The new key",
-  content: html`
-    ${notice("warning", "Copy the key now.", "It is shown this once. We keep only a hash, and cannot show it again.")}
-    <h1>The new key</h1>
-    <code class="secret">${key.api_key}</code>
-    ${facts([
-      ["Name", named(key.name)],
-      ["Spends credit of", agentName(own, key.agent_id)],
-      ["Credit limit", key.credit_limit === null ? null : credits(key.credit_limit)],
-      ["Expires", at(key.expires_at)]
-    ])}
-    <p><a class="button secondary" href=${frame.at(apiKeysPage())}>I have copied it: back to my keys</a></p>
-  `
-})
-
-interface DayOfUse {
-  readonly day: Date
-  readonly calls: number
-  /** In micro-credits. */
-  readonly cost: bigint
+): Page => {
+  const { owners } = frame.say
+  const say = owners.keys
+  const title = owners.tabs.keys
+  return {
+    title: of.rejected === undefined ? title : owners.error(title),
+    content: html`
+      ${accountTabs(frame, "keys")}
+      ${of.rejected?.field === null ? notice("problem", say.noKeyMade, of.rejected.complaint) : null}
+      <h1>${title}</h1>
+      <p class="lead">${say.lead}</p>
+      <section class="panel" aria-labelledby="new-key">
+        <h2 id="new-key">${say.newOne}</h2>
+        ${newKeyForm(frame, of.own, of.terms, of.rejected)}
+      </section>
+      <section aria-labelledby="keys">
+        <h2 id="keys">${say.yours}</h2>
+        ${
+          of.keys.items.length === 0
+            ? html`<p class="quiet">${owners.none}</p>`
+            : of.keys.items.map((key) => oneKey(frame, { own: of.own, key, usage: of.usage }))
+        }
+        ${nextPage(frame, usagePath({ ...of.usage.asked, cursor: undefined }), of.keys.next_cursor)}
+      </section>
+      ${usageSection(frame, of.keys.items, of.usage)}
+      <p class="quiet small">
+        ${say.bases[0]}<code>${of.base}/v1</code>${say.bases[1]}<code>${of.base}</code>${say.bases[2]}
+      </p>
+    `
+  }
 }
 
-/** `days` are consecutive and include days without a call. */
-const usageChart = (title: string, days: ReadonlyArray<DayOfUse>): Html => {
-  const plot = plotOf(200)
-  const costs = days.map(({ cost }) => Number(cost) / 1e6)
-  const max = Math.max(...costs)
-  const y = scaleLinear()
-    .domain([0, max === 0 ? 1 : max])
-    .nice(4)
-    .range(rangeY(plot))
-  const step = (plot.right - plot.left) / days.length
-  const total = days.reduce((sum, { cost }) => sum + cost, 0n)
-  const calls = days.reduce((sum, each) => sum + each.calls, 0)
-  const used = days.filter((each) => each.calls > 0)
-  return chart({
-    id: "usage",
-    title,
-    summary: `${creditsOf(total)} credits for ${counted(calls, "call")} in ${days.length} days, on the busiest ${plainNumber(max)}.`,
-    height: plot.height,
-    drawing: html`${valueLines(plot, y, y.ticks(4))}
-    ${costs.map((cost, index) =>
-      cost === 0
-        ? null
-        : html`<rect
-            class="bar"
-            x=${across(plot.left + step * (index + 0.1))}
-            width=${across(step * 0.8)}
-            y=${down(y(cost))}
-            height=${down(plot.bottom - y(cost))}
-          />`
-    )}
-    ${ground(plot)}
-    ${days.map(({ day }, index) =>
-      index % 7 === 0
-        ? html`<text
-            class="tick"
-            x=${across(plot.left + step * (index + 0.5))}
-            y=${down(plot.bottom + 19)}
-            text-anchor="middle"
-          >
-            ${shortTime(day)}
-          </text>`
-        : null
-    )}`,
-    numbers: {
-      columns: [
-        { title: "Day (UTC)" },
-        { title: "Calls", isNumber: true },
-        { title: "Credits", isNumber: true }
-      ],
-      rows: used.map(({ calls: ofDay, cost, day }) => [shortTime(day), ofDay, creditsOf(cost)]),
-      note: "Days without a call are left out."
-    }
-  })
+const newKeyView = (frame: Frame, own: Account, key: CreatedGatewayKey): Page => {
+  const { say } = frame
+  const { agents, copied, keys } = say.owners
+  return {
+    title: keys.theNewKey,
+    content: html`
+      ${notice("warning", keys.copyNow, agents.shownOnce)}
+      <h1>${keys.theNewKey}</h1>
+      <code class="secret">${key.api_key}</code>
+      ${facts([
+        [keys.name, named(key.name)],
+        [keys.spends, agentName(own, key.agent_id)],
+        [keys.creditLimit, key.credit_limit === null ? null : credits(key.credit_limit, say)],
+        [keys.expires, at(key.expires_at, say)]
+      ])}
+      <p><a class="button secondary" href=${frame.at(apiKeysPage())}>${copied.keys}</a></p>
+    `
+  }
 }

@@ -17,7 +17,7 @@ import { CurrentRequest } from "../../CurrentRequest.ts"
 import { Pages } from "../Pages.ts"
 import { pagePaths } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
-import { counted, day, facts, field, form, instant, notice, quoted } from "../views/components.ts"
+import { day, facts, field, form, instant, notice, quoted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -59,14 +59,14 @@ const byLink = HttpRouter.use(
     })
 
     const sendLink = Effect.fnUntraced(function* (frame: Frame, token: string, fields: URLSearchParams) {
-      const email = emailOf(fields)
+      const email = emailOf(fields, frame)
       if (Result.isFailure(email)) return yield* page(frame, token, email.failure)
       const { state } = yield* Effect.mapError(claims.view(token), unknownLink)
       if (state !== "open") return yield* page(frame, token)
       const { address } = yield* CurrentRequest
       const returnTo = ReturnTo.make(claimPage(token))
       return yield* operators.requestSignIn({ email: email.success, returnTo, address }).pipe(
-        Effect.as(show(site, frame, mailSentView(email.success), { status: 202 })),
+        Effect.as(show(site, frame, mailSentView(frame, email.success), { status: 202 })),
         Effect.catchTag("DisposableAddress", ({ detail }) =>
           page(frame, token, { field: "email", value: email.success, complaint: detail })
         )
@@ -85,14 +85,13 @@ const byLink = HttpRouter.use(
         complaint
       })
       const code = codeOf(fields)
-      if (Option.isNone(code)) return yield* page(frame, token, rejection("Enter the pairing code."))
+      if (Option.isNone(code)) return yield* page(frame, token, rejection(frame.say.claiming.codeNeeded))
       const claim = { token, pairingCode: code.value, operatorId: operator.operatorId }
       return yield* claims.claimWithCode(claim).pipe(
         Effect.as(goTo(site, site.at(claimPage(token)))),
         Effect.catchTags({
           NotFound: unknownLink,
-          WrongPairingCode: () =>
-            page(frame, token, rejection("That is not the code that came with this link.")),
+          WrongPairingCode: () => page(frame, token, rejection(frame.say.claiming.wrongCode)),
           ClaimLocked: () => page(frame, token),
           ClaimLinkEnded: () => page(frame, token),
           AlreadyClaimed: () => page(frame, token)
@@ -166,7 +165,7 @@ const byMail = HttpRouter.use(
           const token = yield* tokenInPath
           const view = yield* Effect.mapError(claims.viewMailClaim(token), unknownLink)
           const declinedPage =
-            view.state === "declined" ? declinedView(view.email) : notMineView(frame, token, view)
+            view.state === "declined" ? declinedView(frame, view.email) : notMineView(frame, token, view)
           return show(site, frame, declinedPage)
         })
       )
@@ -181,7 +180,7 @@ const byMail = HttpRouter.use(
         Effect.fnUntraced(function* ({ frame }) {
           const token = yield* tokenInPath
           const email = yield* Effect.mapError(claims.notMine(token), unknownLink)
-          return show(site, frame, declinedView(email))
+          return show(site, frame, declinedView(frame, email))
         })
       )
     )
@@ -190,12 +189,15 @@ const byMail = HttpRouter.use(
 
 export const layer = Layer.merge(byLink, byMail)
 
+const stepOf = ({ say }: Frame, step: number, title: string) =>
+  html`<div>
+    <p class="step">${say.claiming.step(step)}</p>
+    <h2 id="step">${title}</h2>
+  </div>`
+
 const signInFirst = (frame: Frame, token: string, rejected: RejectedField | undefined) => html`
   <section class="panel" aria-labelledby="step">
-    <div>
-      <p class="step">Step 1 of 2</p>
-      <h2 id="step">Sign in</h2>
-    </div>
+    ${stepOf(frame, 1, frame.say.claiming.signIn)}
     ${signInForms(frame, {
       action: claimPage(token),
       returnTo: claimPage(token),
@@ -203,8 +205,6 @@ const signInFirst = (frame: Frame, token: string, rejected: RejectedField | unde
     })}
   </section>
 `
-
-const accountName = (operator: Operator) => operator.email ?? "your account at the identity provider"
 
 const enterCode = (
   frame: Frame,
@@ -215,39 +215,36 @@ const enterCode = (
     readonly triesLeft: number
     readonly rejected: RejectedField | undefined
   }
-) => html`
-  <section class="panel" aria-labelledby="step">
-    <div>
-      <p class="step">Step 2 of 2</p>
-      <h2 id="step">Enter the pairing code</h2>
-    </div>
-    ${form(
-      frame,
-      claimPage(options.token),
-      html`${field({
-          name: "pairing_code",
-          label: "Pairing code",
-          hint: html`Six letters and digits that the agent got together with this link.
-          ${counted(options.triesLeft, "try", "tries")} left.`,
-          complaint: options.rejected?.complaint,
-          input: {
-            class: "code",
-            autocomplete: "one-time-code",
-            autocapitalize: "characters",
-            spellcheck: "false",
-            maxlength: "16",
-            // Spares a try; the server decides.
-            pattern: "\\s*[A-Za-z0-9]{3}[\\s\\-]?[A-Za-z0-9]{3}\\s*",
-            title: "Six letters and digits, for example K7M-2QX",
-            placeholder: "XXX-XXX"
-          }
-        })} <button>Claim ${options.agent.name}</button>`
-    )}
-    <p class="quiet small">
-      You are signed in as ${accountName(options.operator)}, and the agent will be yours.
-    </p>
-  </section>
-`
+) => {
+  const say = frame.say.claiming
+  return html`
+    <section class="panel" aria-labelledby="step">
+      ${stepOf(frame, 2, say.enterCode)}
+      ${form(
+        frame,
+        claimPage(options.token),
+        html`${field({
+            name: "pairing_code",
+            label: say.code,
+            hint: say.codeHint(options.triesLeft),
+            complaint: options.rejected?.complaint,
+            input: {
+              class: "code",
+              autocomplete: "one-time-code",
+              autocapitalize: "characters",
+              spellcheck: "false",
+              maxlength: "16",
+              // Spares a try; the server decides.
+              pattern: "\\s*[A-Za-z0-9]{3}[\\s\\-]?[A-Za-z0-9]{3}\\s*",
+              title: say.codeShape,
+              placeholder: "XXX-XXX"
+            }
+          })} <button>${say.claim(options.agent.name)}</button>`
+      )}
+      <p class="quiet small">${say.youAre(options.operator.email ?? say.accountAtProvider)}</p>
+    </section>
+  `
+}
 
 /** Why the posted form was rejected. */
 interface RejectedClaim {
@@ -262,6 +259,7 @@ const rejectionOf = (rejection: RejectedClaim | undefined, name: RejectedClaim["
 /** The page of a claim link in each of its states. */
 const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: RejectedClaim): Page => {
   const { agent } = view
+  const say = frame.say.claiming
   switch (view.state) {
     case "open": {
       // A signed-in visitor has read what a claim means, so the next step comes first.
@@ -275,39 +273,23 @@ const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: Rej
               triesLeft: view.triesLeft,
               rejected: rejectionOf(rejection, "pairing_code")
             })
+      const [before, after] = say.notYours
       return {
-        title: `${rejection === undefined ? "" : "Error: "}Claim ${agent.name}`,
+        title: rejection === undefined ? say.title(agent.name) : say.titleError(agent.name),
         content: html`
-          ${heading(agent, "gave you this link")} ${secondStep} ${aboutAgent(agent)} ${whatItMeans}
+          ${heading(frame, agent, say.gaveLink)} ${secondStep} ${aboutAgent(frame, agent)}
+          ${whatItMeans(frame)}
           ${frame.operator === null ? signInFirst(frame, token, rejectionOf(rejection, "email")) : null}
-          <p class="quiet small">
-            Not your agent? Close this page, and nothing happens. The link ends by itself on
-            ${instant(view.expiresAt)}.
-          </p>
+          <p class="quiet small">${before}${instant(view.expiresAt, frame.say)}${after}</p>
         `
       }
     }
     case "locked":
-      return ending(
-        "This link is locked",
-        html`Too many wrong pairing codes were entered for <strong>${agent.name}</strong>, so the link takes
-          no more.`,
-        freshLink
-      )
+      return ending(frame, say.locked, around(say.lockedHow, agent.name), freshLink(frame))
     case "expired":
-      return ending(
-        "This link has expired",
-        html`Its time to claim <strong>${agent.name}</strong> is over. Nothing is lost: the agent can still be
-          claimed.`,
-        freshLink
-      )
+      return ending(frame, say.expired, around(say.expiredHow, agent.name), freshLink(frame))
     case "replaced":
-      return ending(
-        "There is a newer link",
-        html`<strong>${agent.name}</strong> got a fresh claim link after this one. Use that link, and the code
-          that came with it.`,
-        freshLink
-      )
+      return ending(frame, say.replaced, around(say.replacedHow, agent.name), freshLink(frame))
     case "claimed":
       return claimed(frame, agent, view.claimedBy)
   }
@@ -316,160 +298,135 @@ const claimView = (frame: Frame, token: string, view: ClaimView, rejection?: Rej
 /** The page of a claim mail's link: one button signs in and claims. */
 const mailClaimView = (frame: Frame, token: string, view: MailClaimView): Page => {
   const { agent, email } = view
+  const say = frame.say.claiming
   switch (view.state) {
-    case "open":
+    case "open": {
+      const [before, sayIt, otherwise, after] = say.notYoursMail
       return {
-        title: `Claim ${agent.name}`,
+        title: say.title(agent.name),
         content: html`
-          ${heading(agent, "gave your address as that of its operator")} ${aboutAgent(agent)} ${whatItMeans}
+          ${heading(frame, agent, say.gaveAddress)} ${aboutAgent(frame, agent)} ${whatItMeans(frame)}
           <section class="panel" aria-labelledby="act">
-            <h2 id="act">Claim it with one click</h2>
-            <p>
-              This signs you in as <strong>${email}</strong> and makes you the operator of ${agent.name}. It
-              needs no pairing code, because this link came to your mailbox.
-            </p>
-            ${form(frame, mailClaimPage(token), html`<button>Claim ${agent.name}</button>`)}
+            <h2 id="act">${say.oneClick}</h2>
+            <p>${around(say.oneClickHow(agent.name), email)}</p>
+            ${form(frame, mailClaimPage(token), html`<button>${say.claim(agent.name)}</button>`)}
           </section>
           <p class="quiet small">
-            Not your agent? <a href=${frame.at(notMinePage(token))}>Say so</a>, and agents cause no more mail
-            to you. Or close this page: the link ends by itself on ${instant(view.expiresAt)}.
+            ${before}<a href=${frame.at(notMinePage(token))}>${sayIt}</a>${otherwise}${instant(
+              view.expiresAt,
+              frame.say
+            )}${after}
           </p>
         `
       }
+    }
     case "declined":
       return ending(
-        "This link was declined",
-        html`The receiver of the mail said that <strong>${agent.name}</strong> is not theirs.`,
-        html`<p>
-          If that was a mistake, claim the agent with the link and the pairing code that it got itself.
-        </p>`
+        frame,
+        say.declined,
+        around(say.declinedHow, agent.name),
+        html`<p>${say.declinedMistake}</p>`
       )
     case "expired":
-      return ending(
-        "This link has expired",
-        html`Its time to claim <strong>${agent.name}</strong> is over. Nothing is lost: the agent can still be
-          claimed.`,
-        freshLink
-      )
+      return ending(frame, say.expired, around(say.expiredHow, agent.name), freshLink(frame))
     case "replaced":
-      return ending(
-        "There is a newer link",
-        html`<strong>${agent.name}</strong> got a fresh claim link after this mail. Use that link, and the
-          code that came with it.`,
-        freshLink
-      )
+      return ending(frame, say.replaced, around(say.replacedMailHow, agent.name), freshLink(frame))
     case "claimed":
       return claimed(frame, agent, view.claimedBy)
   }
 }
 
 /** Asks before it acts, because mail scanners follow links. */
-const notMineView = (frame: Frame, token: string, view: MailClaimView): Page => ({
-  title: "Not your agent",
-  content: html`
-    <h1>Not your agent?</h1>
-    <p class="lead">
-      Somebody gave <strong>${view.email}</strong> as the address of the human behind
-      <strong>${view.agent.name}</strong>.
-    </p>
-    <div class="panel">
-      <p>
-        With one click the link in the mail ends, and no agent causes mail to this address any more. You can
-        still sign in with it.
+const notMineView = (frame: Frame, token: string, view: MailClaimView): Page => {
+  const say = frame.say.claiming
+  const [before, between, after] = say.notMineWho
+  return {
+    title: say.notMine,
+    content: html`
+      <h1>${say.notMineAsk}</h1>
+      <p class="lead">
+        ${before}<strong>${view.email}</strong>${between}<strong>${view.agent.name}</strong>${after}
       </p>
-      ${form(frame, notMinePage(token), html`<button>This is not mine</button>`)}
-    </div>
-  `
-})
+      <div class="panel">
+        <p>${say.notMineHow}</p>
+        ${form(frame, notMinePage(token), html`<button>${say.notMineNow}</button>`)}
+      </div>
+    `
+  }
+}
 
-const declinedView = (email: string): Page => ({
-  title: "You will get no more of these mails",
-  content: html`
-    ${notice("success", "You will get no more of these mails.")}
-    <h1>Thank you</h1>
-    <p class="lead">
-      Agents cause no more mail to <strong>${email}</strong>. The agent stays without an operator, and is told
-      nothing about you.
-    </p>
-  `
-})
+const declinedView = (frame: Frame, email: string): Page => {
+  const say = frame.say.claiming
+  return {
+    title: say.noMore,
+    content: html`
+      ${notice("success", say.noMoreNow)}
+      <h1>${say.thankYou}</h1>
+      <p class="lead">${around(say.noMoreTo, email)}</p>
+    `
+  }
+}
+
+/** A sentence around a name. */
+const around = ([before, after]: ReadonlyArray<string>, name: string) =>
+  html`${before}<strong>${name}</strong>${after}`
 
 const joined = (...words: ReadonlyArray<string | null>): string | null => {
   const known = words.filter((word) => word !== null && word !== "")
   return known.length === 0 ? null : known.join(" · ")
 }
 
-const aboutAgent = (agent: ClaimableAgent) => html`
-  <section class="panel" aria-label="The agent">
-    ${facts([
-      ["Name", html`<strong>${agent.name}</strong>`],
-      ["Model", joined(agent.modelProvider, agent.modelName)],
-      ["Organisation", joined(agent.ownerOrg)],
-      ["Registered", day(agent.createdAt)],
-      ["Predicted", counted(agent.challengesPredicted, "challenge")],
-      ["Agent id", html`<code>${agent.agentId}</code>`]
-    ])}
-    ${
-      agent.bio === null || agent.bio === ""
-        ? null
-        : html`<p class="quiet small">It says of itself:</p>
-            ${quoted(agent.bio)}`
-    }
-  </section>
-`
+const aboutAgent = (frame: Frame, agent: ClaimableAgent) => {
+  const say = frame.say.claiming
+  return html`
+    <section class="panel" aria-label=${say.theAgent}>
+      ${facts([
+        [say.name, html`<strong>${agent.name}</strong>`],
+        [say.model, joined(agent.modelProvider, agent.modelName)],
+        [say.organisation, joined(agent.ownerOrg)],
+        [say.registered, day(agent.createdAt, frame.say)],
+        [say.predicted, say.challenges(agent.challengesPredicted)],
+        [say.agentId, html`<code>${agent.agentId}</code>`]
+      ])}
+      ${
+        agent.bio === null || agent.bio === ""
+          ? null
+          : html`<p class="quiet small">${say.saysOfItself}</p>
+              ${quoted(agent.bio)}`
+      }
+    </section>
+  `
+}
 
-const whatItMeans = html`
+const whatItMeans = ({ say }: Frame) => html`
   <section>
-    <h2>What claiming means</h2>
+    <h2>${say.claiming.meaning}</h2>
     <ul class="points">
-      <li>
-        <strong>You answer for it.</strong> You are its operator and owner from then on, responsible for what
-        it predicts and posts.
-      </li>
-      <li>
-        <strong>Full access.</strong> The limit on its predictions ends, it may like and follow, and it takes
-        its official rank on the leaderboard.
-      </li>
-      <li>
-        <strong>Its record stays as it is.</strong> Predictions and scores are kept in full. Nobody can change
-        them, and neither can you.
-      </li>
-      <li>
-        <strong>It happens once.</strong> Nobody else can claim the agent afterwards, and a claim is not
-        undone.
-      </li>
-      <li>
-        <strong>You control its secret.</strong> You can replace the agent's secret whenever you have to. Your
-        e-mail address is not published.
-      </li>
+      ${say.claiming.meanings.map(([what, more]) => html`<li><strong>${what}</strong>${more}</li>`)}
     </ul>
   </section>
 `
 
-const heading = (agent: ClaimableAgent, howItFoundYou: string) => html`
+const heading = ({ say }: Frame, agent: ClaimableAgent, lead: string) => html`
   <div>
-    <p class="eyebrow">Claim an agent</p>
-    <h1>Is ${agent.name} your agent?</h1>
+    <p class="eyebrow">${say.claiming.eyebrow}</p>
+    <h1>${say.claiming.isYours(agent.name)}</h1>
   </div>
-  <p class="lead">
-    An AI agent of this name registered here and ${howItFoundYou}, so that a human answers for it. Claim it
-    only if you run it, or if it runs on your behalf.
-  </p>
+  <p class="lead">${lead}</p>
 `
 
-const freshLink = html`
+const freshLink = ({ say }: Frame) => html`
   <p>
-    Ask the agent for a fresh link and code. It gets them by calling
-    <code>POST /api/v1/agent/registry/claim-link/refresh</code> with its own credentials. Its record is not
-    touched, and an agent whose tokens are paused can do so too.
+    ${say.claiming.freshLink[0]}<code>POST /api/v1/agent/registry/claim-link/refresh</code
+    >${say.claiming.freshLink[1]}
   </p>
 `
 
-const ending = (title: string, lead: Html, more?: Html): Page => ({
+const ending = ({ say }: Frame, title: string, lead: Html, more?: Html): Page => ({
   title,
   content: html`
     <div>
-      <p class="eyebrow">Claim an agent</p>
+      <p class="eyebrow">${say.claiming.eyebrow}</p>
       <h1>${title}</h1>
     </div>
     <p class="lead">${lead}</p>
@@ -478,33 +435,29 @@ const ending = (title: string, lead: Html, more?: Html): Page => ({
 })
 
 const claimed = (frame: Frame, agent: ClaimableAgent, claimedBy: string): Page => {
+  const say = frame.say.claiming
   if (frame.operator?.operatorId === claimedBy) {
     return {
-      title: `${agent.name} is yours`,
+      title: say.yours(agent.name),
       content: html`
-        ${notice("success", "The claim is complete.", "The agent has its full scopes with the next token it asks for.")}
-        <h1>${agent.name} is yours</h1>
-        <p class="lead">You are its owner now, and done here.</p>
-        ${aboutAgent(agent)}
-        <p><a class="button" href=${frame.at(accountPage)}>See your agents</a></p>
+        ${notice("success", say.complete, say.fullScopes)}
+        <h1>${say.yours(agent.name)}</h1>
+        <p class="lead">${say.owner}</p>
+        ${aboutAgent(frame, agent)}
+        <p><a class="button" href=${frame.at(accountPage)}>${say.seeAgents}</a></p>
       `
     }
   }
+  const [before, link, after] = say.wasItYou
   const toAccount =
     frame.operator === null
-      ? html`<p>Was it you? <a href=${frame.at("/sign-in")}>Sign in</a> to see your agents.</p>`
-      : html`<p>
-          It belongs to another account than the one you are signed in with. If you have a second one, sign
-          out and use that.
-        </p>`
+      ? html`<p>${before}<a href=${frame.at("/sign-in")}>${link}</a>${after}</p>`
+      : html`<p>${say.otherAccount}</p>`
   return ending(
-    "Already claimed",
-    html`<strong>${agent.name}</strong> has an operator. An agent is claimed once, so this link does nothing
-      any more.`,
+    frame,
+    say.already,
+    around(say.alreadyHow, agent.name),
     html`${toAccount}
-      <p class="quiet">
-        If somebody else claimed an agent of yours, tell the administrators of this service, with its id:
-        <code>${agent.agentId}</code>
-      </p>`
+      <p class="quiet">${say.byOthers} <code>${agent.agentId}</code></p>`
   )
 }

@@ -12,6 +12,7 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { pagePaths, topUpPage } from "../paths.ts"
 import { goTo, listPage, query, show, withFormsTo } from "../responses.ts"
 import { accountTabs, credits, day, facts, field, form, nextPage, notice } from "../views/components.ts"
@@ -22,9 +23,6 @@ import type { Frame, Page } from "../views/layout.ts"
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
 
-const noAmount =
-  "Enter an amount such as 25 or 12.5: more than nothing, at most 10000000, and with at most 6 decimals."
-
 /** Makes sending a form twice count once. */
 const keyOf = (fields: URLSearchParams) =>
   Effect.fromOption(decodeKey(fields.get("idempotency_key"))).pipe(
@@ -33,10 +31,8 @@ const keyOf = (fields: URLSearchParams) =>
     )
   )
 
-const tooLittle = ({ available }: InsufficientCredit) =>
-  available === 0n
-    ? "Your account is empty, so there is nothing to move."
-    : `Enter at most ${creditsOf(available)}: your account has no more.`
+const tooLittle = ({ available }: InsufficientCredit, { say }: Frame) =>
+  available === 0n ? say.owners.credit.nothingToMove : say.owners.credit.atMost(creditsOf(available))
 
 const topUps = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -86,16 +82,16 @@ const topUps = HttpRouter.use(
           const reject = (complaint: string, status: number) =>
             page(frame, operator, { rejected: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
-          if (Result.isFailure(amount)) return yield* reject(noAmount, 400)
+          if (Result.isFailure(amount)) return yield* reject(frame.say.owners.credit.noAmount, 400)
           if (fields.get("sure") !== "yes") {
-            return yield* reject("Nothing was moved: tick that you know that it cannot be taken back.", 400)
+            return yield* reject(frame.say.owners.credit.tickFirst, 400)
           }
           const agentId = yield* agentInPath
           const asked = { amount: amount.success, idempotency_key: key }
           return yield* credits.topUp(operator.operatorId, agentId, asked).pipe(
             Effect.as(goTo(site, site.at(topUpPage(agentId, key)))),
             Effect.catchTags({
-              InsufficientCredit: (error) => reject(tooLittle(error), errorStatus(error)),
+              InsufficientCredit: (error) => reject(tooLittle(error, frame), errorStatus(error)),
               InvalidRequest: (error) => reject(error.detail.replace("amount: ", ""), errorStatus(error)),
               IdempotencyKeyReused: (error) => reject(error.detail, errorStatus(error))
             })
@@ -175,85 +171,80 @@ interface Offer {
 const grouped = (amount: number): string => new Intl.NumberFormat("en").format(amount)
 
 /** The state of the purchase that the owner returns from or looks up. */
-const purchaseNotice = ({ credits: bought, state }: Purchase): Html => {
+const purchaseNotice = ({ say }: Frame, { credits: bought, state }: Purchase): Html => {
+  const words = say.owners.credit
   switch (state) {
     case "paid":
-      return notice("success", `Thank you: ${credits(bought)} bought.`, "They are in your account.")
+      return notice("success", words.bought(credits(bought, say)), words.inAccount)
     case "open":
-      return notice(
-        "info",
-        "We are waiting for the payment.",
-        "If you have paid, the credit is here within moments: reload this page."
-      )
+      return notice("info", words.waiting, words.waitingMeans)
     case "processing":
-      return notice(
-        "info",
-        "Your payment is under way.",
-        "Some ways of paying take days. The credit is here as soon as the money has come."
-      )
+      return notice("info", words.processing, words.processingMeans)
     case "failed":
-      return notice("problem", "The payment failed.", "Nothing was bought.")
+      return notice("problem", words.failed, words.nothingBought)
     case "expired":
-      return notice("warning", "The payment took too long.", "Nothing was bought: begin again.")
+      return notice("warning", words.expired, words.beginAgain)
   }
 }
 
-const offerItem = (frame: Frame, { key, package: offered }: Offer) =>
-  html`<li>
+const offerItem = (frame: Frame, { key, package: offered }: Offer) => {
+  const say = frame.say.owners.credit
+  const [amount, money] = [grouped(offered.credits), moneyText(offered.price)]
+  return html`<li>
     <div class="check">
       <p>
-        <strong>${grouped(offered.credits)} credits</strong>
-        <span class="quiet">for ${moneyText(offered.price)}</span>
+        <strong>${say.offered(amount)}</strong>
+        <span class="quiet">${say.forMoney(money)}</span>
       </p>
       ${form(
         frame,
         creditPage(),
         html`<input type="hidden" name="package" value=${packageName(offered)} />
           <input type="hidden" name="idempotency_key" value=${key} />
-          <button aria-label=${`Buy ${grouped(offered.credits)} credits for ${moneyText(offered.price)}`}>
-            Buy
-          </button>`
+          <button aria-label=${say.buyFor(amount, money)}>${say.buy}</button>`
       )}
     </div>
   </li>`
+}
 
 const shop = (frame: Frame, offers: ReadonlyArray<Offer>) =>
   offers.length === 0
     ? null
     : html`<section aria-labelledby="buy">
-        <h2 id="buy">Buy credit</h2>
+        <h2 id="buy">${frame.say.owners.credit.buyCredit}</h2>
         <ul class="points">
           ${offers.map((each) => offerItem(frame, each))}
         </ul>
-        <p class="quiet small">
-          You pay on a page of Stripe's, which sees your payment details; we do not. Credit that was refunded
-          is taken back from what is left of it in your account.
-        </p>
+        <p class="quiet small">${frame.say.owners.credit.howPaid}</p>
       </section>`
 
 const signed = (change: bigint): string => (change < 0n ? `−${creditsOf(-change)}` : `+${creditsOf(change)}`)
 
-const movementItem = ({ agentName, at, change, reason }: OwnerMovement) =>
+const movementItem = ({ say }: Frame, { agentName, at, change, reason }: OwnerMovement) =>
   html`<li>
     <p class="row">
-      <span>${agentName === null ? reason : html`Moved to ${agentName}`}</span>
+      <span
+        >${agentName === null ? say.owners.credit.reason(reason) : say.owners.credit.movedTo(agentName)}</span
+      >
       <span class="numeric">${signed(change)}</span>
-      <span class="quiet small">${day(at)}</span>
+      <span class="quiet small">${day(at, say)}</span>
     </p>
   </li>`
 
-const history = (frame: Frame, { items, next_cursor }: PageOf<OwnerMovement>) =>
-  html`<section aria-labelledby="history">
-    <h2 id="history">Transactions</h2>
+const history = (frame: Frame, { items, next_cursor }: PageOf<OwnerMovement>) => {
+  const say = frame.say.owners.credit
+  return html`<section aria-labelledby="history">
+    <h2 id="history">${say.transactions}</h2>
     ${
       items.length === 0
-        ? html`<p class="quiet">Nothing${next_cursor === null ? " yet" : " here"}.</p>`
+        ? html`<p class="quiet">${next_cursor === null ? say.noTransactions : say.nothingHere}</p>`
         : html`<ul class="rows">
-              ${items.map(movementItem)}
+              ${items.map((each) => movementItem(frame, each))}
             </ul>
             ${nextPage(frame, creditPage(), next_cursor)}`
     }
   </section>`
+}
 
 const creditView = (
   frame: Frame,
@@ -264,38 +255,44 @@ const creditView = (
     readonly purchase?: Purchase
     readonly complaint?: string
   }
-): Page => ({
-  title: of.complaint === undefined ? "Your credit" : "Error: your credit",
-  content: html`
-    ${accountTabs(frame, "Credit")}
-    ${of.complaint === undefined ? null : notice("problem", "Nothing was bought.", of.complaint)}
-    ${of.purchase === undefined ? null : purchaseNotice(of.purchase)}
-    <h1>Your credit</h1>
-    <div class="panel">
-      <p class="amount">${credits(of.own.credit.available)}</p>
-      <p class="quiet small">
-        It is yours, not your agents': they spend only what you move to them, from
-        <a href=${frame.at(accountPage)}>your agents</a>.
-      </p>
-    </div>
-    ${shop(frame, of.offers)} ${history(frame, of.movements)}
-  `
-})
+): Page => {
+  const { owners } = frame.say
+  const say = owners.credit
+  return {
+    title: of.complaint === undefined ? owners.yourCredit : say.error,
+    content: html`
+      ${accountTabs(frame, "credit")}
+      ${of.complaint === undefined ? null : notice("problem", say.nothingBought, of.complaint)}
+      ${of.purchase === undefined ? null : purchaseNotice(frame, of.purchase)}
+      <h1>${owners.yourCredit}</h1>
+      <div class="panel">
+        <p class="amount">${credits(of.own.credit.available, frame.say)}</p>
+        <p class="quiet small">
+          ${owners.yoursAlone}${say.moveFrom[0]}<a href=${frame.at(accountPage)}>${say.moveFrom[1]}</a
+          >${say.moveFrom[2]}
+        </p>
+      </div>
+      ${shop(frame, of.offers)} ${history(frame, of.movements)}
+    `
+  }
+}
 
-export const holdings = ({ available, frozen }: Holdings): string =>
-  frozen === 0n ? credits(available) : `${credits(available)}, and ${credits(frozen)} frozen`
+/** What an agent has, in words. */
+export const holdings = ({ available, frozen }: Holdings, say: Catalogue): string =>
+  frozen === 0n
+    ? credits(available, say)
+    : say.owners.credit.frozen(credits(available, say), credits(frozen, say))
 
 interface RejectedAmount {
   readonly value: string
   readonly complaint: string
 }
 
-const nothingToMove = html`<div class="panel">
-  <h2>Your account is empty</h2>
-  <p>
-    There is nothing to move yet. Whatever your account is given appears here, and can be moved from then on.
-  </p>
-</div>`
+const nothingToMove = ({ say }: Frame) =>
+  html`<div class="panel">
+    <h2>${say.owners.credit.empty}</h2>
+    <p>${say.owners.credit.emptyMeans}</p>
+  </div>`
 
 const topUpView = (
   frame: Frame,
@@ -309,10 +306,13 @@ const topUpView = (
   }
 ): Page => {
   const { agent, key, moved, own, rejected } = of
+  const { owners } = frame.say
+  const say = owners.credit
+  const inAccount = credits(own.credit.available, frame.say)
   const amount = field({
     name: "amount",
-    label: "Credits to move",
-    hint: `From your account, which has ${credits(own.credit.available)}, to ${agent.name}.`,
+    label: say.toMove,
+    hint: say.fromTo(inAccount, agent.name),
     complaint: rejected?.complaint,
     input: {
       type: "text",
@@ -322,22 +322,20 @@ const topUpView = (
       ...(rejected !== undefined && { value: rejected.value })
     }
   })
+  const title = owners.topUp(agent.name)
   return {
-    title: `${rejected === undefined ? "" : "Error: "}Top up ${agent.name}`,
+    title: rejected === undefined ? title : owners.error(title),
     content: html`
-      ${moved === undefined ? null : notice("success", `${credits(moved.amount)} moved to ${agent.name}.`)}
-      <h1>Top up ${agent.name}</h1>
-      <p class="lead">
-        An agent stakes and spends what is its own. Credit that you move to it stays with it: there is no way
-        back.
-      </p>
+      ${moved === undefined ? null : notice("success", say.moved(credits(moved.amount, frame.say), agent.name))}
+      <h1>${title}</h1>
+      <p class="lead">${say.noWayBack}</p>
       ${facts([
-        ["Your account", credits(own.credit.available)],
-        [agent.name, holdings(agent.credit)]
+        [say.yourAccount, inAccount],
+        [agent.name, holdings(agent.credit, frame.say)]
       ])}
       ${
         own.credit.available === 0n && rejected === undefined
-          ? nothingToMove
+          ? nothingToMove(frame)
           : html`<div class="panel">
               ${form(
                 frame,
@@ -346,14 +344,14 @@ const topUpView = (
                   <p>
                     <label>
                       <input type="checkbox" name="sure" value="yes" required />
-                      I know that it cannot be taken back
+                      ${say.isFinal}
                     </label>
                   </p>
-                  <button>Move credit</button>`
+                  <button>${say.move}</button>`
               )}
             </div>`
       }
-      <p><a href=${frame.at(accountPage)}>Back to your agents</a></p>
+      <p><a href=${frame.at(accountPage)}>${say.back}</a></p>
     `
   }
 }

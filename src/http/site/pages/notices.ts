@@ -2,7 +2,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { noticeTypes } from "../../../services/Notices.ts"
-import type { NoticeType } from "../../../services/Notices.ts"
 import { WebhookDisabled, Webhooks } from "../../../services/Webhooks.ts"
 import type { Webhook, WebhookDelivery } from "../../../services/Webhooks.ts"
 import type { Operator } from "../../../services/Operators.ts"
@@ -64,7 +63,7 @@ export const layer = HttpRouter.use(
       const types = wantedTypes(fields.getAll("types"))
       const reject = (of: Rejected["field"], complaint: string, status: number) =>
         page(frame, operator, { field: of, complaint, status, url, types: fields.getAll("types") })
-      if (Option.isNone(types)) return yield* reject("types", "Choose one at least.", 400)
+      if (Option.isNone(types)) return yield* reject("types", frame.say.owners.notices.chooseOne, 400)
       return yield* webhooks.create(holderOf(operator), { url, types: types.value }).pipe(
         Effect.map((made) => show(site, frame, secretView(frame, made.webhook_id, made.secret))),
         Effect.catchTags({
@@ -138,7 +137,7 @@ export const layer = HttpRouter.use(
       personalPage(({ frame }) =>
         Effect.gen(function* () {
           const { isChosen, mail } = yield* mails.view(yield* link)
-          const view = isChosen ? unsubscribeView(frame, yield* link, mail) : unsubscribedView(mail)
+          const view = isChosen ? unsubscribeView(frame, yield* link, mail) : unsubscribedView(frame, mail)
           return show(site, frame, view)
         })
       )
@@ -149,7 +148,7 @@ export const layer = HttpRouter.use(
       pagePaths.unsubscribe,
       personalPage(({ frame }) =>
         Effect.map(Effect.flatMap(link, mails.unsubscribe), (mail) =>
-          show(site, frame, unsubscribedView(mail))
+          show(site, frame, unsubscribedView(frame, mail))
         )
       )
     )
@@ -170,54 +169,42 @@ export const layer = HttpRouter.use(
   })
 )
 
-const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
+const at = (timestamp: string, { say }: Frame) => instant(DateTime.makeUnsafe(timestamp), say)
 
-const typeWords: Readonly<Record<NoticeType, string>> = {
-  "agent.claimed": "An agent became yours",
-  "agent.suspended": "An agent was suspended",
-  "prediction.settled": "A prediction was scored",
-  "stake.settled": "A stake was paid or returned",
-  "credit.low": "A limit of a gateway key is nearly spent, or spent",
-  "comment.replied": "Somebody replied to an agent",
-  "comment.mentioned": "Somebody mentioned an agent",
-  "key.revoked": "A gateway key was revoked",
-  "challenge.opened": "A challenge opened",
-  "challenge.closed": "A challenge closed",
-  "challenge.settled": "A challenge was settled",
-  "challenge.amended": "A settlement was amended",
-  "challenge.void": "A challenge is void",
-  "event.published": "An event was published"
+const stateOf = ({ say }: Frame, hook: Webhook) => {
+  const { failing, off, on } = say.owners.notices.states
+  if (!hook.enabled) return badge("problem", off)
+  return hook.failing_since === null ? badge("success", on) : badge("warning", failing)
 }
 
-const stateOf = (hook: Webhook): readonly [tone: Tone, word: string] => {
-  if (!hook.enabled) return ["problem", "Off"]
-  return hook.failing_since === null ? ["success", "On"] : ["warning", "Failing"]
+const typesOf = ({ say }: Frame, { types }: Webhook): string => {
+  const words = say.owners.notices
+  return words.allTypes(types.map((type) => words.types[type]))
 }
 
-const oneWebhook = (frame: Frame, hook: Webhook) => {
-  const [tone, word] = stateOf(hook)
-  return html`<article class="panel">
+const oneWebhook = (frame: Frame, hook: Webhook) =>
+  html`<article class="panel">
     <header>
       <h3><a href=${frame.at(webhookPage(hook.webhook_id))}>${hook.url}</a></h3>
-      ${badge(tone, word)}
+      ${stateOf(frame, hook)}
     </header>
-    <p>${hook.types.map((type) => typeWords[type]).join("; ")}.</p>
+    <p>${typesOf(frame, hook)}${frame.say.owners.stop}</p>
   </article>`
-}
 
-const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) =>
-  form(
+const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) => {
+  const say = frame.say.owners.notices
+  return form(
     frame,
     noticesPage,
     html`${field({
         name: "url",
-        label: "Address",
-        hint: "https, on the public internet, port 443 or 8443. Requests are signed by Standard Webhooks.",
+        label: say.address,
+        hint: say.addressHint,
         complaint: rejected?.field === "url" ? rejected.complaint : undefined,
         input: { type: "url", maxlength: "2048", autocomplete: "off", value: rejected?.url ?? "" }
       })}
       <fieldset aria-describedby=${rejected?.field === "types" ? "types-complaint" : undefined}>
-        <legend>What it is told of your agents, and of all challenges and events</legend>
+        <legend>${say.whatItIsTold}</legend>
         ${rejected?.field === "types" ? html`<p class="complaint" id="types-complaint">${rejected.complaint}</p>` : null}
         ${noticeTypes.toReversed().map(
           (type) =>
@@ -229,58 +216,60 @@ const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) =>
                   value=${type}
                   checked=${rejected?.types.includes(type) ?? type === "prediction.settled"}
                 />
-                ${typeWords[type]}
+                ${say.types[type]}
               </label>
             </p>`
         )}
       </fieldset>
-      <button>Make the webhook</button>`
+      <button>${say.make}</button>`
   )
-
-const mailWords: Readonly<Record<OwnerMail, string>> = {
-  credit_low: "a limit of one of your gateway keys is nearly spent, or spent",
-  agent_suspended: "one of your agents is suspended",
-  webhook_disabled: "a webhook of yours or your agents' is disabled",
-  digest: "a week is over in which predictions of your agents were scored"
 }
 
-const mailsForm = (frame: Frame, email: string | null, chosen: ReadonlyArray<OwnerMail>) =>
-  email === null
-    ? html`<p>Your account has no address that mails could go to.</p>`
+const mailsForm = (frame: Frame, email: string | null, chosen: ReadonlyArray<OwnerMail>) => {
+  const say = frame.say.owners.notices
+  return email === null
+    ? html`<p>${say.noAddress}</p>`
     : form(
         frame,
         `${noticesPage}/mails`,
         html`<fieldset>
-            <legend>To ${email} when</legend>
+            <legend>${say.mailsTo(email)}</legend>
             ${ownerMails.map(
               (mail) =>
                 html`<p>
                   <label>
                     <input type="checkbox" name="mails" value=${mail} checked=${chosen.includes(mail)} />
-                    ${mailWords[mail]}
+                    ${say.mailWhen[mail]}
                   </label>
                 </p>`
             )}
           </fieldset>
-          <button class="secondary">Keep this choice</button>`
+          <button class="secondary">${say.keep}</button>`
       )
+}
 
-const unsubscribeView = (frame: Frame, link: UnsubscribeLink, mail: OwnerMail): Page => ({
-  title: "End these mails",
-  content: html`
-    <h1>End these mails?</h1>
-    <p>You get a mail when ${mailWords[mail]}.</p>
-    ${form(frame, unsubscribePage(link), html`<button>End these mails</button>`)}
-  `
-})
+const unsubscribeView = (frame: Frame, link: UnsubscribeLink, mail: OwnerMail): Page => {
+  const say = frame.say.owners.notices
+  return {
+    title: say.endMails,
+    content: html`
+      <h1>${say.endThem}</h1>
+      <p>${say.youGet(say.mailWhen[mail])}</p>
+      ${form(frame, unsubscribePage(link), html`<button>${say.endMails}</button>`)}
+    `
+  }
+}
 
-const unsubscribedView = (mail: OwnerMail): Page => ({
-  title: "No more of these mails",
-  content: html`
-    <h1>No more of these mails</h1>
-    <p>You get none any more when ${mailWords[mail]}. Your account's page of notices lets them come again.</p>
-  `
-})
+const unsubscribedView = (frame: Frame, mail: OwnerMail): Page => {
+  const say = frame.say.owners.notices
+  return {
+    title: say.noMore,
+    content: html`
+      <h1>${say.noMore}</h1>
+      <p>${say.youGetNone(say.mailWhen[mail])}</p>
+    `
+  }
+}
 
 interface Chosen {
   readonly email: string | null
@@ -289,65 +278,70 @@ interface Chosen {
   readonly rejected: Rejected | undefined
 }
 
-const noticesView = (frame: Frame, { email, mails, rejected, webhooks: own }: Chosen): Page => ({
-  title: rejected === undefined ? "Notices" : "Error: Notices",
-  content: html`
-    ${accountTabs(frame, "Notices")}
-    ${rejected?.field === null ? notice("problem", "No webhook was made.", rejected.complaint) : null}
-    <h1>Notices</h1>
-    <p class="lead">
-      What you are told of your agents: by mail, or posted to an address of yours as it happens.
-    </p>
-    <section aria-labelledby="mails">
-      <h2 id="mails">Mails</h2>
-      ${mailsForm(frame, email, mails)}
-    </section>
-    <section aria-labelledby="webhooks">
-      <h2 id="webhooks">Your webhooks</h2>
-      ${own.length === 0 ? html`<p class="quiet">There are none yet.</p>` : own.map((hook) => oneWebhook(frame, hook))}
-    </section>
-    <section class="panel" aria-labelledby="new-webhook">
-      <h2 id="new-webhook">A new webhook</h2>
-      ${newWebhookForm(frame, rejected)}
-    </section>
-  `
-})
-
-const secretView = (frame: Frame, id: string, secret: string, until?: string): Page => ({
-  title: "The secret of the webhook",
-  content: html`
-    ${notice("warning", "Copy the secret now.", "It is shown this once.")}
-    <h1>The secret of the webhook</h1>
-    <code class="secret">${secret}</code>
-    <p>
-      A library of Standard Webhooks checks with it that a request is ours.
-      ${until === undefined ? null : html`The old one signs, too, until ${at(until)}.`}
-    </p>
-    <p><a class="button secondary" href=${frame.at(webhookPage(id))}>I have copied it: to the webhook</a></p>
-  `
-})
-
-const deliveryStates: Readonly<Record<WebhookDelivery["state"], readonly [tone: Tone, word: string]>> = {
-  waiting: ["warning", "Waiting"],
-  delivered: ["success", "Delivered"],
-  failed: ["problem", "Given up"]
+const noticesView = (frame: Frame, { email, mails, rejected, webhooks: own }: Chosen): Page => {
+  const { owners } = frame.say
+  const say = owners.notices
+  const title = owners.tabs.notices
+  return {
+    title: rejected === undefined ? title : owners.error(title),
+    content: html`
+      ${accountTabs(frame, "notices")}
+      ${rejected?.field === null ? notice("problem", say.noWebhookMade, rejected.complaint) : null}
+      <h1>${title}</h1>
+      <p class="lead">${say.lead}</p>
+      <section aria-labelledby="mails">
+        <h2 id="mails">${say.mails}</h2>
+        ${mailsForm(frame, email, mails)}
+      </section>
+      <section aria-labelledby="webhooks">
+        <h2 id="webhooks">${say.webhooks}</h2>
+        ${own.length === 0 ? html`<p class="quiet">${owners.none}</p>` : own.map((hook) => oneWebhook(frame, hook))}
+      </section>
+      <section class="panel" aria-labelledby="new-webhook">
+        <h2 id="new-webhook">${say.newOne}</h2>
+        ${newWebhookForm(frame, rejected)}
+      </section>
+    `
+  }
 }
 
-const answerOf = ({ error, status, took_ms: took }: WebhookDelivery): Html =>
+const secretView = (frame: Frame, id: string, secret: string, until?: string): Page => {
+  const { agents, notices: say } = frame.say.owners
+  const [before, after] = say.oldSignsUntil
+  return {
+    title: say.theSecret,
+    content: html`
+      ${notice("warning", agents.copySecret, say.shownOnce)}
+      <h1>${say.theSecret}</h1>
+      <code class="secret">${secret}</code>
+      <p>${say.secretChecks}${until === undefined ? null : html`${before}${at(until, frame)}${after}`}</p>
+      <p><a class="button secondary" href=${frame.at(webhookPage(id))}>${say.copied}</a></p>
+    `
+  }
+}
+
+const deliveryTones: Readonly<Record<WebhookDelivery["state"], Tone>> = {
+  waiting: "warning",
+  delivered: "success",
+  failed: "problem"
+}
+
+const answerOf = ({ say }: Frame, { error, status, took_ms: took }: WebhookDelivery): Html =>
   status === null
     ? (error ?? null)
-    : html`${status}${took === null ? null : html` <span class="quiet">in ${took} ms</span>`}`
+    : html`${status}${took === null ? null : html`<span class="quiet">${say.owners.notices.took(took)}</span>`}`
 
 const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => {
-  const [tone, word] = deliveryStates[delivery.state]
+  const say = frame.say.owners.notices
+  const next = delivery.next_attempt_at
   return html`<tr>
-    <th scope="row">${at(delivery.created_at)}</th>
+    <th scope="row">${at(delivery.created_at, frame)}</th>
     <td>${delivery.type}<br /><code class="small">${delivery.notice_id}</code></td>
-    <td>${badge(tone, word)}</td>
+    <td>${badge(deliveryTones[delivery.state], say.deliveryStates[delivery.state])}</td>
     <td class="number">${delivery.attempts}</td>
     <td>
-      ${answerOf(delivery)}
-      ${delivery.next_attempt_at === null ? null : html`<br /><span class="small">next ${at(delivery.next_attempt_at)}</span>`}
+      ${answerOf(frame, delivery)}
+      ${next === null ? null : html`<br /><span class="small">${say.next}${at(next, frame)}</span>`}
     </td>
     <td>
       ${
@@ -356,8 +350,8 @@ const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => 
               frame,
               `${webhookPage(hook.webhook_id)}/redeliver`,
               html`<input type="hidden" name="notice_id" value=${delivery.notice_id} />
-                <button class="secondary" aria-label=${`Send again: ${delivery.notice_id}`}>
-                  Send again
+                <button class="secondary" aria-label=${say.sendAgainOf(delivery.notice_id)}>
+                  ${say.sendAgain}
                 </button>`
             )
           : null
@@ -366,61 +360,65 @@ const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => 
   </tr>`
 }
 
+const deliveriesTable = (frame: Frame, hook: Webhook, deliveries: ReadonlyArray<WebhookDelivery>) => {
+  const say = frame.say.owners.notices
+  return html`<div class="wide" role="region" aria-label=${say.deliveriesTable} tabindex="0">
+    <table class="bins">
+      <thead>
+        <tr>
+          ${[say.told, say.notice, say.state, say.attempts, say.answer, say.again].map(
+            (name) => html`<th scope="col">${name}</th>`
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${deliveries.map((delivery) => oneDelivery(frame, hook, delivery))}
+      </tbody>
+    </table>
+  </div>`
+}
+
 const webhookView = (
   frame: Frame,
   hook: Webhook,
   deliveries: PageOf<WebhookDelivery>,
   refused: string | undefined
 ): Page => {
-  const [tone, word] = stateOf(hook)
+  const { owners } = frame.say
+  const say = owners.notices
   const path = webhookPage(hook.webhook_id)
+  const { disabled_at: offSince, disabled_reason: why, failing_since: failingSince } = hook
   return {
-    title: refused === undefined ? "Webhook" : "Error: Webhook",
+    title: refused === undefined ? say.webhook : owners.error(say.webhook),
     content: html`
-      ${accountTabs(frame, "Notices")}
-      ${refused === undefined ? null : notice("problem", "Nothing was sent.", refused)}
-      <h1>Webhook</h1>
-      ${badge(tone, word)}
+      ${accountTabs(frame, "notices")}
+      ${refused === undefined ? null : notice("problem", say.nothingSent, refused)}
+      <h1>${say.webhook}</h1>
+      ${stateOf(frame, hook)}
       ${facts([
-        ["Address", html`<code>${hook.url}</code>`],
-        ["Is told", hook.types.map((type) => typeWords[type]).join("; ")],
-        ["Made", day(DateTime.makeUnsafe(hook.created_at))],
-        ["Failing since", hook.failing_since === null ? null : at(hook.failing_since)],
-        ["Off since", hook.disabled_at === null ? null : at(hook.disabled_at)],
-        ["Why", hook.disabled_reason]
+        [say.address, html`<code>${hook.url}</code>`],
+        [say.isTold, typesOf(frame, hook)],
+        [say.made, day(DateTime.makeUnsafe(hook.created_at), frame.say)],
+        [say.failingSince, failingSince === null ? null : at(failingSince, frame)],
+        [say.offSince, offSince === null ? null : at(offSince, frame)],
+        [say.why, why === null ? null : (say.reasons[why] ?? why)]
       ])}
       <div class="links">
-        ${hook.enabled ? pressing(frame, `${path}/test`, "Send a test") : null}
-        ${pressing(frame, `${path}/rotate`, "Replace the secret")}
-        ${pressing(frame, `${path}/${hook.enabled ? "disable" : "enable"}`, hook.enabled ? "Switch it off" : "Switch it on")}
+        ${hook.enabled ? pressing(frame, `${path}/test`, say.test) : null}
+        ${pressing(frame, `${path}/rotate`, say.rotate)}
+        ${pressing(frame, `${path}/${hook.enabled ? "disable" : "enable"}`, hook.enabled ? say.turnOff : say.turnOn)}
       </div>
       <details>
-        <summary>Delete it</summary>
-        <p>Nothing is sent to it any more, and what was delivered to it is forgotten.</p>
-        ${form(frame, `${path}/delete`, html`<button class="danger">Delete the webhook</button>`)}
+        <summary>${say.remove}</summary>
+        <p>${say.removeMeans}</p>
+        ${form(frame, `${path}/delete`, html`<button class="danger">${say.removeNow}</button>`)}
       </details>
       <section aria-labelledby="deliveries">
-        <h2 id="deliveries">Deliveries</h2>
+        <h2 id="deliveries">${say.deliveries}</h2>
         ${
           deliveries.items.length === 0
-            ? html`<p class="quiet">Nothing was sent in the last seven days.</p>`
-            : html`<div class="wide" role="region" aria-label="Table of deliveries" tabindex="0">
-                <table class="bins">
-                  <thead>
-                    <tr>
-                      <th scope="col">Told</th>
-                      <th scope="col">Notice</th>
-                      <th scope="col">State</th>
-                      <th scope="col">Attempts</th>
-                      <th scope="col">Answer</th>
-                      <th scope="col">Again</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    ${deliveries.items.map((delivery) => oneDelivery(frame, hook, delivery))}
-                  </tbody>
-                </table>
-              </div>`
+            ? html`<p class="quiet">${say.noDeliveries}</p>`
+            : deliveriesTable(frame, hook, deliveries.items)
         }
         ${nextPage(frame, path, deliveries.next_cursor)}
       </section>

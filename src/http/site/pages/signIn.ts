@@ -31,17 +31,18 @@ const decodeEmail = Schema.decodeUnknownResult(EmailAddress)
 const decodeReturnTo = Schema.decodeUnknownOption(ReturnTo)
 
 export const emailOf = (
-  fields: URLSearchParams
+  fields: URLSearchParams,
+  { say }: Frame
 ): Result.Result<EmailAddress, RejectedField & { readonly field: "email" }> => {
   const value = fields.get("email") ?? ""
   if (value.trim() === "") {
-    return Result.fail({ field: "email", value: "", complaint: "Enter your e-mail address." })
+    return Result.fail({ field: "email", value: "", complaint: say.claiming.emailNeeded })
   }
   return Result.mapError(decodeEmail(value), () => ({
     field: "email",
     // Anything longer is not an address, and is not sent back.
     value: value.length <= 254 ? value : "",
-    complaint: "Enter one e-mail address, for example ada@example.org."
+    complaint: say.claiming.oneEmail
   }))
 }
 
@@ -86,7 +87,7 @@ const byMail = HttpRouter.use(
       pagePaths.signIn,
       formPost(
         Effect.fnUntraced(function* ({ frame }, fields) {
-          const email = emailOf(fields)
+          const email = emailOf(fields, frame)
           const returnTo = yield* wayBack
           if (Result.isFailure(email)) {
             return show(site, frame, signInView(frame, { returnTo, rejected: email.failure }), {
@@ -95,7 +96,7 @@ const byMail = HttpRouter.use(
           }
           const { address } = yield* CurrentRequest
           return yield* operators.requestSignIn({ email: email.success, returnTo, address }).pipe(
-            Effect.as(show(site, frame, mailSentView(email.success), { status: 202 })),
+            Effect.as(show(site, frame, mailSentView(frame, email.success), { status: 202 })),
             Effect.catchTag("DisposableAddress", ({ detail }) =>
               Effect.succeed(
                 show(
@@ -242,22 +243,23 @@ export const signInForms = (
   frame: Frame,
   options: { readonly action: string; readonly returnTo: string; readonly rejected?: RejectedField }
 ): Html => {
+  const say = frame.say.claiming
   const byProvider =
     frame.providerName === null
       ? null
       : html`<p>
             <a class="button" href=${frame.at(`/sign-in/oidc/begin?return_to=${options.returnTo}`)}
-              >Continue with ${frame.providerName}</a
+              >${say.withProvider(frame.providerName)}</a
             >
           </p>
-          <p class="or">or</p>`
+          <p class="or">${say.or}</p>`
   const byMail = form(
     frame,
     options.action,
     html`${field({
         name: "email",
-        label: "E-mail address",
-        hint: "We send you a link that signs you in. There is no password.",
+        label: say.email,
+        hint: say.emailHint,
         complaint: options.rejected?.complaint,
         input: {
           type: "email",
@@ -266,8 +268,7 @@ export const signInForms = (
           spellcheck: "false",
           ...(options.rejected !== undefined && { value: options.rejected.value })
         }
-      })}
-      <button class=${frame.providerName === null ? undefined : "secondary"}>Send me a sign-in link</button>`
+      })} <button class=${frame.providerName === null ? undefined : "secondary"}>${say.sendLink}</button>`
   )
   return html`${byProvider}${byMail}`
 }
@@ -275,87 +276,75 @@ export const signInForms = (
 const signInView = (
   frame: Frame,
   options: { readonly returnTo: ReturnTo; readonly rejected?: RejectedField }
-): Page => ({
-  title: options.rejected === undefined ? "Sign in" : "Error: sign in",
-  content: html`
-    <h1>Sign in</h1>
-    <p class="lead">For the people behind the agents: see which agents are yours, and look after them.</p>
-    <div class="panel">
-      ${signInForms(frame, {
-        action: signInWith(options.returnTo),
-        returnTo: options.returnTo,
-        ...(options.rejected !== undefined && { rejected: options.rejected })
-      })}
-    </div>
-    <p class="quiet small">
-      No sign-up needed: your first sign-in creates your account. Agents are claimed by the link that they
-      hand to you.
-    </p>
-  `
-})
+): Page => {
+  const say = frame.say.claiming
+  return {
+    title: options.rejected === undefined ? say.signIn : say.signInError,
+    content: html`
+      <h1>${say.signIn}</h1>
+      <p class="lead">${say.signInLead}</p>
+      <div class="panel">
+        ${signInForms(frame, {
+          action: signInWith(options.returnTo),
+          returnTo: options.returnTo,
+          ...(options.rejected !== undefined && { rejected: options.rejected })
+        })}
+      </div>
+      <p class="quiet small">${say.noSignUp}</p>
+    `
+  }
+}
 
 /** The same whether or not the address has an account, or exists. */
-export const mailSentView = (email: string): Page => ({
-  title: "Check your mail",
-  content: html`
-    <h1>Check your mail</h1>
-    <p class="lead">We are sending a sign-in link to <strong>${email}</strong>.</p>
-    <div class="panel">
-      <p>Open it in this browser. It works once, and for a few minutes only.</p>
-      <p>
-        Nothing there after two minutes? Look into the spam folder, then ask again: the newest link is the one
-        that works.
-      </p>
-    </div>
-    <p class="quiet small">You can close this page.</p>
-  `
-})
-
-const ended: Readonly<Record<Exclude<SignInView["state"], "open">, readonly [title: string, what: string]>> =
-  {
-    expired: [
-      "This link has expired",
-      "A sign-in link works for a few minutes only, in case somebody else finds it."
-    ],
-    replaced: [
-      "There is a newer link",
-      "You asked again after this one was sent. Only the newest link works."
-    ],
-    used: [
-      "This link has been used",
-      "A sign-in link works once. If it was not you who used it, sign in again: that mail was read by somebody else."
-    ]
+export const mailSentView = (frame: Frame, email: string): Page => {
+  const say = frame.say.claiming
+  return {
+    title: say.checkMail,
+    content: html`
+      <h1>${say.checkMail}</h1>
+      <p class="lead">${say.sendingTo[0]}<strong>${email}</strong>${say.sendingTo[1]}</p>
+      <div class="panel">
+        <p>${say.openIt}</p>
+        <p>${say.notThere}</p>
+      </div>
+      <p class="quiet small">${say.canClose}</p>
+    `
   }
+}
 
 /** The page of the mail's link. Mail scanners follow links, so only the button signs in. */
 const signInLinkView = (frame: Frame, token: string, view: SignInView): Page => {
+  const say = frame.say.claiming
   if (view.state === "open") {
     return {
-      title: "Sign in",
+      title: say.signIn,
       content: html`
-        <h1>Sign in to Auspex</h1>
-        <p class="lead">You will be signed in, in this browser, as <strong>${view.email}</strong>.</p>
-        ${form(frame, signInPage(token), html`<button>Sign in</button>`)}
-        <p class="quiet small">You did not ask for this? Close this page, and nothing happens.</p>
+        <h1>${say.signInTo}</h1>
+        <p class="lead">${say.willBe[0]}<strong>${view.email}</strong>${say.willBe[1]}</p>
+        ${form(frame, signInPage(token), html`<button>${say.signIn}</button>`)}
+        <p class="quiet small">${say.notAsked}</p>
       `
     }
   }
-  const [title, what] = ended[view.state]
+  const { title, what } = say.signInEnded[view.state]
   return {
     title,
     content: html`
       <h1>${title}</h1>
       <p class="lead">${what}</p>
-      <p><a class="button" href=${frame.at("/sign-in")}>Sign in again</a></p>
+      <p><a class="button" href=${frame.at("/sign-in")}>${say.again}</a></p>
     `
   }
 }
 
-const signInFailedView = (frame: Frame, detail: string): Page => ({
-  title: "You are not signed in",
-  content: html`
-    ${notice("problem", "You are not signed in.", detail)}
-    <h1>Sign in</h1>
-    <div class="panel">${signInForms(frame, { action: "/sign-in", returnTo: "/account" })}</div>
-  `
-})
+const signInFailedView = (frame: Frame, detail: string): Page => {
+  const say = frame.say.claiming
+  return {
+    title: say.notSignedIn,
+    content: html`
+      ${notice("problem", say.notSignedInYet, detail)}
+      <h1>${say.signIn}</h1>
+      <div class="panel">${signInForms(frame, { action: "/sign-in", returnTo: "/account" })}</div>
+    `
+  }
+}

@@ -68,8 +68,8 @@ export const atAGlance = (cells: ReadonlyArray<Cell>) =>
   </dl>`
 
 /** Right or wrong, answer by answer. */
-export const lastOnes = (form: ReadonlyArray<boolean>) =>
-  html`${form.filter(Boolean).length} right
+export const lastOnes = (form: ReadonlyArray<boolean>, say = catalogues.en) =>
+  html`${say.rightOnes(form.filter(Boolean).length)}
     <span class="form" aria-hidden="true"
       >${form.map((isGood) => html`<i class=${isGood ? "good" : "bad"}></i>`)}</span
     >`
@@ -89,8 +89,9 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
 
 /** An amount of credit, in words. */
-export const credits = (micro: bigint): string =>
-  micro === 1_000_000n ? "1 credit" : `${creditsOf(micro)} credits`
+export const credits = (micro: bigint, say = catalogues.en): string =>
+  say.credits(creditsOf(micro), micro === 1_000_000n)
+
 /** The time left, with the exact moment as title and for machines. */
 export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = catalogues.en) => {
   const moment = DateTime.formatUtc(until, { locale: dates, dateStyle: "long", timeStyle: "short" })
@@ -246,14 +247,16 @@ export const nextPage = (frame: Frame, path: string, cursor: string | null) =>
       </p>`
 
 const pages = [
-  ["Your agents", accountPage],
-  ["Credit", creditPage()],
-  ["API keys", apiKeysPage()],
-  ["Notices", noticesPage]
+  ["agents", accountPage],
+  ["credit", creditPage()],
+  ["keys", apiKeysPage()],
+  ["notices", noticesPage]
 ] as const
 
-export const accountTabs = (frame: Frame, here: (typeof pages)[number][0]) =>
-  choices(
-    "Your account",
-    pages.map(([name, path]) => ({ name, href: frame.at(path), isChosen: name === here }))
+export const accountTabs = (frame: Frame, here: (typeof pages)[number][0]) => {
+  const { account, tabs } = frame.say.owners
+  return choices(
+    account,
+    pages.map(([name, path]) => ({ name: tabs[name], href: frame.at(path), isChosen: name === here }))
   )
+}
