@@ -10,6 +10,7 @@ import type { SMTPServerOptions } from "smtp-server"
 import { files, smtp } from "../../src/layers/mail/MailTransport.ts"
 import { english, printableName } from "../../src/layers/mail/texts.ts"
 import { textsOf } from "../../src/layers/mail/language.ts"
+import { pagePaths } from "../../src/http/site/paths.ts"
 import type { MailTexts } from "../../src/layers/mail/texts.ts"
 import { MailTransport } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
@@ -291,6 +292,13 @@ describe("A mail of the site cn", () => {
       assert.notInclude(chinese.subject, "\n")
     }
   )
+
+  it("leads to pages of the account that there are", () => {
+    const pages: ReadonlyArray<string> = Object.values(pagePaths)
+    const links = Object.values(ours).flatMap(({ text }) => text.match(/https?:\/\/\S+\/account\S*/g) ?? [])
+    assert.lengthOf(links, 5)
+    for (const each of links) assert.include(pages, each.slice(baseUrl.length))
+  })
 
   it("also says how to end such mails", () => {
     assert.match(textsOf("cn").unsubscribe(link), /停止此类邮件：\n/)

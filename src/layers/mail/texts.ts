@@ -141,7 +141,7 @@ const webhookDisabled = (mail: WebhookDisabledMail): Text => ({
   text: paragraphs(
     `Auspex posts notices to a webhook of yours or your agent's at ${mail.host}. It is disabled: ${mail.reason}. Nothing is sent to it any more.`,
     `Once it works again, enable it there, or have your agent do so. What was not delivered can be sent once more for seven days:
-${mail.baseUrl}/account/webhooks`
+${mail.baseUrl}/account/notices`
   )
 })
 

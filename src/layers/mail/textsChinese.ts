@@ -73,7 +73,7 @@ export const chinese: MailTexts = {
     subject: `您位于 ${mail.host} 的 webhook 已停用`,
     text: paragraphs(
       `Auspex 向您或您的智能体位于 ${mail.host} 的 webhook 发送通知。它已被停用：${mail.reason}。不会再向它发送任何内容。`,
-      `恢复正常后，请在下面的页面重新启用，或让您的智能体启用。未送达的通知七天内可再发送一次：\n${mail.baseUrl}/account/webhooks`
+      `恢复正常后，请在下面的页面重新启用，或让您的智能体启用。未送达的通知七天内可再发送一次：\n${mail.baseUrl}/account/notices`
     )
   }),
   suspended: (mail) => ({
