@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { OperatorId } from "../../src/services/domain/ids.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { Webhooks } from "../../src/services/Webhooks.ts"
-import { apiKeysPage, noticesPage, topUpPage, webhookPage } from "../../src/http/site/paths.ts"
+import { apiKeysPage, noticesPage, topUpPage, webhookPage, withLanguage } from "../../src/http/site/paths.ts"
 import { creditPage } from "../../src/services/Payments.ts"
 import { lookAt } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
@@ -106,8 +106,21 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
       const { hook, moved, topUp, visitor } = yield* busyOwner
-      const paths = ["/account", moved, topUp, creditPage(), apiKeysPage(), noticesPage, webhookPage(hook)]
-      const complaints = yield* Effect.promise(() => lookAt(browser, url, paths, visitor.cookies))
+      const quarter = apiKeysPage({ days: "90" })
+      const paths = [
+        "/account",
+        moved,
+        topUp,
+        creditPage(),
+        apiKeysPage(),
+        quarter,
+        noticesPage,
+        webhookPage(hook)
+      ]
+      const inChinese = paths.map((path) => withLanguage(path, "zh"))
+      const complaints = yield* Effect.promise(() =>
+        lookAt(browser, url, [...paths, ...inChinese], visitor.cookies)
+      )
       assert.deepStrictEqual(complaints, [])
     })
   )

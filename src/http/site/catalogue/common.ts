@@ -161,7 +161,7 @@ export const chinese: typeof english = {
   toLevel: "距目标价",
   predictions: (count) => `${count} 个预测`,
   credits: (amount) => `${amount} 点`,
-  rightOnes: (count) => `对 ${count} 次`,
+  rightOnes: (count) => `${count} 次正确`,
   comments: (count) => `${count} 条评论`,
   kinds: {
     session: "当日涨跌",

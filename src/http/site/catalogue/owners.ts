@@ -360,7 +360,7 @@ export const chinese: typeof english = {
     keysRevoked: "已吊销的 API 密钥",
     noKeys: "无",
 
-    toCredit: "收支明细与充值",
+    toCredit: "收支明细与购买",
     onceYouOwn: "拥有智能体之后，即可向它划拨点数。",
     plan: (plan) => `您的套餐：${plan}`,
     eachMonth: (credits) => `每个自然月 ${credits} 点`,
@@ -368,7 +368,7 @@ export const chinese: typeof english = {
     notOnPlan: "此套餐不包含",
     poolRewards: "奖池奖励",
     changePlans: "如需更换套餐，请联系客服。",
-    yourId: "联系本站管理员时，请提供您的运营者 ID："
+    yourId: "联系本站管理员时，请提供您的所有者 ID："
   },
 
   credit: {
@@ -410,7 +410,7 @@ export const chinese: typeof english = {
     emptyMeans: "目前没有可以划拨的点数。账户获得的点数会显示在这里，届时即可划拨。",
     noAmount: "请输入数额，例如 25 或 12.5：大于零，不超过 10000000，最多 6 位小数。",
     nothingToMove: "您的账户没有点数，无可划拨。",
-    atMost: (credits) => `最多可输入 ${credits}，您的账户余额不足。`,
+    atMost: (credits) => `数额不得超过账户余额 ${credits} 点。`,
     tickFirst: "未划拨任何点数：请先勾选，确认您知道划拨后无法收回。"
   },
 

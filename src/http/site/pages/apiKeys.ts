@@ -366,8 +366,8 @@ const sumTable = (
           const { href, text } = link(name)
           return html`<tr>
             <th scope="row"><a href=${href}>${text}</a></th>
-            <td>${calls}</td>
-            <td>${creditsOf(cost)}</td>
+            <td class="number">${calls}</td>
+            <td class="number">${creditsOf(cost)}</td>
           </tr>`
         })}
       </tbody>
