@@ -5,7 +5,7 @@
 import { brotliCompressSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
-import { pagePaths } from "../../src/http/site/paths.ts"
+import { pagePaths, withLanguage } from "../../src/http/site/paths.ts"
 import { Archive, TournamentImport } from "../../src/services/Archive.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
@@ -125,7 +125,8 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
       const agent = yield* claimableByHttp({ name: "First Light", operator_contact: "ada@example.org" })
       const link = (yield* linksMailedTo("ada@example.org")).find((path) => /mail\/[^/]+$/.test(path)) ?? ""
       const paths = [agent.path, link, `${link}/not-mine`, "/sign-in"]
-      assert.deepStrictEqual(yield* Effect.promise(() => lookAt(browser, url, paths)), [])
+      const inChinese = paths.map((path) => withLanguage(path, "zh"))
+      assert.deepStrictEqual(yield* Effect.promise(() => lookAt(browser, url, [...paths, ...inChinese])), [])
 
       const page = yield* Effect.promise(() => browser.newPage({ baseURL: url }))
       yield* Effect.promise(async () => {
