@@ -177,7 +177,7 @@ layer(testServer())("The site global", (it) => {
 
 /** What an owner's pages say besides: code, addresses, what keys and models are called, and what others call theirs. */
 const ownNames =
-  /<code[^>]*>.*?<\/code>|https?:\/\/[\w./-]+|https|[\w-]+@example\.org|Stripe|Standard Webhooks|webhook(\.test)?|laptop|a test|swift-1|chat completions|messages|[a-z]+\.trash\.example/gs
+  /<span lang="en">.*?<\/span>|https?:\/\/[\w./-]+|https|[\w-]+@example\.org|Stripe|Standard Webhooks|webhook(\.test)?|laptop|a test|swift-1|chat completions|messages|[a-z]+\.trash\.example/gs
 
 /** The same of a page for one person, with its title and what it says to readers who do not see it. */
 const latinOfOwner = (page: Answer) => {
@@ -234,6 +234,7 @@ const calledBy = Effect.fnUntraced(function* (owner: OperatorId) {
 
 /** Every page of an owner, and what its forms answer. */
 const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, id: OperatorId) {
+  const sql = yield* SqlClient.SqlClient
   const keyFields = { agent_id: agentId, name: "laptop", lifetime: "", credit_limit: "12.5" }
   const keys = yield* visitor.open(apiKeysPage())
   const newKey = yield* visitor.fill(keys, "credit_limit", keyFields)
@@ -248,10 +249,13 @@ const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, 
     const form = formsOf(yield* visitor.open(webhook)).find((each) => each.action.endsWith(action))
     return yield* visitor.submit(form)
   })
-  yield* act("/test")
+  const test = formsOf(yield* visitor.open(webhook)).find((each) => each.action.endsWith("/test"))
+  const tested = visitor.submit(test)
+  yield* tested
+  const other = yield* claimableByHttp({ name: "Newcomer" })
+  yield* visitor.fill(yield* visitor.open(other.path), "pairing_code", { pairing_code: other.code })
   const shop = yield* visitor.open(creditPage())
   yield* visitor.fill(shop, "package")
-  const sql = yield* SqlClient.SqlClient
   const bought = yield* sql<{ id: string }>`select id from purchases where owner_id = ${id}::uuid`
   const account = yield* visitor.open("/account")
   const rotate = formsOf(account).find(({ action }) => action.endsWith("/rotate-secret"))
@@ -261,6 +265,11 @@ const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, 
     ["keys", yield* visitor.open(apiKeysPage()), 200],
     ["their use", yield* visitor.open(apiKeysPage({ days: "90", model: "swift-1" })), 200],
     ["no use", yield* visitor.open(apiKeysPage({ days: "7", model: "large" })), 200],
+    [
+      "a key that may not be made",
+      yield* visitor.fill(keys, "credit_limit", { ...keyFields, agent_id: other.agentId }),
+      403
+    ],
     ["a key without a name", yield* visitor.fill(keys, "credit_limit", { ...keyFields, name: "" }), 400],
     ["a wrong limit", yield* visitor.fill(keys, "credit_limit", { ...keyFields, credit_limit: "x" }), 400],
     ["a top-up", topUp, 200],
@@ -275,11 +284,13 @@ const pagesOf = Effect.fnUntraced(function* (visitor: Visitor, agentId: string, 
     ["credit", shop, 200],
     ["a purchase", yield* visitor.open(creditPage(bought[0]?.id ?? "")), 200],
     ["notices", yield* visitor.open(noticesPage), 200],
+    ["a webhook of nowhere", yield* visitor.fill(notices, "url", { ...hook, url: "http://10.0.0.1" }), 400],
     ["a webhook of nothing", yield* visitor.fill(notices, "url", { ...hook, types: "x" }), 400],
     ["a new webhook", newHook, 200],
     ["a webhook", yield* visitor.open(webhook), 200],
     ["its new secret", yield* act("/rotate"), 200],
-    ["one that is off", yield* Effect.andThen(act("/disable"), visitor.open(webhook)), 200],
+    ["a test of one that is off", yield* Effect.andThen(act("/disable"), tested), 409],
+    ["one that is off", yield* visitor.open(webhook), 200],
     ["the account", account, 200],
     ["a secret that nobody is sure of", yield* visitor.submit(rotate, { sure: "" }), 400],
     ["a new secret", yield* visitor.submit(rotate), 200]
@@ -314,6 +325,8 @@ layer(shopOfCn)("An owner of the site cn", (it) => {
       isChinese("signing in", signIn)
       isChinese("no address", yield* visitor.fill(signIn, "email", { email: " " }), 400)
       isChinese("what is no address", yield* visitor.fill(signIn, "email", { email: "ada" }), 400)
+      const trash = { email: "ada@mx.trash.example" }
+      isChinese("a refused address", yield* visitor.fill(signIn, "email", trash), 400)
       isChinese("a mail", yield* visitor.fill(signIn, "email", { email: "ada@example.org" }), 202)
       const link = yield* signInLink("ada@example.org")
       const open = yield* visitor.open(link)

@@ -27,6 +27,7 @@ import {
   facts,
   field,
   form,
+  inEnglish,
   instant,
   named,
   nextPage,
@@ -98,7 +99,7 @@ export const layer = HttpRouter.use(
         lifetime: fields.get("lifetime") ?? ""
       }
       const words = frame.say.owners.keys
-      const reject = (field: RejectedKey["field"], complaint: string, status: number) =>
+      const reject = (field: RejectedKey["field"], complaint: Html, status: number) =>
         page(frame, operator, { rejection: { field, complaint, values }, status })
       const name = decodeName({ name: values.name })
       if (Result.isFailure(name)) {
@@ -120,8 +121,8 @@ export const layer = HttpRouter.use(
           )
         ),
         Effect.catchTags({
-          GatewayDisabled: (error) => reject(null, error.detail, errorStatus(error)),
-          GatewayKeyLimitReached: (error) => reject(null, error.detail, errorStatus(error))
+          GatewayDisabled: (error) => reject(null, inEnglish(error.detail), errorStatus(error)),
+          GatewayKeyLimitReached: (error) => reject(null, inEnglish(error.detail), errorStatus(error))
         })
       )
     })
@@ -173,7 +174,7 @@ const lifetimes = (
 
 interface RejectedKey {
   readonly field: "name" | "credit_limit" | null
-  readonly complaint: string
+  readonly complaint: Html
   readonly values: Readonly<Record<string, string>>
 }
 

@@ -17,7 +17,7 @@ import { CurrentRequest } from "../../CurrentRequest.ts"
 import { Pages } from "../Pages.ts"
 import { pagePaths } from "../paths.ts"
 import { goTo, show } from "../responses.ts"
-import { day, facts, field, form, instant, notice, quoted } from "../views/components.ts"
+import { day, facts, field, form, inEnglish, instant, notice, quoted } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -68,7 +68,7 @@ const byLink = HttpRouter.use(
       return yield* operators.requestSignIn({ email: email.success, returnTo, address }).pipe(
         Effect.as(show(site, frame, mailSentView(frame, email.success), { status: 202 })),
         Effect.catchTag("DisposableAddress", ({ detail }) =>
-          page(frame, token, { field: "email", value: email.success, complaint: detail })
+          page(frame, token, { field: "email", value: email.success, complaint: inEnglish(detail) })
         )
       )
     })
@@ -250,7 +250,7 @@ const enterCode = (
 interface RejectedClaim {
   readonly field: "email" | "pairing_code"
   readonly value: string
-  readonly complaint: string
+  readonly complaint: Html
 }
 
 const rejectionOf = (rejection: RejectedClaim | undefined, name: RejectedClaim["field"]) =>

@@ -15,7 +15,17 @@ import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { pagePaths, topUpPage } from "../paths.ts"
 import { goTo, listPage, query, show, withFormsTo } from "../responses.ts"
-import { accountTabs, credits, day, facts, field, form, nextPage, notice } from "../views/components.ts"
+import {
+  accountTabs,
+  credits,
+  day,
+  facts,
+  field,
+  form,
+  inEnglish,
+  nextPage,
+  notice
+} from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -79,7 +89,7 @@ const topUps = HttpRouter.use(
         Effect.fnUntraced(function* (frame, operator, fields) {
           const typed = (fields.get("amount") ?? "").trim()
           const key = yield* keyOf(fields)
-          const reject = (complaint: string, status: number) =>
+          const reject = (complaint: Html, status: number) =>
             page(frame, operator, { rejected: { value: typed.slice(0, 15), complaint }, status })
           const amount = decodeAmount(typed)
           if (Result.isFailure(amount)) return yield* reject(frame.say.owners.credit.noAmount, 400)
@@ -92,8 +102,9 @@ const topUps = HttpRouter.use(
             Effect.as(goTo(site, site.at(topUpPage(agentId, key)))),
             Effect.catchTags({
               InsufficientCredit: (error) => reject(tooLittle(error, frame), errorStatus(error)),
-              InvalidRequest: (error) => reject(error.detail.replace("amount: ", ""), errorStatus(error)),
-              IdempotencyKeyReused: (error) => reject(error.detail, errorStatus(error))
+              InvalidRequest: (error) =>
+                reject(inEnglish(error.detail.replace("amount: ", "")), errorStatus(error)),
+              IdempotencyKeyReused: (error) => reject(inEnglish(error.detail), errorStatus(error))
             })
           )
         })
@@ -112,7 +123,7 @@ const account = HttpRouter.use(
     const page = Effect.fnUntraced(function* (
       frame: Frame,
       operator: Operator,
-      more: { readonly complaint?: string; readonly status?: number } = {}
+      more: { readonly complaint?: Html; readonly status?: number } = {}
     ) {
       const { operatorId } = operator
       const own = yield* operators.account(operatorId)
@@ -144,7 +155,7 @@ const account = HttpRouter.use(
       ownerForm(
         Effect.fnUntraced(function* (frame, operator, fields) {
           const reject = (error: { readonly detail: string }) =>
-            page(frame, operator, { complaint: error.detail, status: errorStatus(error) })
+            page(frame, operator, { complaint: inEnglish(error.detail), status: errorStatus(error) })
           const key = yield* keyOf(fields)
           return yield* payments.begin(operator, { package: fields.get("package") ?? "", key }).pipe(
             Effect.map(({ payAt, purchaseId }) => goTo(site, payAt ?? site.at(creditPage(purchaseId)))),
@@ -253,7 +264,7 @@ const creditView = (
     readonly offers: ReadonlyArray<Offer>
     readonly movements: PageOf<OwnerMovement>
     readonly purchase?: Purchase
-    readonly complaint?: string
+    readonly complaint?: Html
   }
 ): Page => {
   const { owners } = frame.say
@@ -285,7 +296,7 @@ export const holdings = ({ available, frozen }: Holdings, say: Catalogue): strin
 
 interface RejectedAmount {
   readonly value: string
-  readonly complaint: string
+  readonly complaint: Html
 }
 
 const nothingToMove = ({ say }: Frame) =>

@@ -20,6 +20,7 @@ import {
   facts,
   field,
   form,
+  inEnglish,
   instant,
   nextPage,
   notice,
@@ -34,7 +35,7 @@ const wantedTypes = Schema.decodeUnknownOption(Schema.NonEmptyArray(Schema.Liter
 
 interface Rejected {
   readonly field: "url" | "types" | null
-  readonly complaint: string
+  readonly complaint: Html
   readonly status: number
   readonly url: string
   readonly types: ReadonlyArray<string>
@@ -61,15 +62,15 @@ export const layer = HttpRouter.use(
     const create = Effect.fnUntraced(function* (frame: Frame, operator: Operator, fields: URLSearchParams) {
       const url = (fields.get("url") ?? "").trim()
       const types = wantedTypes(fields.getAll("types"))
-      const reject = (of: Rejected["field"], complaint: string, status: number) =>
+      const reject = (of: Rejected["field"], complaint: Html, status: number) =>
         page(frame, operator, { field: of, complaint, status, url, types: fields.getAll("types") })
       if (Option.isNone(types)) return yield* reject("types", frame.say.owners.notices.chooseOne, 400)
       return yield* webhooks.create(holderOf(operator), { url, types: types.value }).pipe(
         Effect.map((made) => show(site, frame, secretView(frame, made.webhook_id, made.secret))),
         Effect.catchTags({
           InvalidRequest: (error) =>
-            reject("url", `${error.errors[0]?.message ?? error.detail}.`, errorStatus(error)),
-          WebhookLimitReached: (error) => reject(null, error.detail, errorStatus(error))
+            reject("url", inEnglish(`${error.errors[0]?.message ?? error.detail}.`), errorStatus(error)),
+          WebhookLimitReached: (error) => reject(null, inEnglish(error.detail), errorStatus(error))
         })
       )
     })
@@ -326,10 +327,10 @@ const deliveryTones: Readonly<Record<WebhookDelivery["state"], Tone>> = {
   failed: "problem"
 }
 
-const answerOf = ({ say }: Frame, { error, status, took_ms: took }: WebhookDelivery): Html =>
-  status === null
-    ? (error ?? null)
-    : html`${status}${took === null ? null : html`<span class="quiet">${say.owners.notices.took(took)}</span>`}`
+const answerOf = ({ say }: Frame, { error, status, took_ms: took }: WebhookDelivery): Html => {
+  if (status === null) return error === null ? null : inEnglish(error)
+  return took === null ? status : html`${status}<span class="quiet">${say.owners.notices.took(took)}</span>`
+}
 
 const oneDelivery = (frame: Frame, hook: Webhook, delivery: WebhookDelivery) => {
   const say = frame.say.owners.notices
@@ -392,7 +393,7 @@ const webhookView = (
     title: refused === undefined ? say.webhook : owners.error(say.webhook),
     content: html`
       ${accountTabs(frame, "notices")}
-      ${refused === undefined ? null : notice("problem", say.nothingSent, refused)}
+      ${refused === undefined ? null : notice("problem", say.nothingSent, inEnglish(refused))}
       <h1>${say.webhook}</h1>
       ${stateOf(frame, hook)}
       ${facts([

@@ -20,7 +20,7 @@ import { Pages } from "../Pages.ts"
 import type { Visitor } from "../Pages.ts"
 import { pagePaths, signInWith } from "../paths.ts"
 import { goTo, query, show } from "../responses.ts"
-import { field, form, notice } from "../views/components.ts"
+import { field, form, inEnglish, notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -102,7 +102,10 @@ const byMail = HttpRouter.use(
                 show(
                   site,
                   frame,
-                  signInView(frame, { returnTo, rejected: { value: email.success, complaint: detail } }),
+                  signInView(frame, {
+                    returnTo,
+                    rejected: { value: email.success, complaint: inEnglish(detail) }
+                  }),
                   { status: 400 }
                 )
               )
@@ -235,7 +238,7 @@ export const layer = Layer.merge(byMail, byProvider)
 
 export interface RejectedField {
   readonly value: string
-  readonly complaint: string
+  readonly complaint: Html
 }
 
 /** Both ways of signing in. `action` receives the e-mail address. */
@@ -342,7 +345,7 @@ const signInFailedView = (frame: Frame, detail: string): Page => {
   return {
     title: say.notSignedIn,
     content: html`
-      ${notice("problem", say.notSignedInYet, detail)}
+      ${notice("problem", say.notSignedInYet, inEnglish(detail))}
       <h1>${say.signIn}</h1>
       <div class="panel">${signInForms(frame, { action: "/sign-in", returnTo: "/account" })}</div>
     `

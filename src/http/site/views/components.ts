@@ -193,12 +193,15 @@ export const form = (frame: Frame, action: string, content: Html) =>
     ${content}
   </form>`
 
+/** What the API says is wrong, which it says in English whatever the page's language. */
+export const inEnglish = (detail: string) => html`<span lang="en">${detail}</span>`
+
 /** A labelled field with its hint and, when rejected, the complaint. */
 export const field = (options: {
   readonly name: string
   readonly label: string
   readonly hint: Html
-  readonly complaint: string | undefined
+  readonly complaint: Html | undefined
   readonly input: Readonly<Record<string, string | boolean>>
 }) => {
   const { complaint, hint, input, label, name } = options
