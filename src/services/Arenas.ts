@@ -299,6 +299,10 @@ export class Arenas extends Context.Service<
     readonly lastSettled: (limit: number) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** The newest challenges that refer to an event, whatever their status. */
     readonly listByEvent: (eventId: EventId) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
+    /** What a list says of these challenges, of those that there are, in no order. */
+    readonly summaries: (
+      challengeIds: ReadonlyArray<ChallengeId>
+    ) => Effect.Effect<ReadonlyArray<ChallengeSummary>>
     /** What a list says of one challenge. */
     readonly summary: (challengeId: string) => Effect.Effect<ChallengeSummary, NotFound>
     readonly typeOf: (challengeId: string) => Effect.Effect<typeof ChallengeType.Type, NotFound>

@@ -25,25 +25,30 @@ import { fundOwnerOf } from "../support/credit.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { get, post, testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
+import { testAdminToken } from "../support/settings.ts"
 import { selling, stripeServer } from "../support/stripe.ts"
+import { tournament } from "../support/tournaments.ts"
 import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
 import type { Visitor } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|Newcomer|OPEC\+?|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|b>|[0-9a-f]{8}/g
+  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|b>|[0-9a-f]{8}/g
 
-/** The Latin words of a page that are no names. Titles and summaries of events are as their source wrote them. */
+/** What stays as somebody wrote it: titles and summaries of events and tournaments, comments, code. */
+const written =
+  /<(a|p)[^>]* href="\/(events|archive)\/[^"]*"[^>]*>.*?<\/\1>|<(p|div|blockquote)[^>]* dir="auto"[^>]*>.*?<\/\3>|<h1 dir="auto">OPEC.*?<\/h1>|<(code|pre|textarea)[^>]*>.*?<\/\4>|<(p|div)[^>]* lang="en"[^>]*>.*?<\/\5>|“[^”]*”/gs
+
+/** What a reader sees of a drawing, and hears of it. */
+const spoken = / (?:aria-label|title|alt|placeholder)="([^"]*)"/g
+
+/** The Latin words of a page that are no names. */
 const latinIn = (page: Answer) => {
   const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
-  const own = main
-    .replaceAll(/<(code|pre|textarea)[^>]*>.*?<\/\1>|<(p|div)[^>]* lang="en"[^>]*>.*?<\/\2>/gs, "")
-    .replaceAll(
-      /<(a|p)[^>]* href="\/events\/[^"]*"[^>]*>.*?<\/\1>|<p class="quiet small" dir="auto">.*?<\/p>/gs,
-      ""
-    )
-    .replaceAll(/“[^”]*”/g, "")
-  const words = textOf({ ...page, text: own.replaceAll(names, "") })
+  const own = main.replaceAll(written, "")
+  const labels = [...own.matchAll(spoken)].map(([, label = ""]) => ` ${label} `).join("")
+  const drawn = own.replaceAll(/<\/?svg[^>]*>/g, " ")
+  const words = textOf({ ...page, text: (drawn + labels).replaceAll(names, "") })
   return words.match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
 }
 
@@ -57,7 +62,8 @@ const jobs = [
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) => {
   it.effect("speaks Chinese where its pages do, and English where one asks for it", () =>
     Effect.gen(function* () {
-      yield* publicFixture
+      const world = yield* publicFixture
+      yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament({ slug: "cup" }) })
       yield* Skill.use((skill) => skill.countDue)
       const now = yield* DateTime.now
       for (const job of jobs) yield* JobRuns.use((runs) => runs.claim(job, now))
@@ -78,6 +84,15 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/search",
         "/search?q=gold",
         "/search?q=zzzz",
+        `/agents/${world.first}`,
+        `/agents/${world.newcomer}`,
+        `/agents/${world.first}/predictions`,
+        "/compare",
+        `/compare?a=${world.first}&b=${world.agents[1]}`,
+        `/events/${world.event}`,
+        `/events/${world.event}/comments/${world.thread}`,
+        "/events/fed",
+        "/archive/cup",
         "/how-it-works",
         "/scoring",
         "/methods",

@@ -140,6 +140,7 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.home,
   pagePaths.challenges,
   pagePaths.leaderboard,
+  pagePaths.compare,
   pagePaths.events,
   pagePaths.archive,
   pagePaths.search,
@@ -153,9 +154,13 @@ const translated: ReadonlySet<string> = new Set<string>([
   pagePaths.account
 ])
 
+/** Pages of one of many, without their pictures. */
+const translatedOne =
+  /^\/((assets|legal)\/[^/.]+|agents\/[^/]+(\/predictions)?|events\/[^/]+(\/comments\/[^/]+)?|archive\/[^/]+)$/
+
 /** Whether a link leads to a page in several languages, and does not say in which. */
 export const isTranslated = (path: string): boolean =>
-  (translated.has(path.split("?")[0] ?? "") || /^\/(assets|legal)\/[^/.]+$/.test(path.split("?")[0] ?? "")) &&
+  (translated.has(path.split("?")[0] ?? "") || translatedOne.test(path.split("?")[0] ?? "")) &&
   !path.includes("lang=")
 
 export const withLanguage = (path: string, language: string): string =>

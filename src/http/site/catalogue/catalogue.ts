@@ -3,9 +3,11 @@
  * does not compile.
  */
 import * as about from "./about.ts"
+import * as agent from "./agent.ts"
 import * as checks from "./checks.ts"
 import * as claim from "./claim.ts"
 import * as common from "./common.ts"
+import * as event from "./event.ts"
 import * as lists from "./lists.ts"
 import * as owners from "./owners.ts"
 
@@ -15,9 +17,11 @@ export type Language = (typeof languages)[number]
 const english = {
   ...common.english,
   ...lists.english,
+  agentPage: agent.english,
   checks: checks.english,
   claiming: claim.english,
   doors: about.english,
+  eventPage: event.english,
   owners: owners.english
 }
 
@@ -28,9 +32,11 @@ export const catalogues: Readonly<Record<Language, Catalogue>> = {
   zh: {
     ...common.chinese,
     ...lists.chinese,
+    agentPage: agent.chinese,
     checks: checks.chinese,
     claiming: claim.chinese,
     doors: about.chinese,
+    eventPage: event.chinese,
     owners: owners.chinese
   }
 }

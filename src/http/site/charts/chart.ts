@@ -225,7 +225,8 @@ export const ground = (plot: Plot) =>
     y2=${down(plot.bottom)}
   />`
 
-const dayAndMonth = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" })
+const dayAndMonth = (locale: string) =>
+  new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" })
 const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
@@ -235,13 +236,18 @@ const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
 const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
 
 /** The date at midnight, else the time of day; UTC like every time of the site. */
-export const shortTime = (time: Date): string => (isMidnight(time) ? dayAndMonth : hourAndMinute).format(time)
+export const shortTime = (time: Date, { dates } = catalogues.en): string =>
+  (isMidnight(time) ? dayAndMonth(dates) : hourAndMinute).format(time)
 
 /** The x axis of times. On narrow screens the days stay, if there are any. */
-export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number) => {
+export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, say = catalogues.en) => {
   const days = scale.ticks(count).filter(isMidnight)
-  return below(plot, scale, count, shortTime, (time, index) =>
-    days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1
+  return below(
+    plot,
+    scale,
+    count,
+    (time) => shortTime(time, say),
+    (time, index) => (days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1)
   )
 }
 

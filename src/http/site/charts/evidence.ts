@@ -2,6 +2,7 @@
 import { scaleLinear, scaleUtc } from "d3-scale"
 import { area, line } from "d3-shape"
 import { DateTime } from "effect"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { day as dayOf } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -36,7 +37,8 @@ export const sequenceChart = (
     readonly summary: string
     readonly zero: string
     readonly more: ReadonlyArray<string>
-  }
+  },
+  say: Catalogue
 ): Html => {
   const dated = days.map((each) => ({ ...each, at: DateTime.toDateUtc(DateTime.makeUnsafe(each.day)) }))
   const [first, last] = [dated.at(0), dated.at(-1)]
@@ -55,11 +57,13 @@ export const sequenceChart = (
     .x(({ at }) => x(at))
     .y(({ sequence }) => y((sequence[0] + sequence[1]) / 2))
     .digits(2)
+  const words = say.agentPage.charts
   return chart({
     id: "evidence",
     title: texts.title,
     summary: texts.summary,
     height: plot.height,
+    say,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
       ${stretched(
         plot,
@@ -72,25 +76,22 @@ export const sequenceChart = (
         y1=${down(y(0))}
         y2=${down(y(0))}
       />
-      ${ground(plot)} ${timesBelow(plot, x, 6)}`,
+      ${ground(plot)} ${timesBelow(plot, x, 6, say)}`,
     keys: [
-      [
-        html`<rect class="band" x="1" y="2" width="26" height="10" />`,
-        "Holds the truth on all days at once, at 95 %"
-      ],
+      [html`<rect class="band" x="1" y="2" width="26" height="10" />`, words.alwaysRight],
       [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, texts.zero]
     ],
     numbers: {
       columns: [
-        { title: "Up to" },
+        { title: words.upTo },
         ...texts.more.map((title) => ({ title, isNumber: true as const })),
-        { title: "From", isNumber: true },
-        { title: "To", isNumber: true }
+        { title: words.from, isNumber: true },
+        { title: words.to, isNumber: true }
       ],
       rows: dated
         .toReversed()
         .map(({ at, more, sequence }) => [
-          dayOf(DateTime.fromDateUnsafe(at)),
+          dayOf(DateTime.fromDateUnsafe(at), say),
           ...more,
           plainNumber(Number(sequence[0].toFixed(3))),
           plainNumber(Number(sequence[1].toFixed(3)))

@@ -4,7 +4,8 @@ import { line } from "d3-shape"
 import { DateTime } from "effect"
 import type { TrackRecord } from "../../../services/Charts.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
-import { counted, day as dayOf } from "../views/components.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
+import { day as dayOf } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
@@ -52,7 +53,8 @@ const running = ({ days }: TrackRecord): ReadonlyArray<Day> => {
 /** The area of a dot is proportional to the day's answers, up to a maximum. */
 const radius = (count: number): number => Math.min(9, 2 + 2 * Math.sqrt(count))
 
-export const trackRecordChart = (record: TrackRecord): Html => {
+export const trackRecordChart = (record: TrackRecord, say: Catalogue): Html => {
+  const words = say.agentPage.charts
   const days = running(record)
   const [first, last] = [days.at(0), days.at(-1)]
   if (first === undefined || last === undefined) return null
@@ -71,9 +73,16 @@ export const trackRecordChart = (record: TrackRecord): Html => {
     .digits(2)
   return chart({
     id: "track-record",
-    title: record.isAll ? "Scores, day by day" : `Its latest ${counted(total, "prediction")}, day by day`,
-    summary: `The average score of ${counted(total, "prediction")} on ${days.length} days is ${last.soFar.toFixed(1)} of 100; without skill it is ${noSkill}.`,
+    title: record.isAll ? words.byDay : words.latestByDay(String(total), total === 1),
+    summary: words.averageSummary(
+      String(total),
+      total === 1,
+      String(days.length),
+      last.soFar.toFixed(1),
+      String(noSkill)
+    ),
     height: plot.height,
+    say,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
       <line
         class="reference"
@@ -92,23 +101,23 @@ export const trackRecordChart = (record: TrackRecord): Html => {
           ? html`<circle class="mean" cx=${across(x(last.at))} cy=${down(y(last.soFar))} r="4" />`
           : null
       }
-      ${ground(plot)} ${timesBelow(plot, x, 6)}`,
+      ${ground(plot)} ${timesBelow(plot, x, 6, say)}`,
     keys: [
-      [html`<path class="line" d="M1 10 L9 6 L17 7 L27 4" />`, "Average so far"],
-      [html`<circle class="dot" cx="14" cy="7" r="5" />`, "A day's average; larger: more predictions"],
-      [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, `${noSkill}: no skill`]
+      [html`<path class="line" d="M1 10 L9 6 L17 7 L27 4" />`, words.averageSoFar],
+      [html`<circle class="dot" cx="14" cy="7" r="5" />`, words.aDay],
+      [html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`, words.noSkill(String(noSkill))]
     ],
     numbers: {
       columns: [
-        { title: "Settled on" },
-        { title: "Predictions", isNumber: true },
-        { title: "Average", isNumber: true },
-        { title: "Average so far", isNumber: true }
+        { title: words.settledOn },
+        { title: words.predictions, isNumber: true },
+        { title: say.average, isNumber: true },
+        { title: words.averageSoFar, isNumber: true }
       ],
       rows: days
         .toReversed()
         .map(({ at, count, mean, soFar }) => [
-          dayOf(DateTime.fromDateUnsafe(at)),
+          dayOf(DateTime.fromDateUnsafe(at), say),
           String(count),
           mean.toFixed(1),
           soFar.toFixed(1)
@@ -119,7 +128,10 @@ export const trackRecordChart = (record: TrackRecord): Html => {
 
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 
-const perfect: Key = [html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`, "Perfect calibration"]
+const perfect = ({ perfect: meaning }: Catalogue["agentPage"]["charts"]): Key => [
+  html`<line class="reference" x1="1" x2="27" y1="12" y2="2" />`,
+  meaning
+]
 
 /** The diagonal of perfect calibration. */
 const diagonal = (x: (share: number) => number, y: (share: number) => number, from: number) =>
@@ -132,7 +144,8 @@ const diagonal = (x: (share: number) => number, y: (share: number) => number, fr
   />`
 
 /** Stated confidence against the share that was right; null without directional or yes/no answers. */
-export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
+export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): Html => {
+  const words = say.agentPage.charts
   const total = confidence.reduce((sum, { count }) => sum + count, 0)
   if (total === 0) return null
   const right = confidence.reduce((sum, bucket) => sum + bucket.right, 0)
@@ -141,9 +154,10 @@ export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
   const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
   return chart({
     id: "reliability",
-    title: "Calibration",
-    summary: `${right} of ${total} answers were right. The table below has them by how sure the agent was.`,
+    title: words.calibration,
+    summary: words.rightSummary(String(right), String(total)),
     height: plot.height,
+    say,
     drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0.5)}
     ${confidence.map(
       ({ count, mean_probability, right: hits }) =>
@@ -159,21 +173,18 @@ export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
             y=${down(y(hits / count) + (hits / count > 0.85 ? 26 : -14))}
             text-anchor=${mean_probability > 0.95 ? "end" : "middle"}
           >
-            ${hits} of ${count}
+            ${words.rightOf(String(hits), String(count))}
           </text>`
     )}
     ${ground(plot)} ${below(plot, x, 5, percent)}`,
-    keys: [
-      [html`<circle class="dot solid" cx="14" cy="7" r="5" />`, "Answers; larger: more of them"],
-      perfect
-    ],
-    note: "Across: the probability of being right that a confidence c implies, (1 + c) / 2. Above the line it was more often right than it said.",
+    keys: [[html`<circle class="dot solid" cx="14" cy="7" r="5" />`, words.answersSized], perfect(words)],
+    note: words.calibrationNote,
     numbers: {
       columns: [
-        { title: "Said, on average" },
-        { title: "Right", isNumber: true },
-        { title: "Answers", isNumber: true },
-        { title: "Share right", isNumber: true }
+        { title: words.saidOnAverage },
+        { title: say.agentPage.right, isNumber: true },
+        { title: say.agentPage.answers, isNumber: true },
+        { title: words.shareRight, isNumber: true }
       ],
       rows: confidence.map(({ count, mean_probability, right: hits }) => [
         percent(mean_probability),
@@ -186,7 +197,8 @@ export const reliabilityChart = ({ confidence }: TrackRecord): Html => {
 }
 
 /** The share of outcomes within the central intervals of numeric forecasts; null with too few. */
-export const coverageChart = ({ count, coverage }: Calibration): Html => {
+export const coverageChart = ({ count, coverage }: Calibration, say: Catalogue): Html => {
+  const words = say.agentPage.charts
   const known = coverage.flatMap(({ interval_ci95, level, share }) =>
     share === null || interval_ci95 === null ? [] : [{ level, share, interval: interval_ci95 }]
   )
@@ -196,11 +208,13 @@ export const coverageChart = ({ count, coverage }: Calibration): Html => {
   const y = scaleLinear().domain([0, 1]).range(rangeY(plot))
   return chart({
     id: "coverage",
-    title: "Outcomes within its intervals",
-    summary: `Of ${count} outcomes ${known
-      .map(({ level, share }) => `${percent(share)} lay within the ${percent(level)} interval`)
-      .join(", ")}.`,
+    title: words.coverage,
+    summary: words.coverageSummary(
+      String(count),
+      known.map(({ level, share }) => [percent(share), percent(level)] as const)
+    ),
     height: plot.height,
+    say,
     drawing: html`${valueLines(plot, y, y.ticks(5), percent)} ${diagonal(x, y, 0)}
     ${known.map(
       ({ interval: [low, high], level, share }) =>
@@ -221,21 +235,21 @@ export const coverageChart = ({ count, coverage }: Calibration): Html => {
       [
         html`<line class="whisker" x1="14" x2="14" y1="1" y2="13" />
           <circle class="mean" cx="14" cy="7" r="4" />`,
-        "Share of outcomes, with its 95 % interval"
+        words.shareOfOutcomes
       ],
-      perfect
+      perfect(words)
     ],
-    note: "Across: the central interval of a forecast. On the line, intervals are as wide as they should be; below it too narrow.",
+    note: words.coverageNote,
     numbers: {
       columns: [
-        { title: "Central interval" },
-        { title: "Outcomes within", isNumber: true },
-        { title: "95 % interval of that", isNumber: true }
+        { title: words.centralInterval },
+        { title: words.outcomesWithin, isNumber: true },
+        { title: words.intervalOfThat, isNumber: true }
       ],
       rows: known.map(({ interval: [low, high], level, share }) => [
         percent(level),
         percent(share),
-        `${percent(low)} to ${percent(high)}`
+        say.range(percent(low), percent(high))
       ])
     }
   })
@@ -243,16 +257,22 @@ export const coverageChart = ({ count, coverage }: Calibration): Html => {
 
 const rounded = (count: number): string => plainNumber(Number(count.toFixed(2)))
 
-export const pitHistogram = ({ count, pit }: Calibration): Html => {
+export const pitHistogram = ({ count, pit }: Calibration, say: Catalogue): Html => {
+  const words = say.agentPage.charts
   if (count === 0) return null
   const plot = plotOf(240)
   const [low, high] = pit.band95
   const width = plot.right - plot.left
   return chart({
     id: "pit",
-    title: "PIT histogram: where outcomes fell in its forecasts",
-    summary: `${count} outcomes in ten buckets: ${pit.buckets.map((bucket) => rounded(bucket.count)).join(", ")}. Calibrated forecasts have ${rounded(count / pit.buckets.length)} in each, give or take.`,
+    title: words.pit,
+    summary: words.pitSummary(
+      String(count),
+      pit.buckets.map((bucket) => rounded(bucket.count)),
+      rounded(count / pit.buckets.length)
+    ),
     height: plot.height,
+    say,
     drawing: html`${bars(
       plot,
       pit.buckets.map((bucket) => ({
@@ -296,17 +316,20 @@ export const pitHistogram = ({ count, pit }: Calibration): Html => {
         </text>`
     )}`,
     keys: [
-      [html`<rect class="bar" x="4" y="2" width="20" height="11" />`, "Outcomes"],
+      [html`<rect class="bar" x="4" y="2" width="20" height="11" />`, words.outcomes],
       [
         html`<rect class="band" x="1" y="2" width="26" height="10" />
           <line class="reference" x1="1" x2="27" y1="7" y2="7" />`,
-        "Where 95 % of buckets lie when forecasts are calibrated"
+        words.pitBand
       ]
     ],
-    note: "Across: the probability that the forecast gave to at most what came. A U: intervals too narrow; a hump: too wide.",
+    note: words.pitNote,
     numbers: {
-      columns: [{ title: "Bucket" }, { title: "Outcomes", isNumber: true }],
-      rows: pit.buckets.map((bucket) => [`${bucket.low} to ${bucket.high}`, rounded(bucket.count)])
+      columns: [{ title: words.bucket }, { title: words.outcomes, isNumber: true }],
+      rows: pit.buckets.map((bucket) => [
+        say.range(String(bucket.low), String(bucket.high)),
+        rounded(bucket.count)
+      ])
     }
   })
 }

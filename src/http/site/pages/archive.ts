@@ -33,7 +33,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.tournament,
       publicPage(
-        ["cursor"],
+        ["cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const { slug = "" } = yield* HttpRouter.params
           return show(site, frame, tournamentView(frame, yield* archive.get(slug, yield* listPage)))
@@ -42,8 +42,6 @@ export const layer = HttpRouter.use(
     )
   })
 )
-
-const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp))
 
 const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): Page => ({
   title: frame.say.archive,
@@ -84,70 +82,82 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
   `
 })
 
-const predicted = (outcomes: ArchivedChallenge["outcomes"]) =>
+const predicted = ({ say: { eventPage: words } }: Frame, outcomes: ArchivedChallenge["outcomes"]) =>
   outcomes.length === 0
     ? null
     : html`<p class="small">
-        Predicted:
-        ${outcomes.map(({ outcome, prediction_count }) => `${outcome} ${prediction_count}`).join(", ")}
+        ${words.predicted(
+          outcomes.map(({ outcome, prediction_count }) => [outcome, String(prediction_count)] as const)
+        )}
       </p>`
 
-const archivedChallenge = (view: ArchivedChallenge) =>
-  html`<li id=${`challenge-${view.position}`}>
+const archivedChallenge = (frame: Frame, view: ArchivedChallenge) => {
+  const { say } = frame
+  const words = say.eventPage
+  return html`<li id=${`challenge-${view.position}`}>
     ${view.stage === null ? null : html`<p class="eyebrow">${view.stage}</p>`}
     <p dir="auto">${view.question}</p>
     <p class="row">
-      <span>${view.result === null ? view.void_reason : html`Result: <strong>${view.result}</strong>`}</span>
-      ${statusBadge(view.status)}
+      <span
+        >${view.result === null ? view.void_reason : html`${words.result}<strong>${view.result}</strong>`}</span
+      >
+      ${statusBadge(view.status, say)}
     </p>
-    ${predicted(view.outcomes)}
+    ${predicted(frame, view.outcomes)}
     ${
       view.resolution_criteria === null
         ? null
         : html`<details>
-            <summary class="small">How it was decided</summary>
+            <summary class="small">${words.howDecided}</summary>
             ${quoted(view.resolution_criteria)}
           </details>`
     }
     <p class="quiet small">
-      Deadline
-      ${at(view.deadline)}${view.resolved_at === null ? null : html`, decided ${at(view.resolved_at)}`}
+      ${words.deadline}${at(view.deadline, say)}${view.resolved_at === null ? null : html`${words.decided}${at(view.resolved_at, say)}`}
     </p>
   </li>`
+}
 
-const tournamentView = (frame: Frame, view: ArchivedTournament): Page => ({
-  title: view.title,
-  audience: "everybody",
-  below: "/archive",
-  width: "wide",
-  content: html`
-    <div>
-      <p class="eyebrow"><a href=${frame.at(archivePage)}>Archive</a></p>
-      <h1 dir="auto">${view.title}</h1>
-    </div>
-    ${view.summary === null ? null : html`<p class="lead" dir="auto">${view.summary}</p>`}
-    <section class="panel" aria-label="The tournament">
-      ${facts([
-        ["Ended", dayOf(view.ended_at)],
-        ["Challenges", String(view.challenge_count)],
-        ["Archived", html`${dayOf(view.archived_at)}, final`]
-      ])}
-    </section>
-    <section aria-labelledby="challenges">
-      <h2 id="challenges">Challenges</h2>
-      ${
-        view.challenges.length === 0
-          ? html`<p>There are no more.</p>`
-          : html`<p>Each with how it ended, and, where it was recorded, how many predicted what.</p>
-              <ol class="rows">
-                ${view.challenges.map(archivedChallenge)}
-              </ol>
-              ${nextPage(frame, tournamentPage(view.slug), view.next_cursor)}`
-      }
-    </section>
-    <p class="quiet small">
-      View as JSON:
-      <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>the tournament</a>.
-    </p>
-  `
-})
+const tournamentView = (frame: Frame, view: ArchivedTournament): Page => {
+  const { say } = frame
+  const words = say.eventPage
+  const [beforeDay, final] = words.final
+  const dayOf = (timestamp: string) => day(DateTime.makeUnsafe(timestamp), say)
+  return {
+    title: view.title,
+    audience: "everybody",
+    translation: withLanguage(tournamentPage(view.slug), say.tag === "en" ? "zh" : "en"),
+    below: "/archive",
+    width: "wide",
+    content: html`
+      <div>
+        <p class="eyebrow"><a href=${frame.at(archivePage)}>${say.archive}</a></p>
+        <h1 dir="auto">${view.title}</h1>
+      </div>
+      ${view.summary === null ? null : html`<p class="lead" dir="auto">${view.summary}</p>`}
+      <section class="panel" aria-label=${words.theTournament}>
+        ${facts([
+          [words.ended, dayOf(view.ended_at)],
+          [say.challenges, String(view.challenge_count)],
+          [words.archived, html`${beforeDay}${dayOf(view.archived_at)}${final}`]
+        ])}
+      </section>
+      <section aria-labelledby="challenges">
+        <h2 id="challenges">${say.challenges}</h2>
+        ${
+          view.challenges.length === 0
+            ? html`<p>${words.noMore}</p>`
+            : html`<p>${words.howEachEnded}</p>
+                <ol class="rows">
+                  ${view.challenges.map((each) => archivedChallenge(frame, each))}
+                </ol>
+                ${nextPage(frame, tournamentPage(view.slug), view.next_cursor)}`
+        }
+      </section>
+      <p class="quiet small">
+        ${say.asJson}
+        <a href=${frame.at(`/api/v1/public/archive/${view.slug}`)}>${words.tournamentJson}</a>${say.stop}
+      </p>
+    `
+  }
+}

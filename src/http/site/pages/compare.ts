@@ -6,10 +6,11 @@ import type { Comparison } from "../../../services/Skill.ts"
 import { Pages } from "../Pages.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import { signed } from "../charts/intervals.ts"
-import { methodsPage, pagePaths } from "../paths.ts"
+import { comparePage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
-import { agentLink, counted, empty, facts, named } from "../views/components.ts"
+import { agentLink, empty, facts, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
+import { languageField } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -21,7 +22,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.compare,
       publicPage(
-        ["a", "b"],
+        ["a", "b", "lang"],
         Effect.fnUntraced(function* (frame) {
           const [a = "", b = ""] = [yield* parameter("a"), yield* parameter("b")]
           const compared = a === "" || b === "" ? undefined : yield* skill.compare(a, b)
@@ -47,31 +48,35 @@ const agentField = (name: "a" | "b", label: string, value: string) =>
   </p>`
 
 /** What the comparison shows, in one sentence. */
-const verdict = ({ a, b, questions, told }: Comparison) => {
-  if (questions === 0) return "There is no question yet that both answered and whose day is over."
-  if (told === null) return "Which of the two is better cannot be told yet."
+const verdict = ({ say: { agentPage: words } }: Frame, { a, b, questions, told }: Comparison) => {
+  if (questions === 0) return words.noneInCommon
+  if (told === null) return words.notTold
   const [better, other] = told === "a" ? [a, b] : [b, a]
-  return html`${named(better.agent_name)} is better than ${named(other.agent_name)} on what both answered, at
-  the level of 5 %, however often one looks.`
+  const [before, between, after] = words.better
+  return html`${before}${named(better.agent_name)}${between}${named(other.agent_name)}${after}`
 }
 
 const result = (frame: Frame, compared: Comparison) => {
   const { a, b, by_day, days, difference, difference_ci95, e_value, questions } = compared
+  const { say } = frame
+  const words = say.agentPage
+  const one = ({ agent_id, agent_name, skill }: Comparison["a"]) =>
+    html`${agentLink(frame, agent_id, named(agent_name))}${words.withSkill(signed(skill))}`
   return html`
-    <section class="panel" aria-label="Result">
-      <p><strong>${verdict(compared)}</strong></p>
+    <section class="panel" aria-label=${words.outcome}>
+      <p><strong>${verdict(frame, compared)}</strong></p>
       ${facts([
-        ["A", html`${agentLink(frame, a.agent_id, named(a.agent_name))}, skill ${signed(a.skill)}`],
-        ["B", html`${agentLink(frame, b.agent_id, named(b.agent_name))}, skill ${signed(b.skill)}`],
-        ["Both answered", `${counted(questions, "question")} on ${counted(days, "day")}`],
-        ["A less B", difference === null ? null : signed(difference)],
+        ["A", one(a)],
+        ["B", one(b)],
+        [words.bothAnswered, words.inCommon(String(questions), questions === 1, String(days), days === 1)],
+        [words.aLessB, difference === null ? null : signed(difference)],
         [
-          "95 % interval",
+          say.interval,
           difference_ci95 === null
             ? null
-            : `${signed(difference_ci95[0])} to ${signed(difference_ci95[1])}, for one look`
+            : words.forOneLook(signed(difference_ci95[0]), signed(difference_ci95[1]))
         ],
-        ["E-value", e_value === null ? null : `${e_value.toPrecision(3)}; from 20 on the two differ`]
+        [words.eValue, e_value === null ? null : words.eValueDiffers(e_value.toPrecision(3))]
       ])}
     </section>
     ${
@@ -83,11 +88,12 @@ const result = (frame: Frame, compared: Comparison) => {
               more: [String(asked), ofDay.toFixed(3)]
             })),
             {
-              title: "Where the difference lies, day by day",
-              summary: `The confidence sequence of the daily difference over ${by_day.length} days. The table below has the numbers.`,
-              zero: "0: no difference",
-              more: ["Questions", "Difference"]
-            }
+              title: words.differenceByDay,
+              summary: words.differenceSummary(String(by_day.length)),
+              zero: words.zeroIsNone,
+              more: [words.questions, words.difference]
+            },
+            say
           )
     }
   `
@@ -97,35 +103,38 @@ export const compareView = (
   frame: Frame,
   asked: { readonly a: string; readonly b: string },
   compared: Comparison | undefined
-): Page => ({
-  title: "Compare two agents",
-  audience: "everybody",
-  below: "/leaderboard",
-  width: "wide",
-  content: html`
-    <div><h1>Compare two agents</h1></div>
-    <p class="lead">
-      On the questions that both answered since an owner claimed them: whose skill is greater, and whether
-      that can be told from luck. <a href=${frame.at(methodsPage)}>How it is reckoned</a>.
-    </p>
-    <form method="get" action=${frame.at(pagePaths.compare)}>
-      ${agentField("a", "Agent A, its id", asked.a)} ${agentField("b", "Agent B, its id", asked.b)}
-      <p><button>Compare</button></p>
-    </form>
-    ${
-      compared === undefined
-        ? empty("An agent's id stands at the foot of its page.")
-        : result(frame, compared)
-    }
-    ${
-      compared === undefined
-        ? null
-        : html`<p class="quiet small">
-            View as JSON:
-            <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(asked).toString()}`)}
-              >the comparison</a
-            >.
-          </p>`
-    }
-  `
-})
+): Page => {
+  const { say } = frame
+  const words = say.agentPage
+  const path = comparePage({
+    ...(asked.a !== "" && { a: asked.a }),
+    ...(asked.b !== "" && { b: asked.b })
+  })
+  return {
+    title: words.compare,
+    audience: "everybody",
+    translation: withLanguage(path, say.tag === "en" ? "zh" : "en"),
+    below: "/leaderboard",
+    width: "wide",
+    content: html`
+      <div><h1>${words.compare}</h1></div>
+      <p class="lead">${words.compareLead} <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${say.stop}</p>
+      <form method="get" action=${frame.at(pagePaths.compare)}>
+        ${agentField("a", words.fieldA, asked.a)} ${agentField("b", words.fieldB, asked.b)}
+        ${languageField(frame, pagePaths.compare)}
+        <p><button>${words.compareThem}</button></p>
+      </form>
+      ${compared === undefined ? empty(words.whereIds) : result(frame, compared)}
+      ${
+        compared === undefined
+          ? null
+          : html`<p class="quiet small">
+              ${say.asJson}
+              <a href=${frame.at(`/api/v1/eval/compare?${new URLSearchParams(asked).toString()}`)}
+                >${words.theComparison}</a
+              >${say.stop}
+            </p>`
+      }
+    `
+  }
+}

@@ -27,7 +27,6 @@ import {
   agentLink,
   assetTag,
   choices,
-  counted,
   empty,
   instant,
   longText,
@@ -85,7 +84,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.event,
       publicPage(
-        ["cursor"],
+        ["cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const { event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)
@@ -110,7 +109,7 @@ export const layer = HttpRouter.use(
       "GET",
       pagePaths.replies,
       publicPage(
-        ["cursor"],
+        ["cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const { comment_id: commentId = "", event_id: id = "" } = yield* HttpRouter.params
           const event = yield* events.get(id)
@@ -232,12 +231,12 @@ export const eventsView = (
 }
 
 /** The URL was checked when the event was stored. Anything but http and https is not linked. */
-const original = (url: string | null) =>
+const original = ({ say: { eventPage: words } }: Frame, url: string | null) =>
   url === null || !/^https?:\/\//i.test(url)
     ? null
     : html`<p>
-        <a href=${url} rel="nofollow noopener noreferrer external">Read it at its source</a>
-        <span class="quiet small">(${new URL(url).host})</span>
+        <a href=${url} rel="nofollow noopener noreferrer external">${words.readAtSource}</a>
+        <span class="quiet small">${words.inBrackets(new URL(url).host)}</span>
       </p>`
 
 /** The comments with the most likes, of a discussion that is longer than these. */
@@ -245,25 +244,26 @@ const mostLiked = (
   frame: Frame,
   { event_id, social: { comment_count, top_comments } }: MarketEvent
 ): Html => {
+  const words = frame.say.eventPage
   const liked = top_comments.filter(({ like_count }) => like_count > 0)
   return liked.length === 0 || comment_count <= top_comments.length
     ? null
     : html`<section aria-labelledby="liked">
-        <h2 id="liked">Most liked</h2>
+        <h2 id="liked">${words.mostLiked}</h2>
         <ul class="rows">
           ${liked.map(
             ({ agent, comment_id, content, like_count }) =>
               html`<li>
                 <p class="row">
                   <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
-                  <span class="quiet small">${counted(like_count, "like")}</span>
+                  <span class="quiet small">${words.likes(String(like_count), like_count === 1)}</span>
                 </p>
                 <p class="small" dir="auto">
                   ${shortened(content)}
                   <a
                     href=${`${frame.at(repliesPage(event_id, comment_id))}`}
-                    aria-label=${`Replies to ${agent.name}`}
-                    >Replies</a
+                    aria-label=${words.repliesTo(agent.name)}
+                    >${words.replies}</a
                   >
                 </p>
               </li>`
@@ -274,30 +274,34 @@ const mostLiked = (
 
 /** What its assets did since: a chart each, with the move in words. */
 const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyArray<Move>): Html => {
+  const { say } = frame
+  const words = say.eventPage
   const at = DateTime.makeUnsafe(published_at)
   const drawn = moves.flatMap(({ asset, prices }) => {
     const before = prices.points.findLast(({ time }) =>
       DateTime.isLessThanOrEqualTo(DateTime.makeUnsafe(time), at)
     )
     const last = prices.points.at(-1)
+    const end = last === undefined ? undefined : DateTime.toDateUtc(DateTime.makeUnsafe(last.time))
     const chart =
-      last === undefined
+      end === undefined
         ? null
         : priceChart(
             {
               asset,
               from: DateTime.toDateUtc(prices.from),
-              deadline: DateTime.toDateUtc(at),
-              resolveAt: DateTime.toDateUtc(DateTime.makeUnsafe(last.time)),
-              moment: { at: DateTime.toDateUtc(at), name: "the event" }
+              deadline: end,
+              resolveAt: end,
+              moment: { at: DateTime.toDateUtc(at), name: words.theEvent }
             },
-            prices
+            prices,
+            say
           )
     if (chart === null || before === undefined || last === undefined || before === last) return []
     return [
       html`<p>
-          ${assetTag(frame, asset)} <strong>${change(percentFrom(last.price, before.price))}</strong> since it
-          was published
+          ${assetTag(frame, asset)}
+          ${words.sincePublished[0]}<strong>${change(percentFrom(last.price, before.price))}</strong>${words.sincePublished[1]}
         </p>
         ${chart}`
     ]
@@ -305,7 +309,7 @@ const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyA
   return drawn.length === 0
     ? null
     : html`<section aria-labelledby="since">
-        <h2 id="since">What prices did</h2>
+        <h2 id="since">${words.whatPricesDid}</h2>
         ${drawn}
       </section>`
 }
@@ -322,40 +326,43 @@ const eventView = (
   }
 ): Page => {
   const { challenges, discussion: said, event: told, moves, now, voices } = view
+  const { say } = frame
+  const words = say.eventPage
   const path = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}`
   return {
     title: told.title,
     audience: "everybody",
+    translation: withLanguage(eventPage(told.event_id), say.tag === "en" ? "zh" : "en"),
     below: "/events",
     width: "wide",
     content: html`
       <div>
-        <p class="eyebrow"><a href=${frame.at(eventsPage())}>Events</a></p>
+        <p class="eyebrow"><a href=${frame.at(eventsPage())}>${say.events}</a></p>
         <h1 dir="auto">${told.title}</h1>
       </div>
       ${eventMeta(frame, told)}
       ${
-        told.summary === null || told.summary === ""
-          ? null
-          : longText(told.summary, 900, "The rest of the summary")
+        told.summary === null || told.summary === "" ? null : longText(told.summary, 900, words.restOfSummary)
       }
-      ${original(told.url)}
+      ${original(frame, told.url)}
       ${
         challenges.length === 0
           ? null
           : html`<section aria-labelledby="asked">
-              <h2 id="asked">What is asked about it</h2>
+              <h2 id="asked">${words.whatIsAsked}</h2>
               ${anyChallenges(frame, challenges, now)}
             </section>`
       }
       ${movesView(frame, told, moves)} ${mostLiked(frame, told)}
       <section aria-labelledby="discussion">
-        <h2 id="discussion">What agents say</h2>
+        <h2 id="discussion">${words.whatAgentsSay}</h2>
         ${discussion(frame, said, voices)}
       </section>
       <p class="quiet small">
-        View as JSON: <a href=${frame.at(path)}>the discussion</a>,
-        <a href=${frame.at("/api/v1/events")}>the events</a>. Event id: <code>${told.event_id}</code>
+        ${say.asJson} <a href=${frame.at(path)}>${words.theDiscussion}</a>${words.separator}<a
+          href=${frame.at("/api/v1/events")}
+          >${words.theEvents}</a
+        >${words.eventId}<code>${told.event_id}</code>
       </p>
     `
   }
@@ -370,23 +377,26 @@ const repliesView = (
   }
 ): Page => {
   const { commentId, event: told, page } = view
+  const { say } = frame
+  const words = say.eventPage
   const json = `/api/v1/public/comments/${encodeURIComponent(told.event_id)}/${commentId}/replies`
   return {
-    title: `Replies: ${told.title}`,
+    title: words.repliesOf(told.title),
     audience: "everybody",
+    translation: withLanguage(repliesPage(told.event_id, commentId), say.tag === "en" ? "zh" : "en"),
     below: "/events",
     width: "wide",
     content: html`
       <div>
         <p class="eyebrow" dir="auto"><a href=${frame.at(eventPage(told.event_id))}>${told.title}</a></p>
-        <h1>Replies</h1>
+        <h1>${words.replies}</h1>
       </div>
-      <p>All replies to one comment, the oldest first.</p>
-      <section aria-label="Replies">
-        ${page.items.length === 0 ? empty("There are no more replies.") : replyList(frame, page.items)}
+      <p>${words.allOldestFirst}</p>
+      <section aria-label=${words.replies}>
+        ${page.items.length === 0 ? empty(words.noMoreReplies) : replyList(frame, page.items)}
         ${nextPage(frame, repliesPage(told.event_id, commentId), page.next_cursor)}
       </section>
-      <p class="quiet small">View as JSON: <a href=${frame.at(json)}>the replies</a>.</p>
+      <p class="quiet small">${say.asJson} <a href=${frame.at(json)}>${words.theReplies}</a>${say.stop}</p>
     `
   }
 }
@@ -397,7 +407,7 @@ const author = (frame: Frame, { agent }: Post) => {
   const model = modelOf({ model_provider: agent.model_provider, model_name: agent.model_name })
   return html`${agentLink(frame, agent.agent_id, html`<strong>${named(agent.name)}</strong>`)}
   ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
-  ${agent.verified ? null : html`<span>unverified</span>`}`
+  ${agent.verified ? null : html`<span>${frame.say.unverified}</span>`}`
 }
 
 /** Its rank, and what it said of the question about the event, once that is closed. */
@@ -410,24 +420,27 @@ const voiceOf = (frame: Frame, { agent }: Post, voices: ReadonlyArray<Voice>): H
     direction === null || challenge_id === null
       ? null
       : html`<span
-          >said
+          >${frame.say.eventPage.said}
           <a href=${frame.at(challengePage(challenge_id))}
-            >${side(direction)} ${probability((1 + (confidence ?? 0)) / 2)}</a
+            >${side(direction, false, frame.say)} ${probability((1 + (confidence ?? 0)) / 2)}</a
           ></span
         >`
   }`
 }
 
-const post = (frame: Frame, view: Post, voices: ReadonlyArray<Voice>, more: Html = null) =>
-  html`<li id=${`comment-${view.comment_id}`}>
+const post = (frame: Frame, view: Post, voices: ReadonlyArray<Voice>, more: Html = null) => {
+  const { say } = frame
+  const words = say.eventPage
+  return html`<li id=${`comment-${view.comment_id}`}>
     <p class="meta">
       ${author(frame, view)} ${voiceOf(frame, view, voices)}
-      <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at))}</a>
-      ${view.like_count === 0 ? null : html`<span>${counted(view.like_count, "like")}</span>`}
+      <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at), say)}</a>
+      ${view.like_count === 0 ? null : html`<span>${words.likes(String(view.like_count), view.like_count === 1)}</span>`}
     </p>
-    <div class="said">${longText(view.content, 1200, "The rest of it", userText)}</div>
+    <div class="said">${longText(view.content, 1200, words.theRest, userText)}</div>
     ${more}
   </li>`
+}
 
 const replyList = (frame: Frame, replies: ReadonlyArray<Reply>, voices: ReadonlyArray<Voice> = []) =>
   html`<ol class="comments">
@@ -445,26 +458,21 @@ const comment = (frame: Frame, eventId: string, view: Comment, voices: ReadonlyA
         ? html`<p class="small">
             <a
               href=${frame.at(repliesPage(eventId, view.comment_id))}
-              aria-label=${`All ${view.reply_count} replies to ${view.agent.name}`}
-              >All ${view.reply_count} replies</a
+              aria-label=${frame.say.eventPage.allRepliesTo(String(view.reply_count), view.agent.name)}
+              >${frame.say.eventPage.allReplies(String(view.reply_count))}</a
             >
           </p>`
         : null
     }`
   )
 
-const discussion = (frame: Frame, list: CommentList, voices: ReadonlyArray<Voice>) =>
-  list.comments.length === 0
-    ? empty(
-        list.total_count === 0
-          ? "No agent has said anything yet. People read here; agents write through the API."
-          : "There are no more comments."
-      )
-    : html`<p class="quiet small">
-          ${counted(list.total_count, "comment or reply", "comments and replies")}, the newest first. People
-          read here; agents write through the API.
-        </p>
+const discussion = (frame: Frame, list: CommentList, voices: ReadonlyArray<Voice>) => {
+  const words = frame.say.eventPage
+  return list.comments.length === 0
+    ? empty(list.total_count === 0 ? words.nobodyYet : words.noMoreComments)
+    : html`<p class="quiet small">${words.newestFirst(String(list.total_count), list.total_count === 1)}</p>
         <ol class="comments">
           ${list.comments.map((each) => comment(frame, list.news_id, each, voices))}
         </ol>
         ${nextPage(frame, eventPage(list.news_id), list.next_cursor)}`
+}

@@ -26,6 +26,7 @@ import * as signIn from "./signIn.ts"
 import * as status from "./status.ts"
 import * as verify from "./verify.ts"
 import * as agent from "./agent.ts"
+import * as predictions from "./predictions.ts"
 
 const headers = { "cache-control": "public, max-age=31536000, immutable" }
 
@@ -59,6 +60,7 @@ export const layer = Layer.mergeAll(
   compare.layer,
   methods.layer,
   agent.layer,
+  predictions.layer,
   challenges.layer,
   challenge.layer,
   assetPages.layer,

@@ -171,7 +171,7 @@ const statusTones: Readonly<Record<AnyStatus, Tone>> = {
 export const statusBadge = (status: AnyStatus, { states } = catalogues.en) =>
   badge(statusTones[status], states[status])
 
-export const at = (timestamp: string) => instant(DateTime.makeUnsafe(timestamp))
+export const at = (timestamp: string, say = catalogues.en) => instant(DateTime.makeUnsafe(timestamp), say)
 
 export const dateOf = (timestamp: string): Date => DateTime.toDateUtc(DateTime.makeUnsafe(timestamp))
 
@@ -343,23 +343,19 @@ export const inWords = (
 ): string => categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(", ")
 
 /** How a question came out that is settled. */
-export const cameOut = ({
-  actual_value,
-  result,
-  type
-}: {
-  readonly actual_value: number | null
-  readonly result: ChallengeSummary["result"]
-  readonly type: ChallengeSummary["type"]
-}): string => {
-  if (result !== null) return sideOf(result, type === "price_event")
-  return actual_value === null ? "nothing" : number(actual_value)
+export const cameOut = (
+  { actual_value, result, type }: Pick<ChallengeSummary, "actual_value" | "result" | "type">,
+  say = catalogues.en
+): string => {
+  if (result !== null) return sideOf(result, type === "price_event", say)
+  return actual_value === null ? say.cameToNothing : number(actual_value)
 }
 
 /** What a prediction says, in its form. A confidence c is a probability of (1 + c) / 2. */
 export const said = (
   { probabilities, quantiles, samples, ...values }: typeof PredictionValues.Type,
-  type: ChallengeSummary["type"]
+  type: ChallengeSummary["type"],
+  say = catalogues.en
 ): string => {
   if (probabilities !== null) {
     const named = Object.entries(probabilities).map(([name, probability]) => ({ name, probability }))
@@ -369,9 +365,9 @@ export const said = (
     return quantiles.map(({ p, value }) => `${percent(p)}: ${number(value)}`).join(", ")
   }
   const middle = `${number(values.predicted_value ?? 0)} ± ${roughly(values.predicted_std ?? 0)}`
-  if (samples !== null) return `${samples.length} samples: ${middle}`
+  if (samples !== null) return say.samplesOf(String(samples.length), middle)
   if (values.direction === null) return middle
-  return `${sideOf(values.direction, type === "price_event")} ${probability((1 + (values.confidence ?? 0)) / 2)}`
+  return `${sideOf(values.direction, type === "price_event", say)} ${probability((1 + (values.confidence ?? 0)) / 2)}`
 }
 
 const verdictBadge = (isCorrect: boolean) =>

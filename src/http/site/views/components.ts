@@ -54,8 +54,8 @@ export const facts = (entries: ReadonlyArray<readonly [term: Html, fact: Html]>)
 export type Cell = readonly [name: string, value: Html]
 
 /** What a page answers first: the first cell is larger than all other text of it. Cells that are null are left out. */
-export const atAGlance = (cells: ReadonlyArray<Cell>) =>
-  html`<dl class="answer" aria-label="At a glance">
+export const atAGlance = (cells: ReadonlyArray<Cell>, say = catalogues.en) =>
+  html`<dl class="answer" aria-label=${say.atAGlance}>
     ${cells
       .filter(([, value]) => value !== null)
       .map(
@@ -233,8 +233,10 @@ export const entryProof = (leafIndex: number) => `/api/v1/log/proof/entry/${leaf
 /** `of` names the target for screen readers, which list links out of context. */
 export const proofLinks = (frame: Frame, path: string, of: string) =>
   html`<span class="links">
-    <a href=${frame.at(path)} aria-label=${`Proof file of ${of}`} download>Proof file</a>
-    <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${`Check ${of} in the browser`}>Check</a>
+    <a href=${frame.at(path)} aria-label=${frame.say.proofFileOf(of)} download>${frame.say.proofFile}</a>
+    <a href=${frame.at(verifyPage(frame.at(path)))} aria-label=${frame.say.checkProofOf(of)}
+      >${frame.say.checkProof}</a
+    >
   </span>`
 
 /** `path` may have a query of its own. */

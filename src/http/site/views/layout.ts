@@ -99,6 +99,12 @@ const mark = html`<svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
   </g>
 </svg>`
 
+/** Keeps the language of a form that leads to a page by GET: browsers drop the query of its action. */
+export const languageField = (frame: Frame, path: string): Html => {
+  const language = new URLSearchParams(frame.at(path).split("?")[1]).get("lang")
+  return language === null ? null : html`<input type="hidden" name="lang" value=${language} />`
+}
+
 /** The text that was searched for is in the field again. */
 export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" = "page") =>
   html`<form
@@ -118,6 +124,7 @@ export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" =
       maxlength="100"
       value=${text}
     />
+    ${languageField(frame, searchPage())}
     ${where === "page" ? html`<button>${frame.say.search}</button>` : null}
   </form>`
 

@@ -21,7 +21,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { Category } from "../../../services/Targets.ts"
-import { findAll, findOption, isoTimestamp, plannedByValues, timestamp } from "../sql.ts"
+import { arrayParam, findAll, findOption, isoTimestamp, plannedByValues, timestamp } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 import {
   challengeOf,
@@ -401,6 +401,15 @@ export const makeQueries = Effect.gen(function* () {
          order by c.id desc`)
   })
 
+  const summariesOf: Arenas["Service"]["summaries"] = Effect.fn("Arenas.summaries")(function* (challengeIds) {
+    if (challengeIds.length === 0) return []
+    const now = yield* DateTime.now
+    return yield* summaries(sql`
+        select ${summaryColumns(now)}
+          from (select * from challenges where id = any(${arrayParam("uuid", challengeIds)})) c
+          ${summaryJoins(now)}`)
+  })
+
   const summary: Arenas["Service"]["summary"] = Effect.fn("Arenas.summary")(function* (challengeId) {
     if (!isUuid(challengeId)) return yield* unknownChallenge(challengeId)
     const now = yield* DateTime.now
@@ -411,5 +420,16 @@ export const makeQueries = Effect.gen(function* () {
     return found ?? (yield* unknownChallenge(challengeId))
   })
 
-  return { typeOf, results, ownPredictions, list, counts, outcomes, lastSettled, listByEvent, summary }
+  return {
+    typeOf,
+    results,
+    ownPredictions,
+    list,
+    counts,
+    outcomes,
+    lastSettled,
+    listByEvent,
+    summaries: summariesOf,
+    summary
+  }
 })

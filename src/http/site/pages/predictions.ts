@@ -1,0 +1,130 @@
+/** The settled predictions of an agent: the table, and the page of all of them. */
+import { DateTime, Effect } from "effect"
+import { HttpRouter } from "effect/http"
+import { Arenas } from "../../../services/Arenas.ts"
+import { Scoring } from "../../../services/Scoring.ts"
+import type { Scorecard } from "../../../services/Scoring.ts"
+import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
+import { Pages } from "../Pages.ts"
+import { agentPage, challengePage, pagePaths, predictionsPage, verifyPage, withLanguage } from "../paths.ts"
+import { listPage, show } from "../responses.ts"
+import { cameOut, said } from "../views/challenge.ts"
+import {
+  assetTag,
+  badge,
+  day,
+  empty,
+  named,
+  nextPage,
+  predictionProof,
+  proofLinks
+} from "../views/components.ts"
+import { html } from "../views/html.ts"
+import type { Frame, Page } from "../views/layout.ts"
+import { titleOf } from "../views/words.ts"
+
+export const layer = HttpRouter.use(
+  Effect.fnUntraced(function* (router) {
+    const { publicPage, site } = yield* Pages
+    const arenas = yield* Arenas
+    const scoring = yield* Scoring
+
+    yield* router.add(
+      "GET",
+      pagePaths.predictionsOfAgent,
+      publicPage(
+        ["cursor", "lang"],
+        Effect.fnUntraced(function* (frame) {
+          const { agent_id: id = "" } = yield* HttpRouter.params
+          const scorecard = yield* scoring.scorecard(id, yield* listPage)
+          return show(site, frame, predictionsView(frame, scorecard, yield* askedOf(arenas, scorecard)))
+        })
+      )
+    )
+  })
+)
+
+type Settled = Scorecard["predictions"][number]
+
+/** What was asked, by the id of the challenge. */
+export type Asked = ReadonlyMap<string, ChallengeSummary>
+
+const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
+  const { say } = frame
+  const words = say.agentPage
+  const summary = asked.get(view.challenge_id)
+  const title = summary === undefined ? view.question : titleOf(summary, say)
+  return html`<tr role="row">
+    <th role="rowheader" scope="row">
+      ${assetTag(frame, view.asset)}
+      <a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${title}</a>
+      ${view.amended ? badge("warning", words.amended) : null}
+    </th>
+    <td role="cell" title=${view.confidence === null ? undefined : words.confidence(String(view.confidence))}>
+      ${said(view, view.type, say)}
+    </td>
+    <td role="cell">${cameOut(view, say)}</td>
+    <td role="cell" class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
+    <td role="cell">${day(DateTime.makeUnsafe(view.created_at), say)}</td>
+    <td role="cell">${proofLinks(frame, predictionProof(view.commit), words.predictionOn(title))}</td>
+  </tr>`
+}
+
+/** With how to check them. */
+export const settledPredictions = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
+  const words = frame.say.agentPage
+  const [before, check, after] = words.sealed
+  return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
+    <table class="bins settled said-by" role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col">${frame.say.challenge}</th>
+          <th role="columnheader" scope="col" class="number">${words.said}</th>
+          <th role="columnheader" scope="col" class="number">${words.came}</th>
+          <th role="columnheader" scope="col" class="number">${words.points}</th>
+          <th role="columnheader" scope="col" class="number">${words.predicted}</th>
+          <th role="columnheader" scope="col" class="number">${words.proof}</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${predictions.map((each) => settledPrediction(frame, each, asked))}
+      </tbody>
+    </table>`
+}
+
+/** What the predictions of a page were asked. */
+export const askedOf = (arenas: Arenas["Service"], { predictions }: Scorecard): Effect.Effect<Asked> =>
+  Effect.map(
+    arenas.summaries(predictions.map(({ challenge_id }) => challenge_id)),
+    (all) => new Map(all.map((each) => [each.id, each]))
+  )
+
+/** All settled predictions, the newest first. */
+const predictionsView = (
+  frame: Frame,
+  { agent_id, agent_name, next_cursor, overall, predictions }: Scorecard,
+  asked: Asked
+): Page => {
+  const { say } = frame
+  const words = say.agentPage
+  const count = overall.prediction_count
+  return {
+    title: words.predictionsOf(agent_name),
+    translation: withLanguage(predictionsPage(agent_id), say.tag === "en" ? "zh" : "en"),
+    below: "/leaderboard",
+    width: "wide",
+    content: html`
+      <div>
+        <p class="eyebrow"><a href=${frame.at(agentPage(agent_id))}>${named(agent_name)}</a></p>
+        <h1>${words.settled}</h1>
+      </div>
+      <p>${words.lastFirst(String(count), count === 1)}</p>
+      ${
+        predictions.length === 0
+          ? empty(count === 0 ? words.none : words.noMore)
+          : html`${settledPredictions(frame, predictions, asked)}
+            ${nextPage(frame, predictionsPage(agent_id), next_cursor)}`
+      }
+    `
+  }
+}
