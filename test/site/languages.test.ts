@@ -129,6 +129,14 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       const settled = yield* get("/challenges?status=resolved&lang=en")
       assert.include(settled.text, 'href="/challenges?status=resolved&amp;lang=zh"')
       assert.include(settled.text, 'href="/challenges?status=closed&amp;lang=en"')
+      const agent = yield* get(`/agents/${world.first}?lang=en`)
+      assert.include(agent.text, `href="/agents/${world.first}?lang=zh"`)
+      assert.include(agent.text, `href="/compare?a=${world.first}&amp;lang=en"`)
+      assert.notMatch(agent.text, /(picture\.png|badge\.svg|\/(atom|json))\?lang=/)
+      // Browsers drop the query of where a form leads, so that the language is a field.
+      const field = '<input type="hidden" name="lang" value="en"/>'
+      assert.lengthOf((yield* get("/compare?lang=en")).text.split(field), 3)
+      assert.notInclude((yield* get("/compare")).text, 'name="lang"')
       assert.strictEqual((yield* get("/?lang=fr")).status, 400)
     })
   )

@@ -35,7 +35,7 @@ import { Skill } from "../../../src/services/Skill.ts"
 import type { Social } from "../../../src/services/Social.ts"
 import { Targets } from "../../../src/services/Targets.ts"
 import { TransparencyLog } from "../../../src/services/TransparencyLog.ts"
-import { AgentId, EventId } from "../../../src/services/domain/ids.ts"
+import { AgentId, ChallengeId, EventId } from "../../../src/services/domain/ids.ts"
 import type { Page } from "../../../src/services/domain/paging.ts"
 import { discussionReads } from "./discussion.ts"
 import { gatewayReads } from "./gateway.ts"
@@ -482,6 +482,11 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     "/challenges/:challenge_id",
     "answers, everybody's",
     Charts.use((charts) => charts.answers(hot))
+  )
+  page(
+    "/agents/:agent_id",
+    "what was asked",
+    Arenas.use((arenas) => arenas.summaries([ChallengeId.make(hot)]))
   )
   page(
     "/agents/:agent_id",

@@ -201,7 +201,7 @@ export const chinese: typeof english = {
   ofRanked: (count, top) => `共 ${count} 名，前 ${top} %`,
   bestCategory: "最强类别",
   worstCategory: "最弱类别",
-  last: (count) => `最近 ${count} 个`,
+  last: (count) => `最近 ${count} 次`,
 
   noneSettled: "它的预测均未结算。",
   averageScore: "平均分",
