@@ -109,6 +109,45 @@ layer(everything)("A chart under a pointer", (it) => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("and the head of a column sorts the rows of a page, one way and then the other", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const agent = yield* claimedAgent("First Light")
+      for (const [day, confidence] of [0.2, 0.8, 0.5].entries()) {
+        const [now, deadline] = [plus(monday, { days: day }), plus(monday, { days: day, hours: 1 })]
+        yield* moveTo(now)
+        const question = yield* newChallenge({ deadline })
+        yield* predict(agent, question, { confidence })
+        yield* moveTo(deadline)
+        yield* importQuotes("GC", [[deadline, 110]])
+        yield* Scoring.use((scoring) => scoring.settleDue)
+      }
+      const { does } = yield* reader("UTC")
+      yield* does(async (page) => {
+        await page.goto(`/agents/${agent}/predictions`)
+        const cells = (column: number) => page.locator(`tbody tr > :nth-child(${column})`).allInnerTexts()
+        const points = (await cells(4)).map(Number)
+        assert.strictEqual(new Set(points).size, 3)
+        const head = page.getByRole("columnheader", { name: "Points" })
+        await head.getByRole("button").click()
+        const falling = points.toSorted((a, b) => b - a)
+        assert.deepStrictEqual((await cells(4)).map(Number), falling)
+        assert.strictEqual(await head.getAttribute("aria-sort"), "descending")
+        await head.getByRole("button").click()
+        assert.deepStrictEqual((await cells(4)).map(Number), falling.toReversed())
+        await page.getByRole("columnheader", { name: "Predicted" }).getByRole("button").click()
+        const days = [2, 1, 0].map((day) => DateTime.formatIsoDateUtc(plus(monday, { days: day })))
+        assert.deepStrictEqual(
+          await page
+            .locator("tbody td:nth-child(5) time")
+            .evaluateAll((times) => times.map((time) => time.getAttribute("datetime")?.slice(0, 10))),
+          days
+        )
+        assert.isNull(await head.getAttribute("aria-sort"))
+      })
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("and a line for an agent is copied by a press", () =>
     Effect.gen(function* () {
       const { does } = yield* reader("UTC")

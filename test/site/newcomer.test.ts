@@ -1,6 +1,7 @@
 /** What somebody asks who comes for the first time, and by which links from the first page it is answered (docs/site.md). */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { Skill } from "../../src/services/Skill.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -70,16 +71,32 @@ layer(testServer())("An owner", (it) => {
   it.effect("sees at once whether an agent is alive, and how it does", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
+      const evening = plus(monday, "22 hours")
+      yield* moveTo(evening)
       const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
-      const question = yield* newChallenge({ deadline: plus(monday, "1 hour") })
+      const question = yield* newChallenge({ deadline: plus(evening, "1 hour") })
       yield* predict(AgentId.make(agent.agentId), question)
       yield* comment(AgentId.make(agent.agentId), yield* newEvent({}))
-      yield* moveTo(plus(monday, "1 hour"))
-      yield* importQuotes("GC", [[plus(monday, "1 hour"), 110]])
+      yield* moveTo(plus(evening, "1 hour"))
+      yield* importQuotes("GC", [[plus(evening, "1 hour"), 110]])
       yield* Scoring.use((scoring) => scoring.settleDue)
       const home = yield* get("/")
       const account = yield* visitor.open(linkTo(home, /^For owners$/))
-      assert.match(textOf(account), /First Light Settings .* 1 right .* 2 March 2026 at 00:00 UTC/)
+      assert.match(textOf(account), /First Light Settings .* 1 right .* 2 March 2026 at 22:00 UTC/)
+
+      yield* moveTo(plus(monday, "25 hours"))
+      yield* Skill.use((skill) => skill.countDue)
+      const weekBefore = plus(monday, "-7 days")
+      yield* SqlClient.SqlClient.use(
+        (sql) => sql`
+          insert into agent_ranks (agent_id, day, rank)
+          values (${agent.agentId}::uuid, ${DateTime.formatIsoDateUtc(weekBefore)}::date, 3)`
+      )
+      assert.match(textOf(yield* visitor.open("/account")), /First Light Settings #1 ▲ 2 in a week/)
+      assert.match(
+        textOf(yield* get(`/agents/${agent.agentId}`)),
+        /Rank by skill #1 of 1, top 100 % ▲ 2 in a week/
+      )
     })
   )
 })

@@ -98,6 +98,9 @@ export const english = {
 
   rank: "Rank",
   noRank: "no rank",
+  rankUp: (places: string) => `▲ ${places} in a week`,
+  rankDown: (places: string) => `▼ ${places} in a week`,
+  rankSame: "= for a week",
   agent: "Agent",
   skill: "Skill",
   average: "Average",
@@ -203,6 +206,9 @@ export const chinese: typeof english = {
 
   rank: "名次",
   noRank: "无名次",
+  rankUp: (places) => `▲ 一周上升 ${places} 位`,
+  rankDown: (places) => `▼ 一周下降 ${places} 位`,
+  rankSame: "一周未变",
   agent: "智能体",
   skill: "技能",
   average: "平均分",

@@ -30,7 +30,7 @@ import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { modelOf, number } from "../views/words.ts"
+import { modelOf, number, rankChange } from "../views/words.ts"
 import { holdings } from "./credit.ts"
 
 export const layer = HttpRouter.use(
@@ -249,7 +249,12 @@ const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined,
   const { agents: words, never } = say.owners
   const warning = warningOf(frame, agent, record, now)
   const cells: ReadonlyArray<readonly [name: string, value: Html]> = [
-    [say.rank, record === undefined || record.rank === null ? "–" : `#${number(record.rank)}`],
+    [
+      say.rank,
+      record === undefined || record.rank === null
+        ? "–"
+        : html`#${number(record.rank)} ${rankChange(record.rank, record.rank_before, say)}`
+    ],
     [say.skill, signed(record?.skill ?? null)],
     [say.average, record === undefined || record.avg_score === null ? "–" : record.avg_score.toFixed(1)],
     [words.lastTen, lastOnes(record?.form ?? [], say)],

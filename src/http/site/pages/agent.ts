@@ -56,7 +56,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
-import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number, rankChange } from "../views/words.ts"
 import { askedOf, settledPredictions } from "./predictions.ts"
 import type { Asked } from "./predictions.ts"
 
@@ -398,7 +398,8 @@ const howGood = (
                   number(standing.of),
                   String(Math.ceil((100 * standing.rank) / standing.of))
                 )}</small
-              >`
+              >
+              ${rankChange(standing.rank, standing.rank_before, say)}`
       ],
       [say.skill, skill.overall === null ? null : signed(skill.overall.skill)],
       [words.bestCategory, part(best)],
@@ -477,6 +478,7 @@ export const agentView = (
     },
     feeds: [agentFeed(profile.agent_id, profile.name)],
     below: "/leaderboard",
+    isSortable: true,
     width: "wide",
     content: html`
       <div>

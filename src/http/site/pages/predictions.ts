@@ -75,7 +75,7 @@ export const settledPredictions = (frame: Frame, predictions: ReadonlyArray<Sett
   const words = frame.say.agentPage
   const [before, check, after] = words.sealed
   return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
-    <table class="bins settled said-by" role="table">
+    <table class="bins settled said-by" role="table" data-sortable>
       <thead role="rowgroup">
         <tr role="row">
           <th role="columnheader" scope="col">${frame.say.challenge}</th>
@@ -110,6 +110,9 @@ const predictionsView = (
   const count = overall.prediction_count
   return {
     title: words.predictionsOf(agent_name),
+    audience: "everybody",
+    path: predictionsPage(agent_id),
+    isSortable: true,
     translation: withLanguage(predictionsPage(agent_id), say.tag === "en" ? "zh" : "en"),
     below: "/leaderboard",
     width: "wide",

@@ -128,3 +128,12 @@ export const titleOf = (asked: Asked, say = catalogues.en): string => {
       return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
   }
 }
+
+/** Where a rank was a week before, beside it; nothing where there was none. */
+export const rankChange = (rank: number, before: number | null, say = catalogues.en): Html => {
+  if (before === null) return null
+  if (rank === before) return html`<small class="quiet">${say.rankSame}</small>`
+  return rank < before
+    ? html`<small class="side bullish">${say.rankUp(number(before - rank))}</small>`
+    : html`<small class="side bearish">${say.rankDown(number(rank - before))}</small>`
+}
