@@ -177,14 +177,22 @@ export const valueLines = (
         </text>`
   )
 
-/** Keeps labels at the edges within the plot. */
-const anchorAt = (plot: Plot, place: number): "start" | "middle" | "end" => {
-  if (place < plot.left + 6) return "start"
-  return place > plot.right - 8 ? "end" : "middle"
+/** Keeps labels at the edges within the plot, of which they may be so many percent wide on a phone. */
+export const anchorAt = (plot: Plot, place: number, width = 14): "start" | "middle" | "end" => {
+  if (place < plot.left + width / 2) return "start"
+  return place > plot.right - width / 2 ? "end" : "middle"
 }
 
 /** How wide a character of a label is on a narrow screen, in percent of the drawing. */
 const narrowCharacter = 2.2
+
+/** Of a label, where a Chinese character counts twice. */
+const narrowWidth = (label: string): number =>
+  narrowCharacter *
+  [...label].reduce((sum, character) => sum + (/\p{Script=Han}/u.test(character) ? 2 : 1), 0)
+
+/** How much of a label lies before its place. */
+const sharesBefore = { start: 0, middle: 0.5, end: 1 }
 
 /** The x axis: ticks with labels. Narrow screens hide minor ticks, and those whose label would touch the one before. */
 export const below = <Value>(
@@ -197,9 +205,11 @@ export const below = <Value>(
   let free = Number.NEGATIVE_INFINITY
   return scale.ticks(count).map((value, index) => {
     const x = scale(value)
-    const half = (format(value).length * narrowCharacter) / 2
-    const isHidden = isMinor(value, index) || x - half < free
-    if (!isHidden) free = x + half
+    const anchor = anchorAt(plot, x)
+    const width = narrowWidth(format(value))
+    const start = x - width * sharesBefore[anchor]
+    const isHidden = isMinor(value, index) || start < free
+    if (!isHidden) free = start + width
     return html`<g class=${isHidden ? "second" : undefined}>
       <line
         class="axis"
@@ -208,7 +218,7 @@ export const below = <Value>(
         y1=${down(plot.bottom)}
         y2=${down(plot.bottom + 5)}
       />
-      <text class="tick" x=${across(x)} y=${down(plot.bottom + 19)} text-anchor=${anchorAt(plot, x)}>
+      <text class="tick" x=${across(x)} y=${down(plot.bottom + 19)} text-anchor=${anchor}>
         ${format(value)}
       </text>
     </g>`

@@ -10,6 +10,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
   across,
+  anchorAt,
   bars,
   below,
   chart,
@@ -143,6 +144,9 @@ const diagonal = (x: (share: number) => number, y: (share: number) => number, fr
     y2=${down(y(1))}
   />`
 
+/** Of "100 of 288" on a phone, in percent of a chart. */
+const labelWidth = 20
+
 /** Stated confidence against the share that was right; null without directional or yes/no answers. */
 export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): Html => {
   const words = say.agentPage.charts
@@ -171,7 +175,7 @@ export const reliabilityChart = ({ confidence }: TrackRecord, say: Catalogue): H
             class="label halo"
             x=${across(x(mean_probability))}
             y=${down(y(hits / count) + (hits / count > 0.85 ? 26 : -14))}
-            text-anchor=${mean_probability > 0.95 ? "end" : "middle"}
+            text-anchor=${anchorAt(plot, x(mean_probability), labelWidth)}
           >
             ${words.rightOf(String(hits), String(count))}
           </text>`
