@@ -47,6 +47,37 @@ export const periodInWords = (period: string): string => {
   return year === undefined ? period : `${months[Number(month) - 1]} ${year}`
 }
 
+/** Names of targets as they stand within a sentence, where they stand otherwise there. */
+const namesWithin: Readonly<Record<string, string>> = {
+  GC: "gold",
+  ES: "the E-mini S&P 500",
+  CL: "crude oil",
+  ZN: "the 10-year T-note",
+  HG: "copper",
+  NG: "natural gas",
+  ZS: "soybeans",
+  DXY: "the US dollar index",
+  CPI: "the consumer price index",
+  CORE_CPI: "the core consumer price index",
+  PPI: "the producer price index",
+  NFP: "nonfarm payrolls",
+  UNRATE: "the unemployment rate",
+  PCE: "personal consumption expenditures",
+  GDP: "gross domestic product",
+  FOMC: "the federal funds target rate"
+}
+
+/** A target as it stands within an English sentence: "the US dollar index". */
+export const nameWithin = (key: string, name: string): string => namesWithin[key] ?? name
+
+/** The same with its key, as in questions: "the US dollar index (DXY)". */
+export const askedName = (key: string, name: string): string => `${nameWithin(key, name)} (${key})`
+
+const periodInChinese = (period: string): string => {
+  const [, year, month] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(period) ?? []
+  return year === undefined ? period : `${year}年${Number(month)}月`
+}
+
 const inUtcChinese = (instant: string): string => {
   const { day, month, time, year } = partsOf(instant)
   return `${year}年${month}月${day}日 ${time}（UTC）`
@@ -76,7 +107,7 @@ const days = (hours: number, unit: typeof englishUnits): string => {
 
 export const resolutionCriteria = (terms: DirectionalTerms): string =>
   [
-    `Settles on the change of ${terms.targetName} (${terms.target}) from the open price ${terms.openPrice}.`,
+    `Settles on the change of ${askedName(terms.target, terms.targetName)} from the open price ${terms.openPrice}.`,
     `The close price is the first price observed at or after ${inUtc(terms.resolveAt)}, at most ${days(terms.closePriceWithinHours, englishUnits)} after; a candle counts at its end.`,
     `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`,
     `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${days(terms.cancelAfterHours, englishUnits)} after that time.`
@@ -97,7 +128,7 @@ type PracticeTerms = Pick<DirectionalTerms, "targetName" | "target" | "openPrice
 
 export const practiceCriteria = (terms: PracticeTerms): string =>
   [
-    `Practice on a recording of made-up prices that move about as those of ${terms.targetName} (${terms.target}), multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
+    `Practice on a recording of made-up prices that move about as those of ${askedName(terms.target, terms.targetName)}, multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
     `Settles at the deadline, on the change from the open price ${terms.openPrice} to the recorded price ${terms.hours} hours on.`,
     `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`
   ].join(" ")
@@ -124,7 +155,7 @@ interface MacroTerms {
 
 export const macroCriteria = (terms: MacroTerms): string =>
   [
-    `Settles on the first print of ${terms.seriesName} (${terms.series}) for ${terms.period}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${inUtc(terms.releaseAt)}; later revisions are ignored.`,
+    `Settles on the first print of ${askedName(terms.series, terms.seriesName)} for ${periodInWords(terms.period)}${terms.unit === null ? "" : `, in ${terms.unit}`}, expected at ${inUtc(terms.releaseAt)}; later revisions are ignored.`,
     terms.scaleIsFrozen
       ? `A forecast is scored by the CRPS of its distribution, with the reference scale ${terms.scale}.`
       : `A forecast is scored by the CRPS of its distribution, with the spread of the bins, ${terms.scale}.`,
@@ -134,7 +165,7 @@ export const macroCriteria = (terms: MacroTerms): string =>
 
 export const macroCriteriaChinese = (terms: MacroTerms): string =>
   [
-    `按${chineseName(terms.series)}${terms.period} 的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的修订值不予采用。`,
+    `按${chineseName(terms.series)}${periodInChinese(terms.period)}的首次公布值${terms.unit === null ? "" : `（单位：${terms.unit}）`}结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的修订值不予采用。`,
     chineseScoring(
       terms.scaleIsFrozen ? `参考尺度为 ${terms.scale}` : `以各区间的跨度为尺度，其值为 ${terms.scale}`
     ),
@@ -149,7 +180,7 @@ type OrderedTerms = Omit<MacroTerms, "unit" | "scale" | "scaleIsFrozen"> & {
 
 export const orderedCriteria = (terms: OrderedTerms): string =>
   [
-    `Settles on the category of ${terms.seriesName} (${terms.series}) for ${terms.period} that is announced, expected at ${inUtc(terms.releaseAt)}; later corrections are ignored.`,
+    `Settles on the category of ${askedName(terms.series, terms.seriesName)} for ${periodInWords(terms.period)} that is announced, expected at ${inUtc(terms.releaseAt)}; later corrections are ignored.`,
     `The categories in their order, each with its probability in the reference: ${terms.categories.map(([name, probability]) => `${name} ${probability}`).join(", ")}.`,
     "An answer is scored by its ranked probability score, on the scale of what the reference expects of its own.",
     `Without an announcement by ${inUtc(terms.voidAt)} the challenge is void, scoring nobody.`
@@ -157,7 +188,7 @@ export const orderedCriteria = (terms: OrderedTerms): string =>
 
 export const orderedCriteriaChinese = (terms: OrderedTerms): string =>
   [
-    `按${chineseName(terms.series)}${terms.period} 公布的类别结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的更正不予采用。`,
+    `按${chineseName(terms.series)}${periodInChinese(terms.period)}公布的类别结算，预计于 ${inUtcChinese(terms.releaseAt)} 公布；此后的更正不予采用。`,
     `各类别依次为（括号内为参考概率）：${terms.categories.map(([name, probability]) => `${name}（${probability}）`).join("、")}。`,
     "答案按其排序概率评分（RPS）计分，以参考概率对自身的期望值为尺度。",
     chineseVoid(terms.voidAt, "仍未公布")
@@ -181,7 +212,7 @@ interface PriceEventTerms {
 
 /** What is asked, where an administrator does not say it. */
 export const priceEventQuestion = (terms: PriceEventTerms): string => {
-  const name = `${terms.targetName} (${terms.target})`
+  const name = askedName(terms.target, terms.targetName)
   switch (terms.kind) {
     case "numeric_close":
       return `Where will ${name} close on ${terms.lastDay} (UTC)?`
@@ -202,24 +233,24 @@ const closeOfDay = ({ resolveAt }: PriceEventTerms) =>
 
 const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => ReadonlyArray<string>>> = {
   numeric_close: (terms) => [
-    `Settles on the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay}.`,
+    `Settles on the close of ${askedName(terms.target, terms.targetName)} on the UTC day ${terms.lastDay}.`,
     closeOfDay(terms),
     crps(terms),
     `Without it by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if it is known later.`
   ],
   threshold: (terms) => [
-    `Yes (bullish) if the close of ${terms.targetName} (${terms.target}) on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
+    `Yes (bullish) if the close of ${askedName(terms.target, terms.targetName)} on the UTC day ${terms.lastDay} is at or above ${terms.level}, otherwise No (bearish).`,
     closeOfDay(terms),
     `Without it by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if it is known later.`
   ],
   barrier: (terms) => [
-    `Yes (bullish) if ${terms.targetName} (${terms.target}) touches ${terms.level} from ${inUtc(terms.windowFrom ?? "")} until ${inUtc(terms.resolveAt)}, otherwise No (bearish).`,
+    `Yes (bullish) if the price of ${askedName(terms.target, terms.targetName)} touches ${terms.level} from ${inUtc(terms.windowFrom ?? "")} until ${inUtc(terms.resolveAt)}, otherwise No (bearish).`,
     `It is judged by the 1-hour candles that open at or after the first of these times and before the second: the level is touched if it lies from the low to the high of one of them, exactly equal being a touch; a gap between two candles is none.`,
     `One touch is enough for Yes; No takes every candle of the window.`,
     `Undecided by the candles known by ${inUtc(terms.voidAt)} the question is void, scoring nobody.`
   ],
   count_days: (terms) => [
-    `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} ${terms.targetName} (${terms.target}) closes up: above the close of the day before; an equal close is not up.`,
+    `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} the price of ${askedName(terms.target, terms.targetName)} closes up: above the close of the day before; an equal close is not up.`,
     `The close of a day is that of its last 1-hour candle.`,
     crps(terms),
     `Without all 8 closes by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if they are known later.`

@@ -1,5 +1,5 @@
 /** What several pages say: the frame around each, titles of questions, states, units, and what is said of an agent. */
-import { nameInChinese } from "../../../services/domain/targetNames.ts"
+import { nameInChinese, nameWithin } from "../../../services/domain/targetNames.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 
 type Words = Readonly<Record<string, string>>
@@ -36,6 +36,8 @@ export const english = {
   imprint: "Imprint",
 
   name: (_key: string, name: string): string => name,
+  /** Where a name does not begin its sentence. */
+  nameWithin,
   /** A time of day in UTC with its date. */
   timeOn: (clock: string, date: string) => `${clock} UTC on ${date}`,
   afterEvent: (name: string, title: string) => `${name} in the hour after “${title}”: up, down or flat?`,
@@ -152,6 +154,7 @@ export const chinese: typeof english = {
   imprint: "运营者信息",
 
   name: nameInChinese,
+  nameWithin: nameInChinese,
   timeOn: (clock, date) => `${date} ${clock} UTC`,
   afterEvent: (name, title) => `“${title}”之后一小时内${name}：上涨、下跌还是持平？`,
   onDay: (name, date) => `${name} ${date}：上涨、下跌还是持平？`,

@@ -110,19 +110,20 @@ type Asked = Pick<
 export const titleOf = (asked: Asked, say = catalogues.en): string => {
   const { event_title, kind, level, period, resolve_at, type } = asked
   const name = say.name(asked.asset, asked.name)
+  const within = say.nameWithin(asked.asset, asked.name)
   const end = DateTime.makeUnsafe(resolve_at)
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), say)
   if (type === "macro") return period === null ? name : say.ofPeriod(name, periodOf(period, say))
   const at = level === null ? "" : number(level)
   switch (kind) {
     case "numeric_close":
-      return say.whereClose(name, lastDay)
+      return say.whereClose(within, lastDay)
     case "threshold":
-      return say.closeAbove(name, at, lastDay)
+      return say.closeAbove(within, at, lastDay)
     case "barrier":
-      return say.touch(name, at, lastDay)
+      return say.touch(within, at, lastDay)
     case "count_days":
-      return say.daysUp(name, lastDay)
+      return say.daysUp(within, lastDay)
     default:
       if (event_title !== null) return say.afterEvent(name, cut(event_title))
       return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))

@@ -27,6 +27,7 @@ import { expectedRps } from "../../../scoring/ordered.ts"
 import {
   macroCriteria,
   macroCriteriaChinese,
+  askedName,
   orderedCriteria,
   orderedCriteriaChinese,
   periodInWords
@@ -85,8 +86,8 @@ export const makeMacroArena = Effect.gen(function* () {
     const question =
       wanted.question ??
       (wanted.categories === undefined
-        ? `What will ${target.name} (${target.key}) be for ${periodInWords(wanted.period)}?`
-        : `What will become of ${target.name} (${target.key}) for ${periodInWords(wanted.period)}?`)
+        ? `What will ${askedName(target.key, target.name)} be for ${periodInWords(wanted.period)}?`
+        : `What will become of ${askedName(target.key, target.name)} for ${periodInWords(wanted.period)}?`)
     const recorded = createChallenge(sql, {
       ...terms,
       challenge_id: id,

@@ -24,7 +24,7 @@ import {
   scaleReturns,
   levelsAround
 } from "../../../scoring/priceEvents.ts"
-import { inUtc } from "../../../scoring/criteria.ts"
+import { askedName, inUtc } from "../../../scoring/criteria.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
@@ -79,7 +79,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       const create = arenas.directional.create({
         asset: target.key,
         kind: "session",
-        question: `Which way will ${target.name} (${target.key}) move by the close of its session of ${date}?`,
+        question: `Which way will ${askedName(target.key, target.name)} move by the close of its session of ${date}?`,
         deadline: DateTime.makeUnsafe(from),
         resolve_at: DateTime.makeUnsafe(until)
       })
@@ -130,7 +130,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
         asset: target.key,
         kind: "flash",
         event_id: event.event_id,
-        question: `Which way will ${target.name} (${target.key}) move in the hour until ${inUtc(DateTime.formatIso(resolveAt))}, after the event?`,
+        question: `Which way will ${askedName(target.key, target.name)} move in the hour until ${inUtc(DateTime.formatIso(resolveAt))}, after the event?`,
         deadline: DateTime.min(DateTime.addDuration(now, settings.flashTime), resolveAt),
         resolve_at: resolveAt
       })
@@ -193,7 +193,7 @@ export const makeLadderPlans = Effect.gen(function* () {
           kind,
           open_price: price,
           dead_zone_pct: deadZoneOf(volatility, ladderHours[kind] + ladderOpens / hour),
-          question: `Which way will ${target.name} (${target.key}) have moved by ${inUtc(DateTime.formatIso(resolveAt))}?`,
+          question: `Which way will ${askedName(target.key, target.name)} have moved by ${inUtc(DateTime.formatIso(resolveAt))}?`,
           deadline,
           resolve_at: resolveAt
         })

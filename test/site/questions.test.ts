@@ -1,0 +1,86 @@
+/** Questions that are made from fields: as the API asks them, and as pages title them. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { titleOf } from "../../src/http/site/views/words.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { freshWeek, newMacro, plus } from "../support/challenges.ts"
+import { testServer } from "../support/server.ts"
+
+layer(testServer())("A question", (it) => {
+  it.effect("has the article and the number of what it asks about, and says its month in words", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const times = { deadline: now, resolve_at: plus(now, "1 hour") }
+      for (const [asset, question, change] of [
+        ["GC", /^Which way will gold \(GC\) move by \d/, "change of gold (GC)"],
+        ["DXY", /^Which way will the US dollar index \(DXY\) move/, "change of the US dollar index (DXY)"],
+        ["ZS", /^Which way will soybeans \(ZS\) move/, "change of soybeans (ZS)"],
+        ["ETH", /^Which way will Ethereum \(ETH\) move/, "change of Ethereum (ETH)"]
+      ] as const) {
+        const made = yield* Arenas.use(({ directional }) =>
+          directional.create({ asset, open_price: 104, ...times })
+        )
+        assert.match(made.question, question)
+        assert.include(made.resolution_criteria ?? "", change)
+      }
+      for (const [asset, period, question, criteria, title] of [
+        [
+          "FOMC",
+          "2026-12",
+          "What will the federal funds target rate (FOMC) be for December 2026?",
+          "of the federal funds target rate (FOMC) for December 2026",
+          "Federal funds target rate, December 2026"
+        ],
+        [
+          "NFP",
+          "2026-10",
+          "What will nonfarm payrolls (NFP) be for October 2026?",
+          "of nonfarm payrolls (NFP) for October 2026",
+          "Nonfarm payrolls, October 2026"
+        ]
+      ] as const) {
+        const made = yield* newMacro({ asset, period })
+        assert.strictEqual(made.question, question)
+        assert.include(made.resolution_criteria ?? "", criteria)
+        assert.notMatch(made.resolution_criteria_zh ?? "", /2026-1\d/)
+        const asked = yield* Arenas.use((arenas) => arenas.summary(made.id))
+        assert.strictEqual(titleOf(asked), title)
+      }
+    })
+  )
+
+  it("is a sentence in its title, too, in either language", () => {
+    const asked = {
+      type: "price_event",
+      kind: "barrier",
+      asset: "DXY",
+      name: "US dollar index",
+      event_title: null,
+      level: 104.5,
+      period: null,
+      resolve_at: "2026-03-03T00:00:00.000Z"
+    } as const
+    for (const [kind, english, chinese] of [
+      [
+        "barrier",
+        "Will the US dollar index touch 104.5 by 2 March?",
+        "美元指数在 3月2日之前会触及 104.5 吗？"
+      ],
+      ["numeric_close", "Where will the US dollar index close on 2 March?", "美元指数 3月2日收盘价是多少？"],
+      [
+        "threshold",
+        "Will the US dollar index close at or above 104.5 on 2 March?",
+        "美元指数 3月2日的收盘价会达到或高于 104.5 吗？"
+      ],
+      [
+        "count_days",
+        "On how many of the seven days to 2 March will the US dollar index close up?",
+        "截至 3月2日的七天中，美元指数有几天收涨？"
+      ]
+    ] as const) {
+      assert.strictEqual(titleOf({ ...asked, kind }), english)
+      assert.strictEqual(titleOf({ ...asked, kind }, catalogues.zh), chinese)
+    }
+  })
+})
