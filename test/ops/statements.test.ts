@@ -760,7 +760,7 @@ const pinnedPages: Readonly<Record<string, number>> = {
   "/assets/GC": 12,
   "/search?q=gold": 8,
   "/challenges/:challenge_id": 10,
-  "/agents/:agent_id": 13,
+  "/agents/:agent_id": 14,
   "/events": 2,
   "/events/event-0": 8,
   "/archive": 2,
