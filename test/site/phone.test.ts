@@ -31,9 +31,11 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("On a phone", (it) => {
       for (const path of [`/agents/${world.first}`, `/challenges/${world.settled.id}`, "/assets/GC"]) {
         yield* does(async (page) => {
           await page.goto(path)
-          const chart = await page.locator(".split svg.drawing").first().boundingBox()
-          const facts = await page.locator(".split .facts").first().boundingBox()
+          const chart = await page.locator(".first svg.drawing").first().boundingBox()
+          const facts = await page.locator(".beside .facts").first().boundingBox()
+          const last = await page.locator(".first > :last-child").boundingBox()
           assert.isBelow(chart?.y ?? Infinity, facts?.y ?? 0, path)
+          assert.isBelow(facts?.y ?? Infinity, last?.y ?? 0, path)
         })
       }
     }).pipe(Effect.scoped)
