@@ -198,7 +198,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.deepStrictEqual(chosenIn(board), ["Leaderboard", "Skill", "Commodities", "Any time", "All time"])
       assert.match(
         textOf(board),
-        /Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner Group 1\. .*\+\d\.\d{3} -1\.00 to 1\.00/
+        /Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner Group 1\. .*\+\d\.\d{3} −1\.00 to 1\.00/
       )
       assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
       assert.include(linksOf(board), "/methods")

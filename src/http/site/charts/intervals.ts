@@ -24,9 +24,14 @@ export interface Ranged {
 export const signed = (skill: number | null): string =>
   skill === null ? "–" : `${skill > 0 ? "+" : ""}${withMinus(skill.toFixed(3))}`
 
+/** A score or an end of an interval. */
+export const hundredths = (value: number): string => withMinus(value.toFixed(2))
+
 /** A confidence sequence in words. */
 export const sequenceText = ({ evidence }: WithEvidence, say = catalogues.en): string =>
-  evidence === null ? say.noDay : say.range(evidence.sequence[0].toFixed(2), evidence.sequence[1].toFixed(2))
+  evidence === null
+    ? say.noDay
+    : say.range(hundredths(evidence.sequence[0]), hundredths(evidence.sequence[1]))
 
 /** What is without skill, at least how far the scale goes from it, and where it ends. */
 interface Axis {

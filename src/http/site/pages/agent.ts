@@ -17,6 +17,7 @@ import { sequenceChart } from "../charts/evidence.ts"
 import {
   averageOf,
   evidenceOf,
+  hundredths,
   interval,
   intervalAxis,
   intervalScale,
@@ -56,7 +57,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
-import { categoryName, horizonName, modelOf, number, rankChange } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/words.ts"
 import { askedOf, settledPredictions } from "./predictions.ts"
 import type { Asked } from "./predictions.ts"
 
@@ -106,12 +107,13 @@ const shownPredictions = 20
 
 const percent = (share: number | null) => (share === null ? null : `${(share * 100).toFixed(1)} %`)
 
-const rounded = (value: number | null, places = 2) => (value === null ? null : value.toFixed(places))
+const rounded = (value: number | null, places = 2) =>
+  value === null ? null : withMinus(value.toFixed(places))
 
 type Stats = Scorecard["overall"]
 
 const bounds = ({ score_ci95: interval }: Stats, say: Catalogue) =>
-  interval === null ? null : say.range(interval[0].toFixed(2), interval[1].toFixed(2))
+  interval === null ? null : say.range(hundredths(interval[0]), hundredths(interval[1]))
 
 const overallStats = ({ say }: Frame, { overall: stats }: Scorecard) => {
   const words = say.agentPage
@@ -240,8 +242,8 @@ const skillSection = (
         title: words.dailyScores,
         summary: words.dailySummary(
           String(evidence.days),
-          evidence.sequence[0].toFixed(2),
-          evidence.sequence[1].toFixed(2)
+          hundredths(evidence.sequence[0]),
+          hundredths(evidence.sequence[1])
         ),
         zero: words.zeroIsWalk,
         more: [words.answers, words.eValue]
