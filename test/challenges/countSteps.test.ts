@@ -88,6 +88,23 @@ layer(services)("The counts by direction of an open challenge", (it) => {
       })
   )
 
+  it.effect("are told by lists as they were at the last step, and live from the deadline on", () =>
+    Effect.gen(function* () {
+      const { at, challenge, deadline } = yield* scene
+      const split = Arenas.use((arenas) =>
+        Effect.map(arenas.summary(challenge.id), (summary) => summary.split)
+      )
+      yield* say(challenge, times(10, directionAt))
+      assert.isNull(yield* split)
+      yield* moveTo(at(minutes(15)))
+      yield* publishCounts
+      yield* say(challenge, ["bearish"])
+      assert.deepStrictEqual(yield* split, { bullish: 4, bearish: 3, neutral: 3 })
+      yield* moveTo(deadline)
+      assert.deepStrictEqual(yield* split, { bullish: 4, bearish: 4, neutral: 3 })
+    })
+  )
+
   it.effect("never move by nine new predictions, nor by any number of revisions", () =>
     Effect.gen(function* () {
       const { at, challenge, monday } = yield* scene

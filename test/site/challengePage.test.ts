@@ -140,6 +140,10 @@ layer(testServer())("The page of a challenge", (it) => {
       const first = yield* get(`/challenges/${challenge.id}`)
       const next = linksOf(first).find((link) => link.includes("cursor=")) ?? ""
       const second = yield* get(next)
+      // In Chinese, too, where the links keep the language.
+      const inChinese = linksOf(yield* get(`/challenges/${challenge.id}?lang=zh`))
+      const third = yield* get(inChinese.find((link) => link.includes("cursor=")) ?? "")
+      assert.include(third.text, '<html lang="zh-CN">')
       const shown = [first, second].flatMap(linksOf).filter((link) => link.startsWith("/agents/"))
       assert.deepStrictEqual(shown.toSorted(), agents.map((agent) => `/agents/${agent}`).toSorted())
       assert.isUndefined(linksOf(second).find((link) => link.includes("cursor=")))
@@ -251,6 +255,47 @@ layer(testServer())("The page of a macro challenge", (it) => {
       assert.strictEqual(json["resolution_criteria_zh"], macro.resolution_criteria_zh)
       assert.strictEqual(json["question"], macro.question)
     })
+  )
+
+  it.effect(
+    "shows what was published of its series before, the last eight, and nothing of another unit",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const print = Effect.fnUntraced(function* (place: number, unit: string) {
+          const deadline = plus(monday, { hours: place })
+          const made = yield* newMacro({
+            asset: "PPI",
+            period: `2025-${String(place).padStart(2, "0")}`,
+            deadline,
+            unit
+          })
+          yield* moveTo(plus(deadline, "1 minute"))
+          yield* Scoring.use((scoring) => scoring.resolveMacro(made.id, place / 10))
+          return made
+        })
+        const first = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "30 minutes") })
+        assert.notInclude(textOf(yield* get(`/challenges/${first.id}`)), "Published before")
+        for (let place = 1; place <= 10; place++) yield* print(place, "%")
+        yield* print(11, "index")
+        const open = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "20 hours") })
+        const page = yield* get(`/challenges/${open.id}`)
+        const [, before = ""] = /Published before(.*)The credit pool/.exec(textOf(page)) ?? []
+        assert.deepStrictEqual(
+          [...before.matchAll(/(\w+) 2025 ([\d.]+) %/g)].map(([, month, value]) => `${month} ${value}`),
+          [
+            "October 1",
+            "September 0.9",
+            "August 0.8",
+            "July 0.7",
+            "June 0.6",
+            "May 0.5",
+            "April 0.4",
+            "March 0.3"
+          ]
+        )
+        assert.notInclude(before, "index")
+      })
   )
 
   it.effect("shows its credit pool: what stands on which bin, and after it who won what", () =>

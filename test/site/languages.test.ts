@@ -4,16 +4,20 @@ import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { Amendments } from "../../src/services/Amendments.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
 import { JobRuns } from "../../src/services/JobRuns.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { creditPage } from "../../src/services/Payments.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { OperatorId } from "../../src/services/domain/ids.ts"
 import { apiKeysPage, noticesPage, topUpPage } from "../../src/http/site/paths.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
 import {
   claimableByHttp,
+  claimedAgent,
   linksMailedTo,
   newMails,
   ownerVisitor,
@@ -21,6 +25,8 @@ import {
   signInLink,
   wrongCode
 } from "../support/agents.ts"
+import { moveTo, newChallenge, newPriceEvent, plus, predict, submit } from "../support/challenges.ts"
+import { completeLog } from "../support/logbook.ts"
 import { fundOwnerOf } from "../support/credit.ts"
 import { publicFixture } from "../support/publicFixture.ts"
 import { get, post, testServer } from "../support/server.ts"
@@ -33,18 +39,18 @@ import type { Visitor } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|b>|[0-9a-f]{8}/g
+  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|agent(?=<\/bdi>| 的预测)|b>|[0-9a-f-]{36}|[0-9a-f]{8}/g
 
 /** What stays as somebody wrote it: titles and summaries of events and tournaments, comments, code. */
 const written =
-  /<(a|p)[^>]* href="\/(events|archive)\/[^"]*"[^>]*>.*?<\/\1>|<(p|div|blockquote)[^>]* dir="auto"[^>]*>.*?<\/\3>|<h1 dir="auto">OPEC.*?<\/h1>|<(code|pre|textarea)[^>]*>.*?<\/\4>|<(p|div)[^>]* lang="en"[^>]*>.*?<\/\5>|“[^”]*”/gs
+  /<(a|p)[^>]* href="\/(events|archive)\/[^"]*"[^>]*>.*?<\/\1>|<(p|div|blockquote)[^>]* dir="auto"[^>]*>.*?<\/\3>|<h1 dir="auto">OPEC.*?<\/h1>|<(code|pre|textarea)[^>]*>.*?<\/\4>|<(p|div)[^>]* lang="(?:en|zh)"[^>]*>.*?<\/\5>|<blockquote.*?<\/blockquote>|“[^”]*”/gs
 
 /** What a reader sees of a drawing, and hears of it. */
 const spoken = / (?:aria-label|title|alt|placeholder)="([^"]*)"/g
 
 /** The Latin words of a page that are no names. */
 const latinIn = (page: Answer) => {
-  const main = /<main[^>]*>(.*)<\/main>/s.exec(page.text)?.[1] ?? ""
+  const main = /<(main|body)[^>]*>(.*)<\/\1>/s.exec(page.text)?.[2] ?? ""
   const own = main.replaceAll(written, "")
   const labels = [...own.matchAll(spoken)].map(([, label = ""]) => ` ${label} `).join("")
   const drawn = own.replaceAll(/<\/?svg[^>]*>/g, " ")
@@ -84,6 +90,17 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/search",
         "/search?q=gold",
         "/search?q=zzzz",
+        `/embed/challenges/${world.open.id}`,
+        `/embed/challenges/${world.settled.id}`,
+        ...[
+          world.open,
+          world.settled,
+          world.openMacro,
+          world.pool,
+          world.barrier,
+          world.close,
+          world.threshold
+        ].map(({ id }) => `/challenges/${id}`),
         `/agents/${world.first}`,
         `/agents/${world.newcomer}`,
         `/agents/${world.first}/predictions`,
@@ -176,6 +193,86 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("An error on the site 
       assert.include((yield* visitor.open("/claim/unknown")).text, '<html lang="zh-CN">')
       yield* visitor.open("/sign-in?lang=en")
       assert.include((yield* visitor.open("/claim/unknown")).text, '<html lang="en">')
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the site cn", (it) => {
+  it.effect("is in Chinese from its opening to its end, whatever its end", () =>
+    Effect.gen(function* () {
+      const world = yield* publicFixture
+      const now = plus(world.end, "4 days")
+      yield* moveTo(now)
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* Scoring.use((scoring) => scoring.voidMacro(world.openMacro.id, "那一期没有公布。"))
+      yield* Amendments.use((amendments) =>
+        amendments.amend(world.pool.id, { actual_value: 3.2, reason: "更正。" })
+      )
+      const daily = yield* newChallenge({ deadline: plus(now, "1 hour") })
+      const [first, second] = [yield* claimedAgent("First Light"), yield* claimedAgent("Tide")]
+      const vector = { bullish: 0.5, neutral: 0.3, bearish: 0.2 }
+      const answer = Effect.fnUntraced(function* (
+        type: "directional" | "macro",
+        challengeId: string,
+        probabilities: Readonly<Record<string, number>>
+      ) {
+        const receivedAt = yield* DateTime.now
+        return yield* submit({ agentId: first, challengeId, type, answer: { probabilities }, receivedAt })
+      })
+      yield* answer("directional", daily.id, vector)
+      yield* predict(second, daily, { direction: "bearish", confidence: 0.5 })
+      const rates = yield* (yield* Arenas).macro.create({
+        asset: "FOMC",
+        period: "2026-03",
+        reward_pool: 0,
+        deadline: plus(now, "1 hour"),
+        categories: [
+          { name: "降", probability: 0.2 },
+          { name: "平", probability: 0.6 },
+          { name: "升", probability: 0.2 }
+        ]
+      })
+      const event = yield* newPriceEvent({ kind: "threshold", level: 3200 })
+      yield* answer("macro", rates.id, { 降: 0.1, 平: 0.7, 升: 0.2 })
+      yield* completeLog
+      const paths = [
+        world.barrier,
+        world.close,
+        world.threshold,
+        world.openMacro,
+        world.pool,
+        daily,
+        rates,
+        event
+      ].map(({ id }) => `/challenges/${id}`)
+      const check = Effect.forEach(paths, (path) =>
+        Effect.map(get(path), (page) => {
+          assert.strictEqual(page.status, 200, path)
+          assert.deepStrictEqual(latinIn(page), [], path)
+          return textOf(page)
+        })
+      )
+      yield* check
+      yield* moveTo(plus(now, "2 hours"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      yield* completeLog
+      const [barrier = "", close = "", , macro = "", pool = "", closed = "", ordered = ""] = yield* check
+      assert.match(barrier, /结果 [▲▼] [是否]/)
+      assert.match(close, /技能 /)
+      assert.include(macro, "作废：不对任何预测计分。")
+      assert.include(pool, "已更正：管理员更正了判定依据。")
+      assert.include(closed, "上涨 50 %、持平 30 %、下跌 20 %")
+      assert.include(ordered, "平 70 %")
+      // The criteria are those of the reader's language, before the others.
+      assert.isBelow(closed.indexOf("相对开盘价"), closed.indexOf("Settles on the change"))
+      yield* moveTo(plus(now, "100 days"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      const [, , , , , cancelled = "", unpublished = "", undecided = ""] = yield* check
+      assert.include(cancelled, "已取消：不对任何预测计分。 规定时间内未观测到收盘价。")
+      assert.include(unpublished, "作废：不对任何预测计分。 规定时间内没有公布值记录。")
+      assert.include(undecided, "作废：不对任何预测计分。 规定时间内，判定所需的 K 线不全或存在争议。")
+      const english = textOf(yield* get(`/challenges/${daily.id}?lang=en`))
+      assert.isBelow(english.indexOf("Settles on the change"), english.indexOf("相对开盘价"))
     })
   )
 })

@@ -286,6 +286,12 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       assert.lengthOf(drawingsOf(open), 1)
       assert.match(drawingsOf(open)[0] ?? "", /^The price of GC .* ± 1 % around it\.$/)
       assert.include(textOf(open), "Closes in 3 hours")
+      // What the page says of how it splits, its card says, too.
+      assert.include(textOf(open), "1: 1 up, 0 down, 0 flat")
+      assert.include(
+        textOf(yield* get("/challenges")),
+        "▲ Up 1 ▼ Down 0 ■ Flat 0 closes in 3 hours 1 prediction"
+      )
       assert.include(linksOf(open), "/events/opec")
 
       const pool = yield* get(`/challenges/${world.pool.id}`)

@@ -156,7 +156,7 @@ const translated: ReadonlySet<string> = new Set<string>([
 
 /** Pages of one of many, without their pictures. */
 const translatedOne =
-  /^\/((assets|legal)\/[^/.]+|agents\/[^/]+(\/predictions)?|events\/[^/]+(\/comments\/[^/]+)?|archive\/[^/]+)$/
+  /^\/((assets|challenges|embed\/challenges|legal)\/[^/.]+|agents\/[^/]+(\/predictions)?|events\/[^/]+(\/comments\/[^/]+)?|archive\/[^/]+)$/
 
 /** Whether a link leads to a page in several languages, and does not say in which. */
 export const isTranslated = (path: string): boolean =>

@@ -340,6 +340,9 @@ export const NewPriceEvent = Schema.Struct({
 })
 export type NewPriceEvent = typeof NewPriceEvent.Type
 
+export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
+export type Outcomes = typeof Outcomes.Type
+
 export const ChallengeSummary = Schema.Struct({
   id: ChallengeId,
   type: ChallengeType,
@@ -359,6 +362,10 @@ export const ChallengeSummary = Schema.Struct({
   resolve_at: Timestamp,
   ended_at: Schema.NullOr(Timestamp).annotate({ description: "when it was settled or cancelled" }),
   prediction_count: Schema.Int,
+  split: Schema.NullOr(Outcomes).annotate({
+    description:
+      "directional: how many say what, before the deadline as the last step published it; null before the first step"
+  }),
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
   unit: Schema.NullOr(Schema.String)
@@ -385,9 +392,6 @@ export const ListCounts = Schema.Struct({
   ended: Schema.Int
 })
 export type ListCounts = typeof ListCounts.Type
-
-export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
-export type Outcomes = typeof Outcomes.Type
 
 /** 404: no challenge has this id. The id is cut, because the caller may have sent anything. */
 export const unknownChallenge = (id: string): NotFound =>

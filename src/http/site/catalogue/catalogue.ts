@@ -5,6 +5,7 @@
 import * as about from "./about.ts"
 import * as agent from "./agent.ts"
 import * as checks from "./checks.ts"
+import * as challenge from "./challenge.ts"
 import * as claim from "./claim.ts"
 import * as common from "./common.ts"
 import * as event from "./event.ts"
@@ -22,7 +23,8 @@ const english = {
   claiming: claim.english,
   doors: about.english,
   eventPage: event.english,
-  owners: owners.english
+  owners: owners.english,
+  question: challenge.english
 }
 
 export type Catalogue = typeof english
@@ -37,6 +39,7 @@ export const catalogues: Readonly<Record<Language, Catalogue>> = {
     claiming: claim.chinese,
     doors: about.chinese,
     eventPage: event.chinese,
-    owners: owners.chinese
+    owners: owners.chinese,
+    question: challenge.chinese
   }
 }

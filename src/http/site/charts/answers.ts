@@ -3,7 +3,8 @@ import { scaleLinear } from "d3-scale"
 import type { Answers } from "../../../services/Charts.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
-import { counted } from "../views/components.ts"
+import { catalogues } from "../catalogue/catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import {
@@ -20,8 +21,11 @@ import {
 } from "./chart.ts"
 import type { Bar, Key } from "./chart.ts"
 
-const ofSome = ({ isAll, values }: Answers): string | undefined =>
-  isAll ? undefined : `Of the ${values.length} agents that have been here longest.`
+const ofSome = ({ isAll, values }: Answers, { question }: Catalogue): string | undefined =>
+  isAll ? undefined : question.charts.ofSome(String(values.length))
+
+const countedIn = (words: (count: string, isOne: boolean) => string, count: number): string =>
+  words(String(count), count === 1)
 
 const percent = (share: number) => Number((100 * share).toFixed(1))
 
@@ -33,7 +37,13 @@ const levels = [0, 1, 2, 3, 4] as const
 const levelOf = (confidence: number): number => Math.min(4, Math.floor(confidence * 5))
 
 /** A histogram of confidences for each direction. */
-export const directionChart = (said: Answers, names: Names, result: Direction | null): Html => {
+export const directionChart = (
+  said: Answers,
+  names: Names,
+  result: Direction | null,
+  say = catalogues.en
+): Html => {
+  const { charts, ...words } = say.question
   const named = directions.filter((direction) => direction in names)
   const groups = named.map((direction, place) => {
     const confidences = said.values.flatMap((each) =>
@@ -68,37 +78,43 @@ export const directionChart = (said: Answers, names: Names, result: Direction | 
     result === null
       ? []
       : [
-          [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Wrong"],
-          [markedSample("answers"), "Right"]
+          [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, words.wrong],
+          [markedSample("answers"), words.right]
         ]
   return chart({
     id: "answers",
-    title: "What agents said, and how sure they were",
-    summary: `${counted(total, "answer")}: ${groups.map(({ count, name }) => `${count} ${name}`).join(", ")}.`,
+    title: charts.saidTitle,
+    summary: charts.saidBy(
+      countedIn(words.answerCount, total),
+      groups.map(({ count, name }) => [name, String(count)])
+    ),
     height: plot.height,
     drawing: html`${bars(plot, all, { id: "answers" })}
     ${groups.map(({ count, name, place }) => {
       const at = (share: number) => across(plot.left + (width * (place + share)) / groups.length)
       const y = down(plot.bottom + 19)
       return html`<text class="tick second" x=${at(0.08)} y=${y}>0</text>
-        <text class="label" x=${at(0.5)} y=${y} text-anchor="middle">${name}: ${count}</text>
+        <text class="label" x=${at(0.5)} y=${y} text-anchor="middle"
+          >${charts.group(name, String(count))}</text
+        >
         <text class="tick second" x=${at(0.92)} y=${y} text-anchor="end">1</text>`
     })}`,
     keys,
-    note: html`Five bars each: confidence from 0 to 1, in steps of 0.2.
+    say,
+    note: html`${charts.fiveBars}
     ${
       vectors.length === 0
         ? null
-        : `Probabilities were sent with ${counted(vectors.length, "answer")}; on average ${means.join(", ")}.`
+        : charts.withProbabilities(countedIn(words.answerCount, vectors.length), means)
     }
-    ${ofSome(said)}`,
+    ${ofSome(said, say)}`,
     numbers: {
       columns: [
-        { title: "Confidence" },
+        { title: charts.confidence },
         ...groups.map(({ name }) => ({ title: name, isNumber: true as const }))
       ],
       rows: levels.map((level) => [
-        `${plainNumber(level / 5)} to ${plainNumber((level + 1) / 5)}`,
+        say.range(plainNumber(level / 5), plainNumber((level + 1) / 5)),
         ...groups.map(({ levels: counts }) => String(counts[level]))
       ])
     }
@@ -125,9 +141,11 @@ const ninety = 1.6449
 /** Each forecast as a line: what it holds for half and for 90 % likely, in the order of its centre, with what came. */
 const forecastStrips = (
   forecasts: ReadonlyArray<{ readonly centre: number; readonly spread: number }>,
-  options: { readonly unit: string | null; readonly actual: number | null }
+  options: { readonly unit: string | null; readonly actual: number | null },
+  say: Catalogue
 ): Html => {
   if (forecasts.length < 2) return null
+  const { charts, forecastCount } = say.question
   const { actual, unit } = options
   const shown = forecasts.toSorted((a, b) => a.centre - b.centre).slice(0, maxStrips)
   const plot = plotOf(40 + stripHeight * shown.length)
@@ -146,8 +164,8 @@ const forecastStrips = (
       : shown.filter(({ centre, spread }) => Math.abs(actual - centre) <= ninety * spread).length
   return chart({
     id: "forecasts",
-    title: "Each forecast",
-    summary: `${counted(shown.length, "forecast")} with the ranges that they hold for 90 % likely.${actual === null ? "" : ` ${held} of them hold what came, ${named(actual)}.`}`,
+    title: charts.each,
+    summary: `${charts.eachSummary(countedIn(forecastCount, shown.length))}${actual === null ? "" : charts.hold(String(held), named(actual))}`,
     height: plot.height,
     drawing: html`${below(plot, x, 8, plainNumber)}
     ${shown.map(({ centre, spread }, row) => {
@@ -176,20 +194,27 @@ const forecastStrips = (
     }
     ${ground(plot)}`,
     keys: [
-      [html`<line class="thin" x1="1" x2="27" y1="7" y2="7" />`, "90 % likely"],
-      [html`<line class="thick" x1="6" x2="22" y1="7" y2="7" />`, "50 % likely"],
+      [html`<line class="thin" x1="1" x2="27" y1="7" y2="7" />`, charts.likely("90 %")],
+      [html`<line class="thick" x1="6" x2="22" y1="7" y2="7" />`, charts.likely("50 %")],
       ...(actual === null
         ? []
         : [
             [
               html`<line class="level" x1="14" x2="14" y1="0" y2="14" />`,
-              `What came: ${named(actual)}`
+              charts.whatCame(named(actual))
             ] as const
           ])
     ],
-    ...(forecasts.length > maxStrips && { note: `${maxStrips} of ${forecasts.length} are drawn.` }),
+    ...(forecasts.length > maxStrips && {
+      note: charts.someDrawn(String(maxStrips), String(forecasts.length))
+    }),
+    say,
     numbers: {
-      columns: [{ title: "Centre" }, { title: "5 %", isNumber: true }, { title: "95 %", isNumber: true }],
+      columns: [
+        { title: charts.centre },
+        { title: "5 %", isNumber: true },
+        { title: "95 %", isNumber: true }
+      ],
       rows: shown.map(({ centre, spread }) => [
         rounded(centre),
         rounded(centre - ninety * spread),
@@ -209,8 +234,10 @@ export const forecastChart = (
     readonly actual: number | null
     /** Of what is counted: the most that there may be. */
     readonly max?: number
-  }
+  },
+  say = catalogues.en
 ): Html => {
+  const { charts, forecastCount } = say.question
   const forecasts = said.values.flatMap((each) =>
     each.predicted_value === null || each.predicted_std === null
       ? []
@@ -246,14 +273,18 @@ export const forecastChart = (
   const isCount = options.max !== undefined
   const labelled = isCount ? edges.slice(1).map((edge) => edge - 0.5) : edges
   const binName = (from: number, to: number) =>
-    isCount ? plainNumber((from + to) / 2) : `${plainNumber(from)} to ${plainNumber(to)}`
+    isCount ? plainNumber((from + to) / 2) : say.range(plainNumber(from), plainNumber(to))
   const named = (value: number) => `${plainNumber(value)}${unit === null ? "" : ` ${unit}`}`
   const width = plot.right - plot.left
   const outside = percent((belowEdges[0] ?? 0) + above)
   const together = chart({
     id: "answers",
-    title: "What agents expect",
-    summary: `${counted(centres.length, "forecast")} between ${named(Math.min(...centres))} and ${named(Math.max(...centres))}.${actual === null ? "" : ` It came to ${named(actual)}.`}`,
+    title: charts.expected,
+    summary: `${charts.expectedSummary(
+      countedIn(forecastCount, centres.length),
+      named(Math.min(...centres)),
+      named(Math.max(...centres))
+    )}${actual === null ? "" : charts.cameTo(named(actual))}`,
     height: plot.height,
     drawing: html`${bars(
       plot,
@@ -291,27 +322,28 @@ export const forecastChart = (
         </text>`
     )}`,
     keys: [
-      [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, "Probability, in percent"],
+      [html`<rect class="bar" x="4" y="1" width="20" height="12" />`, charts.inPercent],
       ...(actual === null
         ? []
         : [
             [
               html`<line class="level" x1="14" x2="14" y1="0" y2="14" />`,
-              `What came: ${named(actual)}`
+              charts.whatCame(named(actual))
             ] as const
           ])
     ],
-    note: html`The mean of what all forecasts say, in whatever form they were sent; each stands in the list.
-    ${ofSome(said)} ${outside === 0 ? null : `${outside} % lies outside of what is drawn.`}`,
+    say,
+    note: html`${charts.meanOfAll} ${ofSome(said, say)}
+    ${outside === 0 ? null : charts.outside(`${outside} %`)}`,
     numbers: {
       columns: [
-        { title: unit === null ? "Value" : `Value, in ${unit}` },
-        { title: "Probability", isNumber: true },
-        { title: "Centres of forecasts", isNumber: true }
+        { title: charts.value(unit) },
+        { title: charts.probability, isNumber: true },
+        { title: charts.centres, isNumber: true }
       ],
       rows: [
         [
-          `below ${plainNumber(first)}`,
+          charts.below(plainNumber(first)),
           `${percent(belowEdges[0] ?? 0)} %`,
           countOf((value) => value < first)
         ],
@@ -320,19 +352,21 @@ export const forecastChart = (
           `${percent(probability)} %`,
           countOf((value) => value >= from && (value < to || (to === last && value === last)))
         ]),
-        [`above ${plainNumber(last)}`, `${percent(above)} %`, countOf((value) => value > last)]
+        [charts.above(plainNumber(last)), `${percent(above)} %`, countOf((value) => value > last)]
       ]
     }
   })
-  return html`${together} ${forecastStrips(forecasts, options)}`
+  return html`${together} ${forecastStrips(forecasts, options, say)}`
 }
 
 /** What agents gave each category on average, beside the reference. */
 export const categoryChart = (
   said: Answers,
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
-  outcome: number | null
+  outcome: number | null,
+  say = catalogues.en
 ): Html => {
+  const { answerCount, charts } = say.question
   const vectors = said.values.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities]))
   if (vectors.length === 0) return null
   const groups = categories.map(({ name, probability }, place) => ({
@@ -353,8 +387,11 @@ export const categoryChart = (
   )
   return chart({
     id: "answers",
-    title: "How likely agents thought each category",
-    summary: `${counted(vectors.length, "answer")}; on average ${groups.map(({ mean, name }) => `${name} ${percent(mean)} %`).join(", ")}.`,
+    title: charts.categoryTitle,
+    summary: charts.onAverage(
+      countedIn(answerCount, vectors.length),
+      groups.map(({ mean, name }) => `${name} ${percent(mean)} %`)
+    ),
     height: plot.height,
     drawing: html`${bars(plot, all, { id: "answers" })}
     ${groups.map(
@@ -368,13 +405,14 @@ export const categoryChart = (
           ${name}
         </text>`
     )}`,
-    keys: outcome === null ? [] : [[markedSample("answers"), "What came"]],
-    note: html`Two bars each, in percent: the mean of the answers, and the reference. ${ofSome(said)}`,
+    keys: outcome === null ? [] : [[markedSample("answers"), charts.came]],
+    say,
+    note: html`${charts.twoBars} ${ofSome(said, say)}`,
     numbers: {
       columns: [
-        { title: "Category" },
-        { title: "Mean of the answers", isNumber: true },
-        { title: "Reference", isNumber: true }
+        { title: charts.category },
+        { title: charts.mean, isNumber: true },
+        { title: charts.reference, isNumber: true }
       ],
       rows: groups.map(({ mean, name, probability }) => [
         name,

@@ -235,8 +235,13 @@ export const ground = (plot: Plot) =>
     y2=${down(plot.bottom)}
   />`
 
-const dayAndMonth = (locale: string) =>
-  new Intl.DateTimeFormat(locale, { day: "numeric", month: "short", timeZone: "UTC" })
+/** By the locale of a catalogue's dates. */
+const daysAndMonths = new Map(
+  Object.values(catalogues).map(({ dates }) => [
+    dates,
+    new Intl.DateTimeFormat(dates, { day: "numeric", month: "short", timeZone: "UTC" })
+  ])
+)
 const hourAndMinute = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
   minute: "2-digit",
@@ -247,7 +252,7 @@ const isMidnight = (time: Date): boolean => time.getTime() % 86_400_000 === 0
 
 /** The date at midnight, else the time of day; UTC like every time of the site. */
 export const shortTime = (time: Date, { dates } = catalogues.en): string =>
-  (isMidnight(time) ? dayAndMonth(dates) : hourAndMinute).format(time)
+  ((isMidnight(time) ? daysAndMonths.get(dates) : undefined) ?? hourAndMinute).format(time)
 
 /** The x axis of times. On narrow screens the days stay, if there are any. */
 export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, say = catalogues.en) => {

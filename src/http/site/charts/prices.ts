@@ -61,7 +61,11 @@ const markedLine = ({ plot, y }: Scales, price: number, kind: string) =>
     y2=${down(y(price))}
   />`
 
-const deadZone = (scales: Scales, { openPrice, pct }: NonNullable<PriceTerms["deadZone"]>) => {
+const deadZone = (
+  scales: Scales,
+  { openPrice, pct }: NonNullable<PriceTerms["deadZone"]>,
+  { downBelow, upAbove }: Catalogue["question"]["charts"]
+) => {
   const { plot, y } = scales
   const [low, high] = [openPrice * (1 - pct / 100), openPrice * (1 + pct / 100)]
   return html`<defs>
@@ -83,8 +87,8 @@ const deadZone = (scales: Scales, { openPrice, pct }: NonNullable<PriceTerms["de
       y=${down(y(high))}
       height=${down(Math.max(1, y(low) - y(high)))}
     />
-    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(high) - 5)}>up above</text>
-    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>down below</text>`
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(high) - 5)}>${upAbove}</text>
+    <text class="label halo" x=${across(plot.left + 1)} y=${down(y(low) + 14)}>${downBelow}</text>`
 }
 
 /** A vertical line with its name on top. */
@@ -229,31 +233,35 @@ const valuesOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms): ReadonlyArra
 
 const summaryOf = (points: ReadonlyArray<Drawn>, terms: PriceTerms, say: Catalogue): string => {
   const [first, last] = [points.at(0), points.at(-1)]
-  if (first === undefined || last === undefined) return `No price of ${terms.asset} is known of this time.`
+  const words = say.question.charts
+  if (first === undefined || last === undefined) return words.noPriceKnown(terms.asset)
   const zone =
     terms.deadZone === undefined
       ? ""
-      : ` The open price is ${plainNumber(terms.deadZone.openPrice)}, the dead zone ± ${terms.deadZone.pct} % around it.`
-  const level = terms.level === undefined ? "" : ` The level is ${plainNumber(terms.level)}.`
-  const end = terms.settled === undefined ? "" : ` ${terms.settled.as}: ${plainNumber(terms.settled.price)}.`
+      : words.zoneSummary(plainNumber(terms.deadZone.openPrice), String(terms.deadZone.pct))
+  const level = terms.level === undefined ? "" : words.levelSummary(plainNumber(terms.level))
+  const end =
+    terms.settled === undefined
+      ? ""
+      : words.settledSummary(terms.settled.as, plainNumber(terms.settled.price))
   return `${say.priceSummary(terms.asset, plainNumber(first.price), plainNumber(last.price))}${zone}${level}${end}`
 }
 
-const keysOf = (terms: PriceTerms, say: Catalogue): ReadonlyArray<Key> => [
-  [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, say.priceKey(terms.asset)],
+const keysOf = (terms: PriceTerms, { priceKey, question }: Catalogue): ReadonlyArray<Key> => [
+  [html`<path class="line" d="M1 10 L9 5 L17 9 L27 3" />`, priceKey(terms.asset)],
   ...(terms.byRange === true
-    ? [[html`<rect class="range" x="1" y="2" width="26" height="10" />`, "Low to high"] as const]
+    ? [[html`<rect class="range" x="1" y="2" width="26" height="10" />`, question.charts.lowToHigh] as const]
     : []),
   ...(terms.deadZone === undefined
     ? []
     : [
         [
           html`<line class="reference" x1="1" x2="27" y1="7" y2="7" />`,
-          `Open price: ${plainNumber(terms.deadZone.openPrice)}`
+          question.charts.named(question.openPrice, plainNumber(terms.deadZone.openPrice))
         ] as const,
         [
           html`<rect class="zone" fill="url(#dead-zone)" x="1" y="1" width="26" height="12" />`,
-          `Dead zone, ± ${terms.deadZone.pct} %: flat`
+          question.charts.zone(String(terms.deadZone.pct))
         ] as const
       ]),
   ...(terms.level === undefined
@@ -261,7 +269,7 @@ const keysOf = (terms: PriceTerms, say: Catalogue): ReadonlyArray<Key> => [
     : [
         [
           html`<line class="level" x1="1" x2="27" y1="7" y2="7" />`,
-          `Level: ${plainNumber(terms.level)}`
+          question.charts.named(question.level, plainNumber(terms.level))
         ] as const
       ]),
   ...(terms.settled === undefined
@@ -269,7 +277,7 @@ const keysOf = (terms: PriceTerms, say: Catalogue): ReadonlyArray<Key> => [
     : [
         [
           html`<path class="mark" d="M14 1 L20 7 L14 13 L8 7 Z" />`,
-          `${terms.settled.as}: ${plainNumber(terms.settled.price)}`
+          question.charts.named(terms.settled.as, plainNumber(terms.settled.price))
         ] as const
       ])
 ]
@@ -287,6 +295,7 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalog
     .range(rangeY(plot))
   const scales: Scales = { plot, x, y }
   const touch = touchOf(points, terms)
+  const words = say.question.charts
   const isOneMoment = terms.deadline.getTime() === terms.resolveAt.getTime()
   return chart({
     id: `price-${terms.asset}`,
@@ -294,17 +303,17 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalog
     summary: summaryOf(points, terms, say),
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
-    ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone)}
+    ${terms.deadZone === undefined ? null : deadZone(scales, terms.deadZone, words)}
     ${terms.deadZone === undefined ? null : markedLine(scales, terms.deadZone.openPrice, "reference")}
     ${terms.level === undefined ? null : markedLine(scales, terms.level, "level")}
     ${
       isOneMoment || terms.deadline <= terms.from || terms.deadline >= terms.resolveAt
         ? null
-        : moment(scales, terms.deadline, "deadline")
+        : moment(scales, terms.deadline, words.deadline)
     }
     ${terms.moment === undefined ? null : moment(scales, terms.moment.at, terms.moment.name)}
     ${curve(scales, points, terms)} ${dayMarks(scales, points, terms)} ${ground(plot)}
-    ${timesBelow(plot, x, 6)}
+    ${timesBelow(plot, x, 6, say)}
     ${
       touch === undefined || terms.level === undefined
         ? null
@@ -320,7 +329,7 @@ export const priceChart = (terms: PriceTerms, series: PriceSeries, say = catalog
     keys:
       touch === undefined
         ? keysOf(terms, say)
-        : [...keysOf(terms, say), [html`<circle class="touch" cx="14" cy="7" r="6" />`, "Touched"]],
+        : [...keysOf(terms, say), [html`<circle class="touch" cx="14" cy="7" r="6" />`, words.touched]],
     points: points.map(({ at, price }) => [x(at), at, price]),
     note: say.timesUtc,
     say,

@@ -15,7 +15,6 @@ import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
 import {
   assetPage,
-  challengePage,
   challengesPage,
   eventsPage,
   leaderboardPage,
@@ -24,12 +23,13 @@ import {
   withLanguage
 } from "../paths.ts"
 import { chosen, show } from "../responses.ts"
-import { choices, empty, facts, instant } from "../views/components.ts"
+import { choices, empty, facts } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import { markOf } from "../views/marks.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { categoryName, change, number, percentFrom, periodOf, probability, side } from "../views/words.ts"
+import { printsTable } from "../views/prints.ts"
+import { categoryName, change, number, percentFrom, probability, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import { eventRows } from "./events.ts"
 
@@ -119,29 +119,7 @@ const chartOf = ({ say }: Frame, { key }: Target, prices: PriceSeries, now: Date
 }
 
 const printsOf = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>): Html =>
-  figures.length === 0
-    ? empty(frame.say.noStats)
-    : html`<table class="bins">
-        <thead>
-          <tr>
-            <th scope="col">${frame.say.period}</th>
-            <th scope="col" class="number">${frame.say.firstPrint}</th>
-            <th scope="col" class="number">${frame.say.published}</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${figures.map(
-            ({ actual_value: value, challenge_id: id, period, release_at, unit }) =>
-              html`<tr>
-                <th scope="row">
-                  ${id === null ? periodOf(period, frame.say) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period, frame.say)}</a>`}
-                </th>
-                <td>${value === null ? frame.say.toCome : `${number(value)} ${unit ?? ""}`}</td>
-                <td>${instant(DateTime.makeUnsafe(release_at), frame.say)}</td>
-              </tr>`
-          )}
-        </tbody>
-      </table>`
+  figures.length === 0 ? empty(frame.say.noStats) : printsTable(frame, figures)
 
 /** How often each direction came out. */
 const baseRates = ({ say }: Frame, { bearish, bullish, neutral }: Outcomes): Html => {

@@ -7,18 +7,26 @@ import { Charts } from "../../../services/Charts.ts"
 import type { Answers } from "../../../services/Charts.ts"
 import { Pools } from "../../../services/Pools.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
-import { Settings } from "../../../services/Settings.ts"
+import { ReleaseCalendar } from "../../../services/Schedules.ts"
+import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
-import type { Challenge, MacroChallenge, PriceEvent } from "../../../services/domain/Challenge.ts"
+import type {
+  Challenge,
+  ChallengeSummary,
+  MacroChallenge,
+  PriceEvent
+} from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { categoryChart, directionChart, forecastChart } from "../charts/answers.ts"
 import { priceChart } from "../charts/prices.ts"
 import { agentPage, eventPage, pagePaths } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { at, byCrps, byRps, challengeLayout, inWords, dateOf, gauge } from "../views/challenge.ts"
-import type { Answer, ChallengeView, ChartData, RecordWords } from "../views/challenge.ts"
-import { counted, named } from "../views/components.ts"
+import { at, challengeLayout, inWords, dateOf, gauge } from "../views/challenge.ts"
+import type { Answer, ChallengeView, ChartData } from "../views/challenge.ts"
+import { named } from "../views/components.ts"
 import { binRange, poolSection } from "../views/pool.ts"
+import { printsTable } from "../views/prints.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -40,6 +48,9 @@ const day = 86_400_000
 /** A count of days is of a week. */
 const daysCounted = 7
 
+/** Of a series, before what is asked. */
+const maxPrints = 8
+
 /** Start of the price chart: some time before the challenge or its window begins, for context. */
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
@@ -57,15 +68,15 @@ export const layer = HttpRouter.use(
     const { macro } = yield* Arenas
     const pools = yield* Pools
     const { priceEvents } = yield* Arenas
+    const calendar = yield* ReleaseCalendar
     const charts = yield* Charts
     const log = yield* TransparencyLog
-    const settings = yield* Settings
 
     yield* router.add(
       "GET",
       pagePaths.challenge,
       publicPage(
-        ["cursor"],
+        ["cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
           const [results, entries, stalled] = yield* Effect.all(
@@ -75,7 +86,6 @@ export const layer = HttpRouter.use(
           const asked = yield* arenas.summary(id)
           const now = yield* DateTime.now
           const view = {
-            site: settings.site,
             asked,
             results,
             record: { challengeId: results.challenge_id, entries, stalled }
@@ -90,6 +100,15 @@ export const layer = HttpRouter.use(
             )
             return { from: DateTime.toDateUtc(series.from), prices: series }
           })
+          const printsBefore = Effect.fnUntraced(function* ({ asset, release_at, unit }: MacroChallenge) {
+            const { items } = yield* calendar.published(
+              { asset, before: DateTime.makeUnsafe(release_at) },
+              { limit: 2 * maxPrints, cursor: undefined }
+            )
+            return items
+              .filter((each) => each.actual_value !== null && each.unit === unit)
+              .slice(0, maxPrints)
+          })
           switch (results.type) {
             case "directional": {
               const [terms, answers] = yield* Effect.all([arenas.directional.get(id), answered])
@@ -98,7 +117,9 @@ export const layer = HttpRouter.use(
             }
             case "macro": {
               const [terms, odds, answers] = yield* Effect.all([macro.get(id), pools.odds(id), answered])
-              return show(site, frame, macroView(frame, { ...view, terms, odds, drawn: { answers, now } }))
+              const figures = yield* printsBefore(terms)
+              const drawn = { answers, now }
+              return show(site, frame, macroView(frame, { ...view, terms, odds, figures, drawn }))
             }
             case "price_event": {
               const [terms, answers] = yield* Effect.all([priceEvents.get(id), answered])
@@ -113,46 +134,32 @@ export const layer = HttpRouter.use(
 )
 
 const eventLink = (frame: Frame, eventId: string, title: string | null) =>
-  html`<a href=${frame.at(eventPage(eventId))} dir="auto"
-    >${title ?? "What happened, and what agents say"}</a
-  >`
-
-const directions = { bearish: "Down", neutral: "Flat", bullish: "Up" }
+  html`<a href=${frame.at(eventPage(eventId))} dir="auto">${title ?? frame.say.question.untitledEvent}</a>`
 
 /** Counts by direction. Before the deadline they are those of the last published step. */
-const directionalCounts = (terms: Challenge): Html => {
-  const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count, prediction_count } = terms
-  const sides = `${bullish_count} up, ${bearish_count} down, ${neutral_count} flat`
-  if (counts_as_of === null || counts_as_of === deadline || prediction_count === 0) {
-    return `${prediction_count}: ${sides}`
+const directionalCounts = (terms: Challenge, say: Catalogue): Html => {
+  const { bearish_count, bullish_count, counts_as_of, deadline, neutral_count } = terms
+  const words = say.question
+  const count = String(terms.prediction_count)
+  const sides = words.upDownFlat(String(bullish_count), String(bearish_count), String(neutral_count))
+  if (counts_as_of === null || counts_as_of === deadline || terms.prediction_count === 0) {
+    return words.counted(count, sides)
   }
-  return bullish_count + bearish_count + neutral_count === 0
-    ? `${prediction_count}; how many say what is shown in steps until the deadline`
-    : html`${prediction_count}; at the last step, ${at(counts_as_of)}, ${sides}`
-}
-
-const withoutText = html`<p>
-  This challenge has no text of its own; it settles by the dead zone of its target.
-</p>`
-
-const directionalWords: RecordWords = {
-  settled: "The price it was settled by, the result, and one hash over all scores.",
-  amended:
-    "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
-  workOut:
-    "The proof of “Settled”, or of the last “Amended”, shows the price and the result. With both, anybody can work out the score."
+  if (bullish_count + bearish_count + neutral_count === 0) return words.inSteps(count)
+  const [before, after] = words.lastStep(count)
+  return html`${before}${at(counts_as_of, say)}${after}${sides}`
 }
 
 /** The last price that is drawn. */
 const lastPrice = ({ prices }: ChartData): number | undefined => prices.points.at(-1)?.price
 
 /** Who called it, of those who have answered; null of a question without sides. */
-const rightOnes = (terms: Challenge, result: Results["result"]): Html => {
+const rightOnes = (terms: Challenge, result: Results["result"], say: Catalogue): Html => {
   const { bearish_count: bearish, bullish_count: bullish, neutral_count: neutral } = terms
   const all = bearish + bullish + neutral
   if (result === null || all === 0) return null
   const right = { bearish, bullish, neutral }[result]
-  return `${right} of ${all}, ${probability(right / all)}`
+  return say.question.rightOf(String(right), String(all), probability(right / all))
 }
 
 /** The best score, where all predictions stand on one page. */
@@ -161,23 +168,27 @@ const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => 
     .filter(({ score }) => score !== null)
     .toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))
   if (best === undefined || next_cursor !== null || predictions.length < 2) return null
-  return html`<a href=${frame.at(agentPage(best.agent_id))}>${named(best.agent_name)}</a>,
-    ${(best.score ?? 0).toFixed(1)} points`
+  const { comma, points } = frame.say.question
+  return html`<a href=${frame.at(agentPage(best.agent_id))}>${named(best.agent_name)}</a
+    >${comma}${points((best.score ?? 0).toFixed(1))}`
 }
 
 const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<Challenge>): Answer => {
+  const { say } = frame
+  const words = say.question
   const open = terms.open_price
-  const counts = directionalCounts(terms)
+  const counts = directionalCounts(terms, say)
   if (results.result !== null && results.close_price !== null) {
     return {
       first: [
-        "Result",
-        html`${side(results.result)} <small>${change(percentFrom(results.close_price, open))}</small>`
+        words.result,
+        html`${side(results.result, false, say)}
+          <small>${change(percentFrom(results.close_price, open))}</small>`
       ],
       more: [
-        ["Open to close", `${number(open)} → ${number(results.close_price)}`],
-        ["Called it", rightOnes(terms, results.result)],
-        ["Best call", bestCall(frame, results)]
+        [words.openToClose, `${number(open)} → ${number(results.close_price)}`],
+        [words.calledIt, rightOnes(terms, results.result, say)],
+        [words.bestCall, bestCall(frame, results)]
       ],
       counts
     }
@@ -188,36 +199,45 @@ const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeVie
   const move = now === undefined ? undefined : percentFrom(now, open)
   return {
     first: isOver
-      ? ["Result", "Cancelled"]
+      ? [words.result, say.states.cancelled]
       : [
-          "Since the open",
+          words.sinceOpen,
           move === undefined
-            ? "no price yet"
+            ? words.noPrice
             : html`${change(move)}${deadZone === null ? null : gauge(move, deadZone)}`
         ],
     more: [
-      ["Open", number(open)],
-      ["Last price", now === undefined || isOver ? null : number(now)],
-      ["Flat within", deadZone === null ? null : `± ${roughly(deadZone)} %`]
+      [words.open, number(open)],
+      [words.lastPrice, now === undefined || isOver ? null : number(now)],
+      [words.flatWithin, deadZone === null ? null : `± ${roughly(deadZone)} %`]
     ],
     counts
   }
 }
 
+const assetOf = ({ name, question }: Catalogue, { asset, name: inEnglish }: ChallengeSummary): string =>
+  question.nameAndKey(name(asset, inEnglish), asset)
+
 const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => {
   const { drawn, results, terms } = view
+  const { say } = frame
+  const words = say.question
+  const [before, after] = words.priceAt
   return challengeLayout(frame, view, {
     answer: directionalAnswer(frame, view),
-    ended: ["Cancelled", terms.cancel_reason],
+    ended: [say.states.cancelled, terms.cancel_reason],
     facts: [
-      ["Asset", `${view.asked.name} (${terms.asset})`],
-      ["Result", results.result === null ? null : html`<strong>${side(results.result)}</strong>`],
-      ["Deadline", at(terms.deadline)],
-      ["Decided by", html`the price at ${at(terms.resolve_at)}`],
-      ["Open price", number(terms.open_price)],
-      ["Closing price", results.close_price === null ? null : number(results.close_price)],
-      ["Dead zone", results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
-      ["Event", terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)]
+      [words.asset, assetOf(say, view.asked)],
+      [
+        words.result,
+        results.result === null ? null : html`<strong>${side(results.result, false, say)}</strong>`
+      ],
+      [words.deadline, at(terms.deadline, say)],
+      [words.decidedBy, html`${before}${at(terms.resolve_at, say)}${after}`],
+      [words.openPrice, number(terms.open_price)],
+      [words.closingPrice, results.close_price === null ? null : number(results.close_price)],
+      [words.deadZone, results.dead_zone_pct === null ? null : `± ${roughly(results.dead_zone_pct)} %`],
+      [words.event, terms.event_id === null ? null : eventLink(frame, terms.event_id, view.asked.event_title)]
     ],
     prices: priceChart(
       {
@@ -229,151 +249,127 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
           deadZone: { openPrice: terms.open_price, pct: results.dead_zone_pct }
         }),
         ...(results.close_price !== null && {
-          settled: { price: results.close_price, as: "Closing price" }
+          settled: { price: results.close_price, as: words.closingPrice }
         })
       },
-      drawn.prices
+      drawn.prices,
+      say
     ),
-    withoutCriteria: withoutText,
+    withoutCriteria: html`<p>${words.withoutText}</p>`,
     said: {
-      title: "Predictions",
-      soFar: directionalCounts(terms),
-      chart: () => directionChart(drawn.answers, directions, results.result),
-      meaning: "a direction, with the probability that it comes so."
+      title: words.predictions,
+      soFar: directionalCounts(terms, say),
+      chart: () => directionChart(drawn.answers, words.sides, results.result, say),
+      meaning: words.saysDirection
     },
-    words: directionalWords
+    words: words.recordOfDirection
   })
 }
 
-const macroWords: RecordWords = {
-  settled: "The published value, the scale that forecasts are scored with, and one hash over all scores.",
-  amended:
-    "The value it is decided by instead, the same scale, one hash over all scores, and a hash of the reason.",
-  workOut:
-    "The proof of “Settled”, or of the last “Amended”, shows the published value and the reference scale. With both, anybody can work out the CRPS and the score of a forecast."
-}
-
-const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results) => {
+const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results, say: Catalogue) => {
   if (terms.actual_value === null) return null
   const bin = terms.bins.find(({ index }) => index === winner)
   if (bin?.name !== undefined) return html`<strong>${bin.name}</strong>`
   const unit = terms.unit === null ? "" : ` ${terms.unit}`
   return html`<strong>${number(terms.actual_value)}${unit}</strong
-    >${bin === undefined ? null : html` <small>in the bin ${binRange(bin)}</small>`}`
+    >${bin === undefined ? null : html` <small>${say.question.inBin(binRange(bin, say))}</small>`}`
 }
 
 const macroView = (
   frame: Frame,
-  view: ChallengeView<MacroChallenge, Pick<ChartData, "answers" | "now">> & { readonly odds: PoolOdds }
+  view: ChallengeView<MacroChallenge, Pick<ChartData, "answers" | "now">> & {
+    readonly odds: PoolOdds
+    readonly figures: ReadonlyArray<typeof PublishedRelease.Type>
+  }
 ): Page => {
-  const { drawn, odds, results, terms } = view
+  const { drawn, figures, odds, results, terms } = view
+  const { say } = frame
+  const words = say.question
+  const count = results.prediction_count
   return challengeLayout(frame, view, {
     answer: {
       first:
         terms.actual_value === null
-          ? ["Status", terms.status === "void" ? "Void" : "Not published yet"]
-          : [terms.categories === null ? "Published" : "Announced", macroOutcome(terms, results)],
+          ? [words.status, terms.status === "void" ? say.states.void : words.notPublished]
+          : [
+              terms.categories === null ? words.published : words.announced,
+              macroOutcome(terms, results, say)
+            ],
       more: [
-        ["Release", terms.actual_value === null ? at(terms.release_at) : null],
-        ["Reward pool", terms.reward_pool === 0 ? null : `${number(terms.reward_pool)} credits`],
-        ["Best call", bestCall(frame, results)]
+        [words.release, terms.actual_value === null ? at(terms.release_at, say) : null],
+        [words.rewardPool, terms.reward_pool === 0 ? null : say.credits(number(terms.reward_pool), false)],
+        [words.bestCall, bestCall(frame, results)]
       ],
-      counts: String(results.prediction_count)
+      counts: String(count)
     },
-    ended: ["Void", terms.void_reason],
+    ended: [say.states.void, terms.void_reason],
     facts: [
-      [terms.categories === null ? "Published value" : "Announced", macroOutcome(terms, results)],
-      ["Deadline", at(terms.deadline)],
-      ["Release expected", at(terms.release_at)],
-      ["Unit", terms.unit],
+      [terms.categories === null ? words.publishedValue : words.announced, macroOutcome(terms, results, say)],
+      [words.deadline, at(terms.deadline, say)],
+      [words.releaseExpected, at(terms.release_at, say)],
+      [words.unit, terms.unit],
       terms.categories === null
-        ? ["Reference scale", results.reference_scale === null ? null : roughly(results.reference_scale)]
-        : ["Reference", inWords(terms.categories)]
+        ? [words.referenceScale, results.reference_scale === null ? null : roughly(results.reference_scale)]
+        : [words.reference, inWords(terms.categories, say)]
     ],
-    pool: poolSection(terms, odds, results),
+    figures:
+      // The value of an ordered question is only the place of its category.
+      figures.length === 0 || terms.categories !== null
+        ? null
+        : html`<section aria-labelledby="prints">
+            <h2 id="prints">${words.pastPrints}</h2>
+            ${printsTable(frame, figures)}
+          </section>`,
+    pool: poolSection(terms, odds, results, say),
     said: {
-      title: "Forecasts",
-      soFar: counted(results.prediction_count, "forecast"),
+      title: words.forecasts,
+      soFar: words.forecastCount(String(count), count === 1),
       chart: () =>
         terms.categories === null
-          ? forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value })
-          : categoryChart(drawn.answers, terms.categories, terms.actual_value),
-      meaning: terms.categories === null ? byCrps : byRps
+          ? forecastChart(drawn.answers, { unit: terms.unit, actual: terms.actual_value }, say)
+          : categoryChart(drawn.answers, terms.categories, terms.actual_value, say),
+      meaning: terms.categories === null ? words.byCrps : words.byRps
     },
-    words: macroWords,
-    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, "its pool"]]
+    words: words.recordOfMacro,
+    alsoAsJson: [[`/api/v1/eval/macro/challenges/${terms.id}/odds`, words.itsPool]]
   })
 }
 
-interface KindWords {
-  /** What the outcome is called. */
-  readonly observed: string
-  readonly record: RecordWords
-  readonly answers: string
-}
-
-const yesOrNo = (observed: string): KindWords => ({
-  observed,
-  record: {
-    settled: `The ${observed.toLowerCase()}, the level, the result, and one hash over all scores.`,
-    amended:
-      "The price it is decided by instead, the result, one hash over all scores, and a hash of the reason.",
-    workOut:
-      "The proof of “Settled”, or of the last “Amended”, shows the price, the level and the result. With these anybody can work out the score."
-  },
-  answers: "Yes or No, with the probability that it comes so."
-})
-
-const numeric = (observed: string): KindWords => ({
-  observed,
-  record: {
-    settled: `The ${observed.toLowerCase()}, the scale that answers are scored with, and one hash over all scores.`,
-    amended:
-      "The value it is decided by instead, the same scale, one hash over all scores, and a hash of the reason.",
-    workOut:
-      "The proof of “Settled”, or of the last “Amended”, shows the value and the reference scale. With both, anybody can work out the CRPS and the score of an answer."
-  },
-  answers: byCrps
-})
-
-const priceEventWords: Readonly<Record<PriceEvent["kind"], KindWords>> = {
-  numeric_close: numeric("Close"),
-  count_days: numeric("Days that closed up"),
-  barrier: yesOrNo("Price nearest to the level"),
-  threshold: yesOrNo("Close")
-}
-
-const yesAndNo = { bearish: "No", bullish: "Yes" }
+/** Kinds that are answered by yes or no. */
+const withLevel: ReadonlySet<PriceEvent["kind"]> = new Set(["barrier", "threshold"])
 
 /** Kinds whose outcome is a price, so it is marked in the chart. */
 const closes: ReadonlySet<PriceEvent["kind"]> = new Set(["numeric_close", "threshold"])
 
-const priceEventResult = (terms: PriceEvent): Html => {
+const priceEventResult = (terms: PriceEvent, say: Catalogue): Html => {
   if (terms.result === null) return null
-  return html`<strong>${side(terms.result, true)}</strong>`
+  return html`<strong>${side(terms.result, true, say)}</strong>`
 }
 
 const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<PriceEvent>): Answer => {
-  const { observed } = priceEventWords[terms.kind]
+  const { say } = frame
+  const words = say.question
   const counts = String(results.prediction_count)
-  const best = ["Best call", bestCall(frame, results)] as const
+  const best = [words.bestCall, bestCall(frame, results)] as const
   if (terms.result !== null) {
-    return { first: ["Result", side(terms.result, true)], more: [best], counts }
+    return { first: [words.result, side(terms.result, true, say)], more: [best], counts }
   }
   if (results.actual_value !== null) {
-    return { first: [observed, number(results.actual_value)], more: [best], counts }
+    return { first: [words.observed[terms.kind], number(results.actual_value)], more: [best], counts }
   }
   const now = lastPrice(drawn)
   const { level } = terms
   return {
     first:
       terms.status === "void"
-        ? ["Result", "Void"]
-        : ["Last price", now === undefined ? "no price yet" : number(now)],
+        ? [words.result, say.states.void]
+        : [words.lastPrice, now === undefined ? words.noPrice : number(now)],
     more: [
       [
-        "To the level",
-        now === undefined || level === null ? null : `${change(percentFrom(level, now))} to ${number(level)}`
+        words.toTheLevel,
+        now === undefined || level === null
+          ? null
+          : words.moveTo(change(percentFrom(level, now)), number(level))
       ]
     ],
     counts
@@ -382,20 +378,24 @@ const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView
 
 const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => {
   const { drawn, results, terms } = view
-  const { answers, observed, record } = priceEventWords[terms.kind]
+  const { say } = frame
+  const words = say.question
+  const observed = words.observed[terms.kind]
+  const isYesOrNo = withLevel.has(terms.kind)
+  const count = results.prediction_count
   const observation = results.actual_value ?? results.close_price
   return challengeLayout(frame, view, {
     answer: priceEventAnswer(frame, view),
-    ended: ["Void", terms.void_reason],
+    ended: [say.states.void, terms.void_reason],
     facts: [
-      ["Asset", `${view.asked.name} (${terms.asset})`],
-      ["Result", priceEventResult(terms)],
+      [words.asset, assetOf(say, view.asked)],
+      [words.result, priceEventResult(terms, say)],
       [observed, observation === null ? null : number(observation)],
-      ["Level", terms.level === null ? null : number(terms.level)],
-      ["Deadline", at(terms.deadline)],
-      ["From", terms.window_from === null ? null : at(terms.window_from)],
-      ["Decided by the candles until", at(terms.resolve_at)],
-      ["Reference scale", terms.reference_scale === null ? null : roughly(terms.reference_scale)]
+      [words.level, terms.level === null ? null : number(terms.level)],
+      [words.deadline, at(terms.deadline, say)],
+      [words.from, terms.window_from === null ? null : at(terms.window_from, say)],
+      [words.candlesUntil, at(terms.resolve_at, say)],
+      [words.referenceScale, terms.reference_scale === null ? null : roughly(terms.reference_scale)]
     ],
     prices: priceChart(
       {
@@ -415,21 +415,26 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
         ...(terms.kind === "barrier" &&
           results.result === "bullish" && { touchedSince: dateOf(terms.window_from ?? terms.deadline) })
       },
-      drawn.prices
+      drawn.prices,
+      say
     ),
     said: {
-      title: "Answers",
-      soFar: counted(results.prediction_count, "answer"),
+      title: words.answers,
+      soFar: words.answerCount(String(count), count === 1),
       chart: () =>
         terms.level === null
-          ? forecastChart(drawn.answers, {
-              unit: null,
-              actual: results.actual_value,
-              ...(terms.kind === "count_days" && { max: daysCounted })
-            })
-          : directionChart(drawn.answers, yesAndNo, terms.result),
-      meaning: answers
+          ? forecastChart(
+              drawn.answers,
+              {
+                unit: null,
+                actual: results.actual_value,
+                ...(terms.kind === "count_days" && { max: daysCounted })
+              },
+              say
+            )
+          : directionChart(drawn.answers, words.yesAndNo, terms.result, say),
+      meaning: isYesOrNo ? words.saysYesOrNo : words.byCrps
     },
-    words: record
+    words: isYesOrNo ? words.recordOfLevel(observed) : words.recordOfNumber(observed)
   })
 }

@@ -60,6 +60,7 @@ export const layer = HttpRouter.use(
 )
 
 const types = ["directional", "macro", "price_event"] as const
+const directions = ["bullish", "bearish", "neutral"] as const
 
 const asJson = (frame: Frame, { status, type }: ListFilter) => {
   const directional = status === "ended" ? "cancelled" : status
@@ -75,7 +76,9 @@ const asJson = (frame: Frame, { status, type }: ListFilter) => {
       .filter(([of]) => type === undefined || of === type)
       .map(
         ([of, path], index) =>
-          html`${index === 0 ? null : ", "}<a href=${frame.at(path)}>${frame.say.asJsonLists[of]}</a>`
+          html`${index === 0 ? null : frame.say.question.and}<a href=${frame.at(path)}
+              >${frame.say.asJsonLists[of]}</a
+            >`
       )}
   </p>`
 }
@@ -208,6 +211,14 @@ const figure = (frame: Frame, asked: ChallengeSummary): Html => {
   return stand === null ? null : html`<p class="figure">${stand.figure} <small>${stand.of}</small></p>`
 }
 
+/** How many say what, as far as that is published. */
+const split = ({ say }: Frame, { split: counts }: ChallengeSummary): Html => {
+  if (counts === null || counts.bullish + counts.bearish + counts.neutral === 0) return null
+  return html`<p class="meta" title=${say.question.asPublished}>
+    ${directions.map((each) => html`<span>${side(each, false, say)} ${number(counts[each])}</span>`)}
+  </p>`
+}
+
 /** Open challenges as cards. */
 export const openCards = (
   frame: Frame,
@@ -221,7 +232,7 @@ export const openCards = (
         html`<li class="card">
           ${cardMeta(frame, item)}
           <p class="title">${challengeTitle(frame, item)}</p>
-          ${figure(frame, item)} ${sparkline(lines[item.asset])}
+          ${figure(frame, item)} ${split(frame, item)} ${sparkline(lines[item.asset])}
           <p class="foot">
             <span>${frame.say.closesIn} ${timeLeft(DateTime.makeUnsafe(item.deadline), now, frame.say)}</span>
             <span>${answersTo(frame, item)}</span>

@@ -185,18 +185,25 @@ const badges = HttpRouter.use(
 )
 
 const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => {
-  const stand = standOf(asked)
+  const { say } = frame
+  const title = titleOf(asked, say)
+  const stand = standOf(asked, say)
+  const count = asked.prediction_count
   const figure =
-    outcomeOf(asked) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
+    outcomeOf(asked, say) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
   return embedded(
     frame,
-    titleOf(asked),
+    title,
     html`<div class="card">
-      <p class="title"><a href=${frame.at(challengePage(asked.id))} dir="auto">${titleOf(asked)}</a></p>
+      <p class="title"><a href=${frame.at(challengePage(asked.id))} dir="auto">${title}</a></p>
       ${figure === null ? null : html`<p class="figure">${figure}</p>`}
       <p class="foot">
-        ${asked.status === "open" ? html`<span>closes in ${timeLeft(DateTime.makeUnsafe(asked.deadline), now)}</span>` : null}
-        <span>${counted(asked.prediction_count, "prediction")}</span>
+        ${
+          asked.status === "open"
+            ? html`<span>${say.closesIn} ${timeLeft(DateTime.makeUnsafe(asked.deadline), now, say)}</span>`
+            : null
+        }
+        <span>${say.predictions(number(count), count === 1)}</span>
       </p>
     </div>`
   )
@@ -211,7 +218,7 @@ const embeds = HttpRouter.use(
       "GET",
       pagePaths.embed,
       publicPage(
-        [],
+        ["lang"],
         Effect.fnUntraced(function* (frame) {
           const { challenge_id: id = "" } = yield* HttpRouter.params
           const [asked, now] = yield* Effect.all([arenas.summary(id), DateTime.now])

@@ -2,18 +2,24 @@
 import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
 import type { Answers, PriceSeries } from "../../../services/Charts.ts"
-import type { Site } from "../../../services/Settings.ts"
 import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
 import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { plainNumber } from "../charts/chart.ts"
-import { assetPage, challengePage, challengesPage, embedOf, pictureOf, verifyPage } from "../paths.ts"
+import {
+  assetPage,
+  challengePage,
+  challengesPage,
+  embedOf,
+  pictureOf,
+  verifyPage,
+  withLanguage
+} from "../paths.ts"
 import {
   agentLink,
   atAGlance,
   badge,
-  counted,
   credits,
   entryProof,
   facts,
@@ -29,6 +35,7 @@ import {
 } from "./components.ts"
 import type { Cell, Tone } from "./components.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
@@ -45,7 +52,6 @@ interface AnyTerms extends CriteriaTexts {
 
 /** Holds only what services publish, so nothing of an open prediction. */
 export interface ChallengeView<Terms, What = ChartData> {
-  readonly site: Site
   readonly asked: ChallengeSummary
   readonly terms: Terms
   readonly results: Results
@@ -64,6 +70,8 @@ interface TypeParts {
   /** Shown when the challenge has no resolution criteria. */
   readonly withoutCriteria?: Html
   readonly pool?: Html
+  /** What was published of the series before. */
+  readonly figures?: Html
   /** The predictions: heading, counts, and from the deadline on a chart and how to read it. */
   readonly said: {
     readonly title: string
@@ -78,7 +86,7 @@ interface TypeParts {
 /** For pages of others. */
 const embedCode = (frame: Frame, asked: ChallengeSummary) =>
   html`<details>
-    <summary class="small">Show it on another page</summary>
+    <summary class="small">${frame.say.question.showElsewhere}</summary>
     <code class="secret"
       >${`<iframe src="${frame.origin}${frame.at(embedOf(asked.id))}" width="400" height="240" title="Auspex"></iframe>`}</code
     >
@@ -86,77 +94,91 @@ const embedCode = (frame: Frame, asked: ChallengeSummary) =>
 
 export const challengeLayout = (
   frame: Frame,
-  { asked, drawn, record, results, site, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
-  { alsoAsJson, answer, ended: [end, reason], pool, said, words, ...more }: TypeParts
-): Page => ({
-  title: titleOf(asked),
-  audience: "everybody",
-  description: `${titleOf(asked)} ${outcomeWords(asked, results)}`,
-  path: challengePage(terms.id),
-  picture: pictureOf(challengePage(terms.id)),
-  about: {
-    "@type": "Question",
-    name: titleOf(asked),
-    text: terms.question,
-    answerCount: results.prediction_count
-  },
-  live: terms.id,
-  below: "/challenges",
-  width: "wide",
-  content: html`
-    ${heading(frame, asked)}
-    ${atAGlance([
-      answer.first,
-      ...answer.more,
-      ["Closes in", closesIn(terms, drawn.now)],
-      [said.title, answer.counts]
-    ])}
-    ${reason === null ? null : notice("warning", `${end}: nobody is scored by it.`, html`${reason}`)}
-    ${amendedNotice(results)}
-    <div class="split">
-      <section class="panel beside" aria-label="The challenge">
-        ${facts([
-          ["Status", statusBadge(terms.status)],
-          ...more.facts,
-          ["Source", results.resolution_source],
-          ...settledFacts(results)
-        ])}
-      </section>
-      <div class="first">
-        ${more.prices} ${pool}
-        <section aria-labelledby="predictions">
-          <h2 id="predictions">${said.title}</h2>
-          ${
-            terms.status === "open"
-              ? sealedPredictions(results.prediction_count, said.soFar)
-              : html`${said.chart()}
-                ${predictionList(
-                  frame,
-                  results,
-                  html`${said.soFar}. Final prediction of each agent: ${said.meaning}`
-                )}`
-          }
+  { asked, drawn, record, results, terms }: ChallengeView<AnyTerms, Pick<ChartData, "now">>,
+  { alsoAsJson, answer, ended: [end, reason], figures, pool, said, words, ...more }: TypeParts
+): Page => {
+  const { say } = frame
+  const title = titleOf(asked, say)
+  const isOpen = terms.status === "open"
+  return {
+    title,
+    audience: "everybody",
+    description: `${title} ${outcomeWords(asked, results, say)}`,
+    path: challengePage(terms.id),
+    translation: withLanguage(challengePage(terms.id), say.tag === "en" ? "zh" : "en"),
+    picture: pictureOf(challengePage(terms.id)),
+    about: {
+      "@type": "Question",
+      name: title,
+      text: terms.question,
+      answerCount: results.prediction_count
+    },
+    live: terms.id,
+    below: "/challenges",
+    width: "wide",
+    content: html`
+      ${heading(frame, asked)}
+      ${atAGlance(
+        [
+          answer.first,
+          ...answer.more,
+          [say.question.closesIn, closesIn(terms, drawn.now, say)],
+          [said.title, answer.counts]
+        ],
+        say
+      )}
+      ${reason === null ? null : notice("warning", say.question.scoresNobody(end), say.question.reason(reason))}
+      ${amendedNotice(results, say)}
+      <div class="split">
+        <section class="panel beside" aria-label=${say.question.theChallenge}>
+          ${facts([
+            [say.question.status, statusBadge(terms.status, say)],
+            ...more.facts,
+            [
+              say.question.source,
+              results.resolution_source === null ? null : say.question.sourceName(results.resolution_source)
+            ],
+            ...settledFacts(results, say)
+          ])}
         </section>
-        <section aria-labelledby="criteria">
-          <h2 id="criteria">How it is decided</h2>
-          ${rules(site, terms, more.withoutCriteria)}
-        </section>
-        ${versions(results)} ${logRecord(frame, record, words)}
+        <div class="first">
+          ${more.prices} ${isOpen ? figures : null} ${pool}
+          <section aria-labelledby="predictions">
+            <h2 id="predictions">${said.title}</h2>
+            ${
+              isOpen
+                ? sealedPredictions(results.prediction_count, said.soFar, say)
+                : html`${said.chart()}
+                  ${predictionList(frame, results, html`${said.soFar}${say.question.finalOf}${said.meaning}`)}`
+            }
+          </section>
+          ${isOpen ? null : figures}
+          <section aria-labelledby="criteria">
+            <h2 id="criteria">${say.question.howDecided}</h2>
+            ${rules(terms, more.withoutCriteria, say)}
+          </section>
+          ${versions(results, say)} ${logRecord(frame, record, words)}
+        </div>
       </div>
-    </div>
-    ${embedCode(frame, asked)} ${asJson(frame, terms.id, alsoAsJson)}
-  `
-})
+      ${embedCode(frame, asked)} ${asJson(frame, terms.id, alsoAsJson)}
+    `
+  }
+}
 
-const outcomeWords = (asked: ChallengeSummary, { prediction_count }: Results): string => {
-  const by = `${counted(prediction_count, "AI agent")} predicted`
+const outcomeWords = (
+  asked: ChallengeSummary,
+  { prediction_count: count }: Results,
+  say: Catalogue
+): string => {
+  const words = say.question
+  const by = words.agentsPredicted(String(count), count === 1)
   switch (asked.status) {
     case "resolved":
-      return `It came out as ${cameOut(asked)}; ${by}.`
+      return words.cameOutAs(cameOut(asked, say), by)
     case "open":
-      return `Open; ${by} so far.`
+      return words.openWith(by)
     default:
-      return `Closed; ${by}.`
+      return words.closedWith(by)
   }
 }
 
@@ -184,32 +206,23 @@ export interface ChartData {
   readonly now: DateTime.Utc
 }
 
-export const byCrps =
-  "a value ± its standard deviation, quantiles, or samples. The score, from 0 to 100, is by CRPS: 100 is a sure forecast of what came, and 50 what a forecaster who knows no more than the reference scale earns on average."
-
-export const byRps =
-  "the probability of each category. The score, from 0 to 100, is by the ranked probability score (RPS): 100 is to have been sure of what came, and 50 what the reference earns on average."
-
 /** Null once the challenge is closed. */
 const closesIn = (
   { deadline, status }: { readonly deadline: string; readonly status: AnyStatus },
-  now: DateTime.Utc
-): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now) : null)
+  now: DateTime.Utc,
+  say: Catalogue
+): Html => (status === "open" ? timeLeft(DateTime.makeUnsafe(deadline), now, say) : null)
 
-const types = {
-  directional: "Directional challenge",
-  macro: "Macro challenge",
-  price_event: "Price event"
-}
-
-const heading = (frame: Frame, asked: ChallengeSummary) =>
-  html`<div>
+const heading = (frame: Frame, asked: ChallengeSummary) => {
+  const { name, question } = frame.say
+  return html`<div>
     <p class="eyebrow">
-      <a href=${frame.at(challengesPage({ type: asked.type }))}>${types[asked.type]}</a> on
-      <a href=${frame.at(assetPage(asked.asset))}>${asked.name}</a>
+      <a href=${frame.at(challengesPage({ type: asked.type }))}>${question.types[asked.type]}</a
+      >${question.on}<a href=${frame.at(assetPage(asked.asset))}>${name(asked.asset, asked.name)}</a>
     </p>
-    <h1 dir="auto">${titleOf(asked)}</h1>
+    <h1 dir="auto">${titleOf(asked, frame.say)}</h1>
   </div>`
+}
 
 /** What a page answers first. */
 export interface Answer {
@@ -233,21 +246,21 @@ export const gauge = (percent: number, deadZone: number) => {
   </svg>`
 }
 
-/** The frozen text, in the site's language; the other one is behind a disclosure. `otherwise` when there is none. */
-const rules = (site: Site, terms: AnyTerms, otherwise: Html) => {
+/** The frozen text, in the reader's language; the other one is behind a disclosure. `otherwise` when there is none. */
+const rules = (terms: AnyTerms, otherwise: Html, say: Catalogue) => {
   const { question, resolution_criteria: english = null, resolution_criteria_zh: chinese = null } = terms
   const asFrozen = html`<p dir="auto"><strong>${question}</strong></p>`
   if (english === null && chinese === null) return html`${asFrozen} ${otherwise}`
-  const inEnglish = english === null ? null : { text: html`<p lang="en">${english}</p>`, also: "In English" }
-  const inChinese = chinese === null ? null : { text: html`<p lang="zh">${chinese}</p>`, also: "中文" }
-  const [first, second] = site === "cn" ? [inChinese, inEnglish] : [inEnglish, inChinese]
-  return html`${asFrozen} ${(first ?? second)?.text}
+  const inEnglish = english === null ? null : html`<p lang="en">${english}</p>`
+  const inChinese = chinese === null ? null : html`<p lang="zh">${chinese}</p>`
+  const [first, second] = say.tag === "en" ? [inEnglish, inChinese] : [inChinese, inEnglish]
+  return html`${asFrozen} ${first ?? second}
   ${
     first === null || second === null
       ? null
       : html`<details>
-          <summary class="small">${second.also}</summary>
-          ${second.text}
+          <summary class="small" lang=${say.otherTag}>${say.other}</summary>
+          ${second}
         </details>`
   }`
 }
@@ -255,17 +268,22 @@ const rules = (site: Site, terms: AnyTerms, otherwise: Html) => {
 type PublicPrediction = Results["predictions"][number]
 
 const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Results) => {
-  const stake = staked(view, bins)
+  const { say } = frame
+  const words = say.question
+  const stake = staked(view, bins, say)
   const hasReasons = view.reasoning !== null && view.reasoning !== ""
   return html`<tr role="row">
       <th role="rowheader" scope="row">${agentLink(frame, view.agent_id, named(view.agent_name))}</th>
-      <td role="cell" title=${view.confidence === null ? undefined : `confidence ${view.confidence}`}>
-        ${said(view, type)}
+      <td
+        role="cell"
+        title=${view.confidence === null ? undefined : words.confidenceOf(String(view.confidence))}
+      >
+        ${said(view, type, say)}
       </td>
-      <td role="cell">${earned(view)}</td>
+      <td role="cell">${earned(view, say)}</td>
       <td role="cell">
-        ${view.leaf_index === null ? null : html`<span class="quiet small">entry ${view.leaf_index}</span>`}
-        ${proofLinks(frame, predictionProof(view.commit), `${view.agent_name}'s prediction`)}
+        ${view.leaf_index === null ? null : html`<span class="quiet small">${words.entry(String(view.leaf_index))}</span>`}
+        ${proofLinks(frame, predictionProof(view.commit), words.predictionOf(view.agent_name))}
       </td>
     </tr>
     ${
@@ -277,7 +295,7 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
               ${
                 hasReasons
                   ? html`<details>
-                      <summary class="small">Its reasoning</summary>
+                      <summary class="small">${words.itsReasoning}</summary>
                       <blockquote class="quoted">${userText(view.reasoning ?? "")}</blockquote>
                     </details>`
                   : null
@@ -293,19 +311,18 @@ const inOrder = ({ next_cursor, predictions }: Results): ReadonlyArray<PublicPre
 
 /** Only from the deadline on. `meaning` says how to read a prediction. */
 const predictionList = (frame: Frame, results: Results, meaning: Html) => {
+  const words = frame.say.question
   if (results.predictions.length === 0) {
-    return html`<p>
-      ${results.prediction_count === 0 ? "Nobody predicted." : "There are no more predictions."}
-    </p>`
+    return html`<p>${results.prediction_count === 0 ? words.nobodyPredicted : words.noMorePredictions}</p>`
   }
   return html`<p>${meaning}</p>
     <table class="bins settled said-by" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col">Agent</th>
-          <th role="columnheader" scope="col" class="number">Said</th>
-          <th role="columnheader" scope="col" class="number">Points</th>
-          <th role="columnheader" scope="col" class="number">Proof</th>
+          <th role="columnheader" scope="col">${frame.say.agent}</th>
+          <th role="columnheader" scope="col" class="number">${words.said}</th>
+          <th role="columnheader" scope="col" class="number">${words.pointsHead}</th>
+          <th role="columnheader" scope="col" class="number">${words.proof}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -316,10 +333,9 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
 }
 
 /** Before the deadline: only their number. */
-const sealedPredictions = (count: number, soFar: Html) =>
+const sealedPredictions = (count: number, soFar: Html, { question: words }: Catalogue) =>
   html`<p>
-    ${count === 0 ? "Nobody has predicted yet." : html`So far ${soFar}.`} Individual predictions are sealed
-    until the deadline. The public log holds only their hashes.
+    ${count === 0 ? words.nobodyYet : html`${words.soFar[0]}${soFar}${words.soFar[1]}`} ${words.sealed}
   </p>`
 
 /** Links to the same data as JSON. */
@@ -329,9 +345,9 @@ const asJson = (
   more: ReadonlyArray<readonly [path: string, name: string]> = []
 ) =>
   html`<p class="quiet small">
-    View as JSON:
-    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>its results</a
-    >${more.map(([path, name]) => html`, <a href=${frame.at(path)}>${name}</a>`)}. Challenge id:
+    ${frame.say.asJson}
+    <a href=${frame.at(`/api/v1/eval/challenges/${challengeId}/results`)}>${frame.say.question.itsResults}</a
+    >${more.map(([path, name]) => html`${frame.say.question.and}<a href=${frame.at(path)}>${name}</a>`)}${frame.say.question.challengeId}
     <code>${challengeId}</code>
   </p>`
 
@@ -339,8 +355,10 @@ const percent = (p: number): string => `${plainNumber(100 * p)} %`
 
 /** Categories with their probabilities. */
 export const inWords = (
-  categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>
-): string => categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(", ")
+  categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
+  say: Catalogue
+): string =>
+  categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(say.question.and)
 
 /** How a question came out that is settled. */
 export const cameOut = (
@@ -351,6 +369,12 @@ export const cameOut = (
   return actual_value === null ? say.cameToNothing : number(actual_value)
 }
 
+/** The name of an outcome: that of a category is its own. */
+const outcomeName = (name: string, type: ChallengeSummary["type"], { question }: Catalogue): string => {
+  const names: Readonly<Record<string, string>> = type === "price_event" ? question.yesAndNo : question.sides
+  return names[name] ?? name
+}
+
 /** What a prediction says, in its form. A confidence c is a probability of (1 + c) / 2. */
 export const said = (
   { probabilities, quantiles, samples, ...values }: typeof PredictionValues.Type,
@@ -358,11 +382,17 @@ export const said = (
   say = catalogues.en
 ): string => {
   if (probabilities !== null) {
-    const named = Object.entries(probabilities).map(([name, probability]) => ({ name, probability }))
-    return inWords(named.toSorted((a, b) => b.probability - a.probability))
+    const named = Object.entries(probabilities).map(([name, probability]) => ({
+      name: outcomeName(name, type, say),
+      probability
+    }))
+    return inWords(
+      named.toSorted((a, b) => b.probability - a.probability),
+      say
+    )
   }
   if (quantiles !== null) {
-    return quantiles.map(({ p, value }) => `${percent(p)}: ${number(value)}`).join(", ")
+    return quantiles.map(({ p, value }) => `${percent(p)}: ${number(value)}`).join(say.question.and)
   }
   const middle = `${number(values.predicted_value ?? 0)} ± ${roughly(values.predicted_std ?? 0)}`
   if (samples !== null) return say.samplesOf(String(samples.length), middle)
@@ -370,91 +400,101 @@ export const said = (
   return `${sideOf(values.direction, type === "price_event", say)} ${probability((1 + (values.confidence ?? 0)) / 2)}`
 }
 
-const verdictBadge = (isCorrect: boolean) =>
-  isCorrect ? badge("success", "Right") : badge("problem", "Wrong")
+const verdictBadge = (isCorrect: boolean, { question }: Catalogue) =>
+  isCorrect ? badge("success", question.right) : badge("problem", question.wrong)
 
 /** Null before the settlement. Numeric forecasts have a CRPS instead of right or wrong. */
-export const earned = ({
-  crps,
-  is_correct,
-  probabilities,
-  score,
-  skill
-}: typeof PredictionVerdict.Type & Pick<typeof PredictionValues.Type, "probabilities">): Html => {
+const earned = (
+  {
+    crps,
+    is_correct,
+    probabilities,
+    score,
+    skill
+  }: typeof PredictionVerdict.Type & Pick<typeof PredictionValues.Type, "probabilities">,
+  say: Catalogue
+): Html => {
   if (score === null) return null
   const what = probabilities === null ? "CRPS" : "RPS"
-  return html`${is_correct === null ? null : verdictBadge(is_correct)}
+  return html`${is_correct === null ? null : verdictBadge(is_correct, say)}
     ${
       crps === null || skill === null
         ? null
-        : html`<span class="quiet">${what} ${Number(crps.toPrecision(3))}, skill ${skill.toFixed(2)}</span>`
-    } <strong class="numeric">${score.toFixed(2)} points</strong>`
+        : html`<span class="quiet"
+            >${say.question.skillBy(what, String(Number(crps.toPrecision(3))), skill.toFixed(2))}</span
+          >`
+    } <strong class="numeric">${say.question.points(score.toFixed(2))}</strong>`
 }
 
 type Version = Results["versions"][number]
 
-const decided = ({ actual_value, close_price, result }: Version, type: ChallengeSummary["type"]): string => {
-  const price = close_price === null ? "" : `, by ${number(close_price)}`
-  return `${cameOut({ actual_value, result, type })}${result === null ? "" : price}`
+const decided = (
+  { actual_value, close_price, result }: Version,
+  type: ChallengeSummary["type"],
+  say: Catalogue
+): string => {
+  const price = close_price === null ? "" : say.question.byPrice(number(close_price))
+  return `${cameOut({ actual_value, result, type }, say)}${result === null ? "" : price}`
 }
 
-const versionItem = (view: Version, type: ChallengeSummary["type"], isNewest: boolean) =>
+const versionItem = (view: Version, type: ChallengeSummary["type"], isNewest: boolean, say: Catalogue) =>
   html`<li>
     <p class="row">
-      <strong>Version ${view.version}</strong>
-      <span>${decided(view, type)}</span>
-      <span>${instant(DateTime.makeUnsafe(view.settled_at))}</span>
-      ${isNewest ? html`<span>this one counts</span>` : null}
+      <strong>${say.question.version(String(view.version))}</strong>
+      <span>${decided(view, type, say)}</span>
+      <span>${at(view.settled_at, say)}</span>
+      ${isNewest ? html`<span>${say.question.thisCounts}</span>` : null}
     </p>
     ${view.reason === null ? null : quoted(view.reason)}
   </li>`
 
 /** The time of the settlement and, when amended, of the version that counts, which the page shows. */
-const settledFacts = ({
-  resolved_at,
-  settlement
-}: Results): ReadonlyArray<readonly [term: string, fact: Html]> => {
+const settledFacts = (
+  { resolved_at, settlement }: Results,
+  say: Catalogue
+): ReadonlyArray<readonly [term: string, fact: Html]> => {
   if (resolved_at === null) return []
-  const first = instant(DateTime.makeUnsafe(resolved_at))
+  const { amended, byVersion, firstSettled, settled } = say.question
+  const first = at(resolved_at, say)
   return settlement?.amended === true
     ? [
-        ["Amended", instant(DateTime.makeUnsafe(settlement.settled_at))],
-        ["First settled", html`${first}, by <a href="#versions">version 1</a>`]
+        [amended, at(settlement.settled_at, say)],
+        [firstSettled, html`${first}${byVersion[0]}<a href="#versions">${byVersion[1]}</a>`]
       ]
-    : [["Settled", first]]
+    : [[settled, first]]
 }
 
-const amendedNotice = ({ pool, settlement }: Results) =>
+const amendedNotice = ({ pool, settlement }: Results, { question: words }: Catalogue) =>
   settlement?.amended === true
     ? notice(
         "warning",
-        "Amended: an administrator has corrected what it was decided by.",
-        html`Every prediction was scored anew.
-          ${pool === null ? null : "The credit pool stays as it was settled, by version 1."}
-          <a href="#versions">All versions</a> stay here, with their reasons.`
+        words.amendedWhy,
+        html`${words.scoredAnew} ${pool === null ? null : words.poolStays}
+          <a href="#versions">${words.allVersions[0]}</a>${words.allVersions[1]}`
       )
     : null
 
 /** All versions, newest first. */
-const versions = ({ settlement, type, versions: all }: Results) =>
+const versions = ({ settlement, type, versions: all }: Results, say: Catalogue) =>
   settlement?.amended === true
     ? html`<section aria-labelledby="versions">
-        <h2 id="versions">Versions of the settlement</h2>
+        <h2 id="versions">${say.question.versions}</h2>
         <ol class="rows" reversed>
-          ${all.toReversed().map((view) => versionItem(view, type, view.version === settlement.version))}
+          ${all.toReversed().map((view) => versionItem(view, type, view.version === settlement.version, say))}
         </ol>
       </section>`
     : null
 
-type Prediction = Results["predictions"][number]
-
 /** An agent's stake and reward; null without a stake. */
-const staked = ({ reward, stake, stake_bin }: Prediction, bins: Results["bins"]): Html => {
+const staked = (
+  { reward, stake, stake_bin }: PublicPrediction,
+  bins: Results["bins"],
+  say: Catalogue
+): Html => {
   if (stake === null) return null
-  const on = rangeAt(bins, stake_bin)
+  const on = rangeAt(bins, stake_bin, say)
   return html`<p class="small">
-    Staked
-    ${credits(stake)}${on === null ? "" : ` on ${on}`}${reward === null ? "" : `; reward ${credits(reward)}`}
+    ${say.question.staked(credits(stake, say), on, reward === null ? null : credits(reward, say))}
   </p>`
 }
 
@@ -467,22 +507,16 @@ export interface RecordWords {
   readonly workOut: string
 }
 
-const entryMeanings = ({ amended, settled }: RecordWords): ReadonlyMap<string, Meaning> =>
+const entryMeanings = (
+  { amended, settled }: RecordWords,
+  { question: words }: Catalogue
+): ReadonlyMap<string, Meaning> =>
   new Map([
-    [
-      "challenge.create",
-      ["Created", "The question, the criteria and every number that it settles by, frozen as they are."]
-    ],
-    [
-      "challenge.close",
-      [
-        "Closed",
-        "How many commits there were, revisions included, and one hash over them: none was added or left out later."
-      ]
-    ],
-    ["settlement", ["Settled", settled]],
-    ["amendment", ["Amended", amended]],
-    ["void", ["Ended without a result", "Nobody is scored by it."]]
+    ["challenge.create", [words.entries.created, words.createdIs]],
+    ["challenge.close", [words.entries.closed, words.closedIs]],
+    ["settlement", [words.entries.settled, settled]],
+    ["amendment", [words.entries.amended, amended]],
+    ["void", [words.entries.ended, words.endedIs]]
   ])
 
 const endingEntries: ReadonlySet<string> = new Set(["settlement", "amendment", "void"])
@@ -499,38 +533,31 @@ const logEntry = (
   { challengeId, words }: { readonly challengeId: string; readonly words: RecordWords },
   { entry, isNewest }: { readonly entry: ChallengeEntry; readonly isNewest: boolean }
 ) => {
-  const [title, meaning] = entryMeanings(words).get(entry.type) ?? [entry.type, ""]
-  const version = entry.version > 1 ? `, version ${entry.version}` : ""
+  const { say } = frame
+  const [title, meaning] = entryMeanings(words, say).get(entry.type) ?? [entry.type, ""]
+  const version = entry.version > 1 ? say.question.versionAfter(String(entry.version)) : ""
   const proof =
     isNewest && endingEntries.has(entry.type) ? settlementProof(challengeId) : entryProof(entry.leaf_index)
   return html`<li>
     <p class="row">
       <strong>${title}${version}</strong>
-      <span>entry ${entry.leaf_index}</span>
-      ${proofLinks(frame, proof, `the entry "${title}${version}"`)}
+      <span>${say.question.entry(String(entry.leaf_index))}</span>
+      ${proofLinks(frame, proof, say.question.entryOf(`${title}${version}`))}
     </p>
     <p class="quiet small">${meaning}</p>
   </li>`
 }
 
-const stalledNotice = html`<p>
-  The public log stands still at the moment, until the operators of this site have looked into it. What is
-  recorded is kept, and enters the log when it goes on.
-</p>`
-
-const nothingYet = (stalled: boolean) =>
-  stalled
-    ? html`<p>This challenge is recorded, and has no place in the public log yet.</p>`
-    : html`<p>This challenge is about to be entered into the public log, which takes a few seconds.</p>`
-
-const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, words: RecordWords) =>
-  html`<section aria-labelledby="record">
-    <h2 id="record">The record</h2>
-    ${stalled ? stalledNotice : null}
+const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, words: RecordWords) => {
+  const { question } = frame.say
+  const [take, check, further] = question.takeProof
+  return html`<section aria-labelledby="record">
+    <h2 id="record">${question.record}</h2>
+    ${stalled ? html`<p>${question.stalled}</p>` : null}
     ${
       entries.length === 0
-        ? nothingYet(stalled)
-        : html`<p>The public log is append-only. Its entries for this challenge:</p>
+        ? html`<p>${stalled ? question.recordedOnly : question.aboutToEnter}</p>`
+        : html`<p>${question.appendOnly}</p>
             <ol class="rows">
               ${entries.map((entry, index) =>
                 logEntry(
@@ -545,21 +572,13 @@ const logRecord = (frame: Frame, { challengeId, entries, stalled }: LogRecord, w
             </ol>`
     }
     <details>
-      <summary>How to check it</summary>
+      <summary>${question.howToCheck}</summary>
       <ol class="steps">
-        <li>
-          Take the proof file of a prediction, and <a href=${frame.at(verifyPage())}>check it</a> in your
-          browser, or offline with a program of your own: the file has all that is needed but the log's key.
-        </li>
-        <li>
-          A proof that holds shows what the agent said, sealed by a hash that stands at a place of the log,
-          and that the log's key has signed the log with that place in it.
-        </li>
-        <li>
-          The place of a prediction is below that of the entry “Closed”: so it was there before the challenge
-          was closed. Witnesses who sign the log, too, say when they saw it.
-        </li>
+        <li>${take}<a href=${frame.at(verifyPage())}>${check}</a>${further}</li>
+        <li>${question.whatProofShows}</li>
+        <li>${question.placeBelow}</li>
         <li>${words.workOut}</li>
       </ol>
     </details>
   </section>`
+}

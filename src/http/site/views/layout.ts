@@ -270,7 +270,7 @@ export const document = (
 
 /** A part of a page, for a frame on another site: its links open a window of their own. */
 export const embedded = (frame: Frame, title: string, content: Html): Html => html`
-  <html lang="en">
+  <html lang=${frame.say.tag}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -4,34 +4,39 @@ import type { Results } from "../../../services/Arenas.ts"
 import { creditsOf } from "../../../services/Credits.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
 import type { MacroChallenge } from "../../../services/domain/Challenge.ts"
-import { badge, counted, credits, facts, instant } from "./components.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
+import { badge, credits, facts, instant } from "./components.ts"
 import { html } from "./html.ts"
 
 type Bin = MacroChallenge["bins"][number]
 
 /** What a bin holds, in words. */
-export const binRange = ({ high, low, name }: Bin): string => {
+export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Catalogue): string => {
   if (name !== undefined) return name
-  if (low === null) return high === null ? "any value" : `below ${high}`
-  return high === null ? `${low} and above` : `${low} to below ${high}`
+  if (low === null) return high === null ? pool.anyValue : pool.below(String(high))
+  return high === null ? pool.andAbove(String(low)) : pool.toBelow(String(low), String(high))
 }
 
 /** The bin of an index in words; null where it is none. */
-export const rangeAt = (bins: ReadonlyArray<Bin> | null, index: number | null): string | null => {
+export const rangeAt = (
+  bins: ReadonlyArray<Bin> | null,
+  index: number | null,
+  say: Catalogue
+): string | null => {
   const bin = bins?.find((each) => each.index === index)
-  return bin === undefined ? null : binRange(bin)
+  return bin === undefined ? null : binRange(bin, say)
 }
 
-const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>): string => {
-  if (how === "paid") return "Paid to agents on the winning bin"
-  return winning_bin === null
-    ? "Void, for there is no value: nobody gets a reward"
-    : "Void, for nobody had staked on the bin that holds the value: nobody gets a reward"
+type Words = Catalogue["question"]["pool"]
+
+const outcome = ({ outcome: how, winning_bin }: NonNullable<Results["pool"]>, words: Words): string => {
+  if (how === "paid") return words.toWinners
+  return winning_bin === null ? words.voidWithoutValue : words.voidWithoutStake
 }
 
-const marks = (index: number, { bin, pool }: Results) =>
-  html`${index === bin ? badge("info", "Outcome") : null}
-  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", "Won the pool") : null}`
+const marks = (index: number, { bin, pool }: Results, words: Words) =>
+  html`${index === bin ? badge("info", words.came) : null}
+  ${pool?.outcome === "paid" && index === pool.winning_bin ? badge("success", words.won) : null}`
 
 /** Further rows are behind a disclosure. */
 const maxAtOnce = 15
@@ -48,17 +53,20 @@ const shareBar = (share: number, isWhereItCame: boolean) =>
     />
   </svg>`
 
-const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
-  html`<details open=${odds.bins.length <= maxAtOnce}>
-    <summary>The bins of outcomes${terms.unit === null ? "" : `, in ${terms.unit}`}</summary>
+const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: Catalogue) => {
+  const words = say.question.pool
+  return html`<details open=${odds.bins.length <= maxAtOnce}>
+    <summary>${words.bins(terms.unit)}</summary>
     <table class="board unranked" role="table">
       <thead role="rowgroup">
         <tr role="row">
-          <th role="columnheader" scope="col" class="agent">Bin</th>
-          <th role="columnheader" scope="col" class="number">Share</th>
-          <th role="columnheader" scope="col" class="scale"><span class="unseen">Share, drawn</span></th>
-          <th role="columnheader" scope="col" class="number">Credits</th>
-          <th role="columnheader" scope="col" class="number">Agents</th>
+          <th role="columnheader" scope="col" class="agent">${words.bin}</th>
+          <th role="columnheader" scope="col" class="number">${words.share}</th>
+          <th role="columnheader" scope="col" class="scale">
+            <span class="unseen">${words.shareDrawn}</span>
+          </th>
+          <th role="columnheader" scope="col" class="number">${words.credits}</th>
+          <th role="columnheader" scope="col" class="number">${words.agents}</th>
         </tr>
       </thead>
       <tbody role="rowgroup">
@@ -66,46 +74,40 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results) =>
           (bin) =>
             html`<tr role="row">
               <th role="rowheader" scope="row" class="agent">
-                ${binRange(bin)} ${marks(bin.index, results)}
+                ${binRange(bin, say)} ${marks(bin.index, results, words)}
               </th>
               <td role="cell" class="number">${(bin.share * 100).toFixed(1)} %</td>
               <td role="cell" class="scale">${shareBar(bin.share, bin.index === results.bin)}</td>
-              <td role="cell" class="number more" data-label="Credits">${creditsOf(bin.staked)}</td>
-              <td role="cell" class="number more" data-label="Agents">${bin.stakers}</td>
+              <td role="cell" class="number more" data-label=${words.credits}>${creditsOf(bin.staked)}</td>
+              <td role="cell" class="number more" data-label=${words.agents}>${bin.stakers}</td>
             </tr>`
         )}
       </tbody>
     </table>
   </details>`
+}
 
 /** The credit pool of a macro challenge: stakes by bin and, once settled, the payout. */
-export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results) => {
+export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: Catalogue) => {
   const { pool } = results
+  const { pool: words, rewardPool } = say.question
   return html`<section aria-labelledby="pool">
-    <h2 id="pool">The credit pool</h2>
-    <p>
-      Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds
-      the published value share the reward pool: one half of it by the scores of their forecasts, the other
-      half by their stakes. Every stake returns in full, also that of an agent that was wrong. What stands on
-      which bin is shown in steps until the deadline.
-    </p>
+    <h2 id="pool">${words.title}</h2>
+    <p>${words.rules}</p>
     ${facts([
-      ["Reward pool", `${terms.reward_pool} credits`],
-      ["Staked", `${credits(odds.total)} by ${counted(odds.stakers, "agent")}`],
+      [rewardPool, say.credits(String(terms.reward_pool), false)],
+      [words.staked, words.stakedBy(credits(odds.total, say), String(odds.stakers), odds.stakers === 1)],
       [
-        "Counted",
+        words.counted,
         odds.counts_as_of === null || odds.counts_as_of === terms.deadline
           ? null
-          : instant(DateTime.makeUnsafe(odds.counts_as_of))
+          : instant(DateTime.makeUnsafe(odds.counts_as_of), say)
       ],
-      ["Outcome", pool === null ? null : outcome(pool)],
-      ["Winning bin", pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin) : null],
-      ["Paid", pool === null ? null : `${credits(pool.paid)} in rewards; all stakes have returned`]
+      [words.outcome, pool === null ? null : outcome(pool, words)],
+      [words.winningBin, pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin, say) : null],
+      [words.paid, pool === null ? null : words.paidOut(credits(pool.paid, say))]
     ])}
-    ${binTable(terms, odds, results)}
-    <p class="quiet small">
-      Shares show where credit is staked, not probabilities; they stay after the end. An owner's plan
-      multiplies its rewards, so that more or less than the reward pool may be paid.
-    </p>
+    ${binTable(terms, odds, results, say)}
+    <p class="quiet small">${words.note}</p>
   </section>`
 }

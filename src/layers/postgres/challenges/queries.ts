@@ -33,6 +33,7 @@ import {
   settlementOf,
   versionsOf
 } from "./challengeRows.ts"
+import { areCountsLive } from "./countSteps.ts"
 
 const {
   bin: _bin,
@@ -85,7 +86,7 @@ export const makeQueries = Effect.gen(function* () {
   const targets = yield* Targets
   const resultPages = cursors.listById("results")
   const ownPages = cursors.listById("own predictions")
-  const { baseUrl } = yield* Settings
+  const { baseUrl, countsEvery } = yield* Settings
   const resultRow = findOption(ResultRow)
   const resultPredictions = findAll(predictions.value)
   const foundRows = findAll(FoundRow)
@@ -261,8 +262,12 @@ export const makeQueries = Effect.gen(function* () {
     coalesce(s.close_price, latest.close)::float8 as price, ${statusOf(sql, now)} as status,
     ${isoTimestamp(sql, "c.deadline")} as deadline, ${isoTimestamp(sql, "c.resolve_at")} as resolve_at,
     ${isoTimestamp(sql, "coalesce(c.resolved_at, c.cancelled_at)")} as ended_at,
-    n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count, s.result,
-    s.actual_value::float8 as actual_value, c.unit`
+    n.bullish + n.bearish + n.neutral + n.forecasts as prediction_count,
+    case when c.type <> 'directional' then null
+         when ${areCountsLive(sql, countsEvery, now)}
+         then jsonb_build_object('bullish', n.bullish, 'bearish', n.bearish, 'neutral', n.neutral)
+         else k.counts end as split,
+    s.result, s.actual_value::float8 as actual_value, c.unit`
 
   /** The joins that `summaryColumns` read, for the challenges `c` of a page. Of several sources any says where a price stands. */
   const summaryJoins = (now: DateTime.Utc) => sql`
@@ -275,6 +280,9 @@ export const makeQueries = Effect.gen(function* () {
        order by observed_at desc
        limit 1) latest on true
     ${countsOfChallenge(sql)}
+    left join lateral (
+      select jsonb_build_object('bullish', bullish, 'bearish', bearish, 'neutral', neutral) as counts
+        from published_counts where challenge_id = c.id limit 1) k on true
     left join lateral (
       select result, actual_value, close_price from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 
