@@ -60,7 +60,8 @@ const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
     )
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const text = node.textContent?.trim() ?? ""
-      if (text === "" || isUnseen(node.parentElement)) continue
+      // What is written in a box that scrolls goes on below others.
+      if (text === "" || isUnseen(node.parentElement) || node.parentElement?.closest("pre") !== null) continue
       const range = document.createRange()
       range.selectNodeContents(node)
       for (const box of range.getClientRects()) if (box.width > 1) shown.push({ text, box, node })
