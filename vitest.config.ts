@@ -3,7 +3,7 @@ import { BaseSequencer } from "vitest/node"
 import type { TestSpecification } from "vitest/node"
 
 const longest =
-  /\/test\/(log\/(audit|tampering)|ops\/(fuzz|start|embedded)|cli\/demo|site\/(verify|browser|accessibility)|[a-z]+\/[a-z]+\.process)\./
+  /\/test\/(log\/(audit|tampering)|ops\/(fuzz|start|embedded|plans|mistakes)|challenges\/openPredictions|cli\/(admin|demo)|site\/(verify|browser|accessibility)|[a-z]+\/[a-z]+\.process)\./
 
 /** The files that take longest begin first, so that none of them is left over for one worker at the end. */
 class LongestFirst extends BaseSequencer {

@@ -31,8 +31,8 @@ import { asOwner } from "../support/database.ts"
 import { fund } from "../support/credit.ts"
 import { completeLog } from "../support/logbook.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
-import { testAdminToken } from "../support/settings.ts"
 import { textOf } from "../support/visitor.ts"
+import { testAdminToken } from "../support/settings.ts"
 
 const probabilities = { bullish: 0.7, neutral: 0.2, bearish: 0.1 }
 const quantiles = [
@@ -82,7 +82,7 @@ layer(testServer())("An answer by probabilities", (it) => {
       const scorecard = yield* get(`/api/v1/eval/agents/${agentId}/scorecard`)
       assert.deepInclude(member(scorecard.json, "predictions", 0), { probabilities, score: 70 })
       const page = yield* get(`/challenges/${challenge.id}`)
-      assert.include(page.text, "bullish 70 %, neutral 20 %, bearish 10 %")
+      assert.include(textOf(page), "Up 70 %, Flat 20 %, Down 10 %")
       assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
       assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
     })
