@@ -13,6 +13,7 @@ import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { RegistrationJudge } from "../../src/services/RegistrationJudge.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 import { register, submit } from "../support/agents.ts"
+import { isFull } from "../support/breadth.ts"
 import { freshDatabase } from "../support/database.ts"
 import { Providers, canary, gatewayFile, gatewayYaml } from "../support/gateway.ts"
 import type { TestModel } from "../support/gateway.ts"
@@ -329,33 +330,35 @@ layer(testServer({ swap: registryOfIt }))("With a model that is broken", (it) =>
 })
 
 describe("AUSPEX_REGISTRATION_JUDGE_MODEL", () => {
-  it.live("is the model whose verdict agents get; one that is not there stops the start with one line", () =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      const north = yield* upstream
-      north.says = json(marks(0.5, "It is thin."))
-      const file = join(yield* temporaryDirectory, "gateway.yaml")
-      writeFileSync(file, gatewayYaml({ north: north.port, west: 1, south: 1 }, models, "usual"))
-      const environment = (model: string) =>
-        replicaEnvironment(url, {
-          AUSPEX_GATEWAY_CONFIG: file,
-          AUSPEX_REGISTRATION_JUDGE_MODEL: model,
-          ...Object.fromEntries(["NORTH", "WEST", "SOUTH", "NOBODY"].map((name) => [`${name}_KEY`, canary]))
-        })
-      const refused = yield* startAuspex({ environment: environment("swift-1") })
-      assert.strictEqual((yield* refused.ended).code, 1)
-      assert.strictEqual(
-        refused.stderr().trimEnd(),
-        'auspex: AUSPEX_REGISTRATION_JUDGE_MODEL="swift-1" cannot be used: expected a model of AUSPEX_GATEWAY_CONFIG.'
-      )
-      const auspex = yield* readyAuspex({ environment: environment("chat") })
-      yield* Effect.gen(function* () {
-        const { challenge_id, challenge_prompt } = yield* register()
-        const { json: answer } = yield* submit(challenge_id, passingAnswer(challenge_prompt))
-        const score = marks(0.5).criteria.reduce((sum, { points }) => sum + points, 0)
-        assert.deepStrictEqual([answer["passed"], answer["score"]], [false, score])
-        assert.notInclude(json(answer) + auspex.stdout() + auspex.stderr(), canary)
-      }).pipe(to(auspex))
-    }).pipe(Effect.provide(NodeServices.layer))
+  it.live.runIf(isFull)(
+    "is the model whose verdict agents get; one that is not there stops the start with one line",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const north = yield* upstream
+        north.says = json(marks(0.5, "It is thin."))
+        const file = join(yield* temporaryDirectory, "gateway.yaml")
+        writeFileSync(file, gatewayYaml({ north: north.port, west: 1, south: 1 }, models, "usual"))
+        const environment = (model: string) =>
+          replicaEnvironment(url, {
+            AUSPEX_GATEWAY_CONFIG: file,
+            AUSPEX_REGISTRATION_JUDGE_MODEL: model,
+            ...Object.fromEntries(["NORTH", "WEST", "SOUTH", "NOBODY"].map((name) => [`${name}_KEY`, canary]))
+          })
+        const refused = yield* startAuspex({ environment: environment("swift-1") })
+        assert.strictEqual((yield* refused.ended).code, 1)
+        assert.strictEqual(
+          refused.stderr().trimEnd(),
+          'auspex: AUSPEX_REGISTRATION_JUDGE_MODEL="swift-1" cannot be used: expected a model of AUSPEX_GATEWAY_CONFIG.'
+        )
+        const auspex = yield* readyAuspex({ environment: environment("chat") })
+        yield* Effect.gen(function* () {
+          const { challenge_id, challenge_prompt } = yield* register()
+          const { json: answer } = yield* submit(challenge_id, passingAnswer(challenge_prompt))
+          const score = marks(0.5).criteria.reduce((sum, { points }) => sum + points, 0)
+          assert.deepStrictEqual([answer["passed"], answer["score"]], [false, score])
+          assert.notInclude(json(answer) + auspex.stdout() + auspex.stderr(), canary)
+        }).pipe(to(auspex))
+      }).pipe(Effect.provide(NodeServices.layer))
   )
 })

@@ -141,6 +141,8 @@ const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefin
       }
     }
   }
+  // Pages, documents and the log know no token.
+  if (token !== undefined) return reads
   for (const [template, methods] of Object.entries(pageMethods)) {
     if (!methods.includes("GET")) continue
     for (const path of filled(template, known)) {

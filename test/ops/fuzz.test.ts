@@ -25,10 +25,10 @@ import { makeFixture } from "../support/fuzz/fixture.ts"
 import type { Fixture } from "../support/fuzz/fixture.ts"
 
 /** Of each list of cases, from 0 to 1; the seed chooses them. */
-const share = breadth(0.05, 1)
+const share = breadth(0.03, 1)
 const minCases = breadth(1, 7)
 const fewest = breadth(4, 20)
-const randomRequests = breadth(100, 1500)
+const randomRequests = breadth(60, 1500)
 
 class Fuzzing extends Context.Service<
   Fuzzing,
