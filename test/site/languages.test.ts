@@ -79,6 +79,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
         "/challenges?status=resolved",
         "/challenges?status=ended&type=macro",
         "/challenges?asset=GC",
+        "/challenges?q=gold",
         "/leaderboard",
         "/leaderboard?order=average&category=commodities",
         "/events",

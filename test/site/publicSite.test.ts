@@ -441,7 +441,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1" } }))("The public s
       for (const page of pages) {
         const text = page.text
           .replace(`<script type="module" src="${liveScript}"></script>`, "")
-          .replace(/<form class="search".*?<\/form>/s, "")
+          .replaceAll(/<form class="search".*?<\/form>/gs, "")
           .replace(/<script type="application\/ld\+json">[^<]*<\/script>/, "")
         assert.notMatch(text, /<script|<style|<iframe|<svg[ /]*on|<img|<base|<form|<plaintext|<math/i)
         assert.notMatch(text.replaceAll(/="[^"]*"/g, '=""'), /<[^>]*\son[a-z]+\s*=/i)

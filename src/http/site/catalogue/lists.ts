@@ -51,6 +51,8 @@ export const english = {
   allCategories: "All categories",
   ofOnly: ["Of ", " only."],
   ofEverything: "Of everything",
+  assetFilter: "Asset, such as gold",
+  narrow: "Narrow",
   nothing: {
     open: "Nothing is open at the moment. New challenges appear here as soon as they can be predicted.",
     closed: "Nothing is awaiting settlement.",
@@ -224,6 +226,8 @@ export const chinese: typeof english = {
   allCategories: "全部类别",
   ofOnly: ["仅限 ", "。"],
   ofEverything: "查看全部",
+  assetFilter: "标的，例如 gold",
+  narrow: "筛选",
   nothing: {
     open: "目前没有进行中的题目。新题目一旦可以作答，就会出现在这里。",
     closed: "没有等待结算的题目。",

@@ -8,10 +8,11 @@ import { Charts } from "../../../services/Charts.ts"
 import { ChallengeType, ListStatus } from "../../../services/domain/Challenge.ts"
 import type { ChallengeSummary, ListCounts, ListFilter } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
+import { Search } from "../../../services/Search.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
 import { challengePage, challengesPage, pagePaths, settlementFeed, withLanguage } from "../paths.ts"
-import { chosen, listPage, named, show } from "../responses.ts"
+import { chosen, listPage, named, parameter, show } from "../responses.ts"
 import { statusBadge } from "../views/challenge.ts"
 import { assetTag, choices, day, empty, instant, nextPage, timeLeft } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -26,6 +27,7 @@ import {
   standOf,
   titleOf
 } from "../views/words.ts"
+import { languageField } from "../views/layout.ts"
 import type { Frame, Page } from "../views/layout.ts"
 
 export const layer = HttpRouter.use(
@@ -33,18 +35,27 @@ export const layer = HttpRouter.use(
     const { publicPage, site } = yield* Pages
     const arenas = yield* Arenas
     const charts = yield* Charts
+    const search = yield* Search
+
+    /** The asset that is asked for by its key, or what is most like some words; null where nothing is. */
+    const assetAsked = Effect.gen(function* () {
+      const words = yield* parameter("q")
+      if (words === undefined || words === "") return yield* named("asset")
+      return (yield* search.find(words)).assets[0]?.key ?? null
+    })
 
     yield* router.add(
       "GET",
       pagePaths.challenges,
       publicPage(
-        ["status", "type", "asset", "category", "cursor", "lang"],
+        ["status", "type", "asset", "category", "q", "cursor", "lang"],
         Effect.fnUntraced(function* (frame) {
           const status = (yield* chosen("status", ListStatus)) ?? "open"
+          const asset = yield* assetAsked
           const filter = {
             status,
             type: yield* chosen("type", ChallengeType),
-            asset: yield* named("asset"),
+            asset: asset ?? undefined,
             category: yield* chosen("category", Category)
           }
           const [page, counts, now] = yield* Effect.all(
@@ -52,7 +63,8 @@ export const layer = HttpRouter.use(
             { concurrency: "unbounded" }
           )
           const lines = status === "open" ? yield* charts.lines(page.items.map(({ asset }) => asset)) : {}
-          return show(site, frame, challengesView(frame, { filter, page, counts, lines, now }))
+          const unfound = asset === null ? yield* parameter("q") : undefined
+          return show(site, frame, challengesView(frame, { filter, page, counts, lines, now, unfound }))
         })
       )
     )
@@ -93,6 +105,36 @@ const listOf = (
   return status === "resolved" ? settledByDay(frame, items) : endedRows(frame, items)
 }
 
+/** Narrows the list to the asset that some words mean. */
+const byWords = (frame: Frame, { category, status, type }: ListFilter, unfound: string | undefined): Html => {
+  const { say } = frame
+  const kept = Object.entries({ status: status === "open" ? undefined : status, type, category })
+  return html`<form
+      class="search"
+      role="search"
+      aria-label=${say.assetFilter}
+      method="get"
+      action=${frame.at(challengesPage()).split("?")[0]}
+    >
+      <label class="unseen" for="q-asset">${say.assetFilter}</label>
+      <input
+        id="q-asset"
+        name="q"
+        type="search"
+        placeholder=${say.assetFilter}
+        minlength="2"
+        maxlength="100"
+        value=${unfound}
+      />
+      ${kept.map(([name, value]) =>
+        value === undefined ? null : html`<input type="hidden" name=${name} value=${value} />`
+      )}
+      ${languageField(frame, challengesPage())}
+      <button class="secondary">${say.narrow}</button>
+    </form>
+    ${unfound === undefined ? null : html`<p>${say.notFound[0]}${unfound}${say.notFound[1]}</p>`}`
+}
+
 export const challengesView = (
   frame: Frame,
   view: {
@@ -101,9 +143,11 @@ export const challengesView = (
     readonly counts: ListCounts
     readonly lines: PriceLines
     readonly now: DateTime.Utc
+    /** Words that no asset is like. */
+    readonly unfound?: string | undefined
   }
 ): Page => {
-  const { counts, filter, lines, now, page } = view
+  const { counts, filter, lines, now, page, unfound } = view
   const { say } = frame
   const { asset, category, status, type } = filter
   const path = (change: Partial<ListFilter> = {}) => {
@@ -161,6 +205,7 @@ export const challengesView = (
                 <a href=${frame.at(path({ asset: undefined }))}>${say.ofEverything}</a>
               </p>`
         }
+        ${byWords(frame, filter, unfound)}
       </div>
       <section aria-label=${say.challenges}>
         ${
