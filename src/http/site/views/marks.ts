@@ -8,7 +8,7 @@ const person = "M8 2.5a2.5 2.5 0 1 0 .01 0M3.5 14c0-3 2-4.5 4.5-4.5s4.5 1.5 4.5 
 const paths: Readonly<Record<string, string>> = {
   BTC: "M5 3v10M7 1.5V3m0 10v1.5M5 3h4a2.5 2.5 0 0 1 0 5H5m4 0a2.5 2.5 0 0 1 0 5H5",
   ETH: "M8 1.5 12.5 8 8 10.5 3.5 8zM3.5 10.5 8 14.5l4.5-4",
-  GC: "M5 4h6l2.5 8h-11zM5 4l1 5h4l1-5M6 9l-3.5 3M10 9l3.5 3",
+  GC: "M5 4.5h6l2.5 7.5h-11zM6 8h4",
   HG: "M8 2a6 6 0 1 0 .01 0M8 5.5a2.5 2.5 0 1 0 .01 0",
   CL: "M8 2c3 3.8 4.5 6 4.5 8a4.5 4.5 0 0 1-9 0C3.5 8 5 5.8 8 2z",
   NG: "M8 2c.5 3 4 4.5 4 8a4 4 0 0 1-8 0c0-2 1.2-3 2-4 .3 1 1 1.5 1.5 1.5C8 6 7.5 4 8 2z",
@@ -31,7 +31,7 @@ export const markOf = (key: string): Html => {
   const path = paths[key]
   return path === undefined
     ? null
-    : html`<svg class="mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    : html`<svg class="asset-mark" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
         <path d=${path} />
       </svg>`
 }
