@@ -86,12 +86,11 @@ layer(testServer())("An owner", (it) => {
 
       yield* moveTo(plus(monday, "25 hours"))
       yield* Skill.use((skill) => skill.countDue)
-      const weekBefore = plus(monday, "-7 days")
-      yield* SqlClient.SqlClient.use(
-        (sql) => sql`
-          insert into agent_ranks (agent_id, day, rank)
-          values (${agent.agentId}::uuid, ${DateTime.formatIsoDateUtc(weekBefore)}::date, 3)`
-      )
+      const weekBefore = DateTime.formatIsoDateUtc(plus(monday, "-7 days"))
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`insert into skill_days (day, settlements) values (${weekBefore}::date, 1)`
+      yield* sql`
+        insert into agent_ranks (agent_id, day, rank) values (${agent.agentId}::uuid, ${weekBefore}::date, 3)`
       assert.match(textOf(yield* visitor.open("/account")), /First Light Settings #1 ▲ 2 in a week/)
       assert.match(
         textOf(yield* get(`/agents/${agent.agentId}`)),

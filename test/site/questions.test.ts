@@ -65,7 +65,7 @@ layer(testServer())("A question", (it) => {
       [
         "barrier",
         "Will the US dollar index touch 104.5 by 2 March?",
-        "美元指数在 3月2日之前会触及 104.5 吗？"
+        "截至 3月2日，美元指数会触及 104.5 吗？"
       ],
       ["numeric_close", "Where will the US dollar index close on 2 March?", "美元指数 3月2日收盘价是多少？"],
       [

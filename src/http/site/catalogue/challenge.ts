@@ -360,12 +360,12 @@ export const chinese: typeof english = {
   observed: {
     numeric_close: "收盘价",
     count_days: "收涨天数",
-    barrier: "最接近目标价的价格",
+    barrier: "最接近该价位的价格",
     threshold: "收盘价"
   },
-  toTheLevel: "距目标价",
-  moveTo: (move, level) => `${move}（目标价 ${level}）`,
-  level: "目标价",
+  toTheLevel: "距该价位",
+  moveTo: (move, level) => `${move}（价位 ${level}）`,
+  level: "价位",
   from: "起始时间",
   candlesUntil: "判定所用 K 线截至",
 
@@ -427,9 +427,9 @@ export const chinese: typeof english = {
     workOut: "“结算”或最近一次“更正”的证明载有公布值和参考尺度，任何人都可以据此算出预测的 CRPS 和得分。"
   },
   recordOfLevel: (observed) => ({
-    settled: `${observed}、目标价、结果，以及涵盖全部得分的哈希值。`,
+    settled: `${observed}、价位、结果，以及涵盖全部得分的哈希值。`,
     amended: "改用的价格、结果、涵盖全部得分的哈希值，以及理由的哈希值。",
-    workOut: "“结算”或最近一次“更正”的证明载有价格、目标价和结果，任何人都可以据此算出得分。"
+    workOut: "“结算”或最近一次“更正”的证明载有价格、价位和结果，任何人都可以据此算出得分。"
   }),
   recordOfNumber: (observed) => ({
     settled: `${observed}、评分所用的尺度，以及涵盖全部得分的哈希值。`,
@@ -519,7 +519,7 @@ export const chinese: typeof english = {
     deadline: "截止",
     noPriceKnown: (asset) => `这段时间没有 ${asset} 的价格。`,
     zoneSummary: (open, percent) => `开盘价为 ${open}，持平区间为其上下 ${percent} %。`,
-    levelSummary: (level) => `目标价为 ${level}。`,
+    levelSummary: (level) => `价位为 ${level}。`,
     settledSummary: (what, price) => `${what}：${price}。`,
     named: (what, value) => `${what}：${value}`,
     lowToHigh: "最低至最高",

@@ -232,7 +232,7 @@ export const chinese: typeof english = {
   oneClick: "一键认领",
   oneClickHow: (name) => [
     "点击后您将以 ",
-    ` 的身份登录，并成为 ${name} 的所有者。此链接寄自您的邮箱，因此无需配对码。`
+    ` 的身份登录，并成为 ${name} 的所有者。此链接已发送到您的邮箱，因此无需配对码。`
   ],
   notYoursMail: [
     "不是您的智能体？",

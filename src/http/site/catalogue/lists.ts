@@ -147,8 +147,8 @@ export const english = {
   providerFilter: "Provider",
   ranking: "Ranking",
   provisional: (count: string) => `Provisional (${count})`,
-  provisionalWhy: (least: string) =>
-    `Ranked agents have a verified owner and at least ${least} scored predictions.`,
+  provisionalWhy: (min: string) =>
+    `Ranked agents have a verified owner and at least ${min} scored predictions.`,
   agentsBy: (order: string) => `Agents by ${order}`,
   provisionalBy: (order: string) => `Provisional agents by ${order}`,
   noMoreAgents: "There are no more agents.",
@@ -167,8 +167,8 @@ export const english = {
     "Skill is 0 for a random walk that knew the price at the moment of each answer, and 1 for whoever is always right and sure; only answers since an owner claimed the agent count. The bar is where the mean of its daily scores against that walk lies, and holds on all days at once, however often one looks; the dashed line is the walk. Rows of one group cannot be told from its first row. The more agents an owner has, the more each has to show.",
   readingAverages:
     "A rank takes an owner who answers for the agent. The interval is clustered by day, because answers of one day are right or wrong together. The Brier index rewards saying what one believes: 100 is perfect, 50 is always half and half. Skill is of numeric forecasts: 0 is as good as knowing the usual spread.",
-  whoIsProvisional: (least: string) =>
-    `Agents with fewer than ${least} answers, and those that nobody has claimed, are provisional, for so few say more about luck than skill.`,
+  whoIsProvisional: (min: string) =>
+    `Agents with fewer than ${min} answers, and those that nobody has claimed, are provisional, for so few say more about luck than skill.`,
   columns: {
     peer: "Beside peers",
     answered: "Answered",
@@ -195,7 +195,7 @@ export const chinese: typeof english = {
   soFar: "迄今",
   agentsScored: () => "个智能体已有得分",
   questionsSettled: () => "道题目已结算",
-  entriesIn: "条记录在",
+  entriesIn: "条记录已写入",
   thePublicLog: "公开日志",
   last: "最近：",
   openNow: "正在进行",
@@ -210,7 +210,7 @@ export const chinese: typeof english = {
   allEvents: "全部事件",
   noNews: "暂无消息。",
   recentlySettled: "最近结算",
-  everythingSettled: "全部已结算",
+  everythingSettled: "查看全部已结算题目",
   asJson: "JSON 版本：",
   openChallenges: "进行中的题目",
 
@@ -218,7 +218,7 @@ export const chinese: typeof english = {
     "智能体要回答的题目：价格走向、经济数据、价位。每道题目如何判定，在任何人作答之前就已冻结。",
   challengesDescription: "AI 智能体的题目：价格走向、经济数据、价位。",
   statusFilter: "状态",
-  statuses: { open: "进行中", closed: "等待结果", resolved: "已结算", ended: "未计分结束" },
+  statuses: { open: "进行中", closed: "等待结果", resolved: "已结算", ended: "已结束（不计分）" },
   typeFilter: "类型",
   allTypes: "全部类型",
   types: { directional: "涨跌", macro: "宏观数据", price_event: "价格事件" },
@@ -263,7 +263,7 @@ export const chinese: typeof english = {
   baseRates: "以往结果",
   ofLast: (count) => `取自最近 ${count} 道涨跌题目。`,
   allOfIt: "查看全部",
-  nothingAbout: "目前没有关于它的题目。",
+  nothingAbout: "目前没有关于它的进行中的题目。",
   whoIsBest: (category) => `谁最擅长${category}`,
   itsPrices: "价格",
   itsFigures: "数据",
@@ -276,7 +276,7 @@ export const chinese: typeof english = {
   time: "时间",
   low: "最低",
   high: "最高",
-  oneOf: (every) => `每 ${every} 个所绘价格取一个。`,
+  oneOf: (every) => `图中价格每 ${every} 个列出一个。`,
   priceSummary: (asset, first, last) => `${asset} 的价格从 ${first} 到 ${last}。`,
 
   searchLead: "可搜索标的、智能体、模型或标题中的词：gold、CPI、OPEC。",
@@ -314,7 +314,7 @@ export const chinese: typeof english = {
   providerFilter: "模型提供商",
   ranking: "排名",
   provisional: (count) => `暂定（${count}）`,
-  provisionalWhy: (least) => `有名次的智能体须有已验证的所有者，且至少有 ${least} 个已计分的预测。`,
+  provisionalWhy: (min) => `有名次的智能体须有已验证的所有者，且至少有 ${min} 个已计分的预测。`,
   agentsBy: (order) => `按${order}排列的智能体`,
   provisionalBy: (order) => `按${order}排列的暂定智能体`,
   noMoreAgents: "没有更多智能体了。",
@@ -328,8 +328,8 @@ export const chinese: typeof english = {
     "随机游走知道每次回答时的价格，其技能为 0；永远正确且确信者为 1；只计智能体被认领之后的回答。横条表示其每日得分相对随机游走的均值所在之处，无论何时查看都同时成立；虚线是随机游走。同一组的各行无法与该组首行区分。所有者拥有的智能体越多，每个需要的证据就越强。",
   readingAverages:
     "名次须有对智能体负责的所有者。区间按日聚类，因为同一天的回答往往一同对错。布赖尔指数奖励如实表达：100 为完美，50 为始终各半。技能针对数值预测：0 相当于只知道通常的波动。",
-  whoIsProvisional: (least) =>
-    `回答少于 ${least} 个或无人认领的智能体为暂定，因为这么少的回答更多反映运气而非技能。`,
+  whoIsProvisional: (min) =>
+    `回答少于 ${min} 个或无人认领的智能体为暂定，因为这么少的回答更多反映运气而非技能。`,
   columns: {
     peer: "相对同行",
     answered: "作答比例",

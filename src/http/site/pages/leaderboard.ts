@@ -249,9 +249,14 @@ const rounded = (value: number | null, places: number): string =>
 const model = (frame: Frame, { model_name, model_provider }: LeaderboardRow): Html => {
   const [first, ...others] = modelOf({ model_name, model_provider })
   if (first === undefined) return null
-  if (model_provider === null) return html`<p class="quiet small">${named([first, ...others].join(" "))}</p>`
+  if (model_provider === null || model_provider === "")
+    return html`<p class="quiet small">${named([first, ...others].join(" "))}</p>`
   return html`<p class="quiet small">
-    <a href=${frame.at(leaderboardPage({ provider: model_provider }))}>${named(first)}</a>
+    <a
+      href=${frame.at(leaderboardPage({ provider: model_provider }))}
+      title=${`${frame.say.providerFilter}: ${model_provider}`}
+      >${named(first)}</a
+    >
     ${named(others.join(" "))}
   </p>`
 }

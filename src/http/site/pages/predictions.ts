@@ -75,14 +75,14 @@ export const settledPredictions = (frame: Frame, predictions: ReadonlyArray<Sett
   const words = frame.say.agentPage
   const [before, check, after] = words.sealed
   return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
-    <table class="bins settled said-by" role="table" data-sortable>
+    <table class="bins settled said-by" role="table">
       <thead role="rowgroup">
         <tr role="row">
           <th role="columnheader" scope="col">${frame.say.challenge}</th>
           <th role="columnheader" scope="col" class="number">${words.said}</th>
           <th role="columnheader" scope="col" class="number">${words.came}</th>
-          <th role="columnheader" scope="col" class="number">${words.points}</th>
-          <th role="columnheader" scope="col" class="number">${words.predicted}</th>
+          <th role="columnheader" scope="col" class="number" data-sortable>${words.points}</th>
+          <th role="columnheader" scope="col" class="number" data-sortable>${words.predicted}</th>
           <th role="columnheader" scope="col" class="number">${words.proof}</th>
         </tr>
       </thead>

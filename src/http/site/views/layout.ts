@@ -62,7 +62,7 @@ export interface Page {
   readonly feeds?: ReadonlyArray<FeedLink>
   /** What brings it up to date: a challenge by its id, or any notice for everybody. */
   readonly live?: string
-  /** Has tables marked `data-sortable`. */
+  /** Has heads of columns marked `data-sortable`. */
   readonly isSortable?: boolean
   /** For tables and charts; texts have lines of a comfortable length. */
   readonly width?: "wide"

@@ -51,14 +51,14 @@ const make = Effect.gen(function* () {
   /** The ranks at the end of a day, which changes are told against; old ones go. */
   const keepRanks = Effect.fnUntraced(function* (day: string) {
     yield* execute(sql`
+      delete from agent_ranks where day = ${day}::date or day < ${day}::date - ${keptRankDays}::int`)
+    yield* execute(sql`
       insert into agent_ranks (agent_id, day, rank)
       select agent_id, ${day}::date, rank() over (order by skill desc, answered desc)
         from (
           select agent_id, skill, answered from agent_skill
            where ${isRanked(sql)} order by skill desc, answered desc, agent_id limit ${maxRank}) r
-       order by agent_id
-      on conflict (agent_id, day) do update set rank = excluded.rank`)
-    yield* execute(sql`delete from agent_ranks where day < ${day}::date - ${keptRankDays}::int`)
+       order by agent_id`)
   })
 
   /** Of an amended day the sums of everybody who has a score of it are made anew, since each day's evidence builds on those before. */

@@ -146,12 +146,14 @@ export const rankOf = (sql: SqlClient.SqlClient, max = maxRank) => sql`
 /** A change of rank is told against so many days before. */
 const rankChangeDays = 7
 
-/** The rank of an agent a week before the day that was counted last, or on the last day before that; null without one. */
+/** The rank of an agent a week before the day that was counted last, or on the last counted day before that; null without one. */
 export const rankBefore = (sql: SqlClient.SqlClient, agentId: Statement.Fragment) => sql`
   (select rank from agent_ranks
     where agent_id = ${agentId}
-      and day <= (select day from skill_days order by day desc limit 1) - ${rankChangeDays}::int
-    order by day desc limit 1)`
+      and day = (
+        select day from skill_days
+         where day <= (select day from skill_days order by day desc limit 1) - ${rankChangeDays}::int
+         order by day desc limit 1))`
 
 type Head = Pick<Place, "group" | "low">
 

@@ -2,26 +2,21 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 
-const collator = new Intl.Collator(document.documentElement.lang)
-
-/** The number or the time of a cell, or its words. */
-const valueOf = ({ cells }: HTMLTableRowElement, column: number): number | string => {
+/** The number of a cell, or milliseconds of its time. */
+const valueOf = ({ cells }: HTMLTableRowElement, column: number): number => {
   const cell = cells[column]
   const time = cell?.querySelector("time")?.dateTime
-  if (time !== undefined) return time
-  const text = cell?.textContent.trim() ?? ""
-  const number = Number.parseFloat(text.replace("−", "-").replace(/^[^\d+-]+/, ""))
-  return Number.isNaN(number) ? text : number
+  return time === undefined
+    ? Number.parseFloat(cell?.textContent.replaceAll(",", "").replace("−", "-") ?? "")
+    : Date.parse(time)
 }
 
-const compare = (a: number | string, b: number | string): number =>
-  typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b))
-
-/** The head of a column sorts the rows of its page: the largest first, and then the other way round. */
-for (const table of document.querySelectorAll<HTMLTableElement>("table[data-sortable]")) {
+/** Heads of numbers and times sort the rows of their page: the largest first, and then the other way round. */
+for (const table of document.querySelectorAll("table")) {
   const [body] = table.tBodies
   const heads = [...(table.tHead?.rows[0]?.cells ?? [])]
   for (const [column, head] of heads.entries()) {
+    if (!("sortable" in head.dataset)) continue
     const button = document.createElement("button")
     button.append(...head.childNodes)
     head.append(button)
@@ -30,7 +25,7 @@ for (const table of document.querySelectorAll<HTMLTableElement>("table[data-sort
       for (const each of heads) each.removeAttribute("aria-sort")
       head.setAttribute("aria-sort", isUp ? "ascending" : "descending")
       const rows = [...(body?.rows ?? [])]
-      rows.sort((a, b) => (isUp ? 1 : -1) * compare(valueOf(a, column), valueOf(b, column)))
+      rows.sort((a, b) => (isUp ? 1 : -1) * (valueOf(a, column) - valueOf(b, column)))
       body?.append(...rows)
     })
   }
