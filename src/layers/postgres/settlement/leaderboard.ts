@@ -189,16 +189,20 @@ export const makeLeaderboard = Effect.gen(function* () {
   /** What an order sorts by: agents of a board with a value and how many answers it is of. */
   const sourceOf = ({ order, provider, since }: LeaderboardQuery, board: string) => {
     const isProviders = provider === undefined ? sql`true` : sql`lower(a.model_provider) = lower(${provider})`
-    if (order === "skill" || order === "peer") {
+    const isOfSkill = order === "skill" || order === "peer"
+    if (provider !== undefined && since === undefined) {
+      const [table, value, count] = isOfSkill
+        ? ["agent_skill", order, "answered"]
+        : ["agent_stats", "avg_score", "scored"]
+      return sql`materialized (
+        select f.*, f.${sql(value)} as value, f.${sql(count)} as count
+          from agents a
+         cross join lateral (
+           select * from ${sql(table)} where agent_id = a.id and board = ${board} limit 1) f
+         where ${isProviders} and a.suspended_at is null and f.${sql(value)} is not null)`
+    }
+    if (isOfSkill) {
       const value = sql(order)
-      if (since === undefined && provider !== undefined) {
-        return sql`materialized (
-          select f.agent_id, f.${value} as value, f.answered as count, f.verified
-            from agents a
-           cross join lateral (
-             select * from agent_skill where agent_id = a.id and board = ${board} limit 1) f
-           where ${isProviders} and a.suspended_at is null and f.${value} is not null)`
-      }
       return since === undefined
         ? sql`not materialized (
             select agent_id, ${value} as value, answered as count, verified from agent_skill
@@ -211,14 +215,6 @@ export const makeLeaderboard = Effect.gen(function* () {
                where m.board = ${board} and m.month >= ${since}::date
                group by m.agent_id) s
              where value is not null)`
-    }
-    if (provider !== undefined) {
-      return sql`materialized (
-        select f.*, f.avg_score as value, f.scored as count
-          from agents a
-         cross join lateral (
-           select * from agent_stats where agent_id = a.id and board = ${board} limit 1) f
-         where ${isProviders} and a.suspended_at is null)`
     }
     return sql`not materialized (
       select *, avg_score as value, scored as count from agent_stats
