@@ -6,7 +6,7 @@ import { onboard } from "../support/agents.ts"
 import { breadth, seedOfRun } from "../support/breadth.ts"
 import { freshWeek, newMacro } from "../support/challenges.ts"
 import { times } from "../support/concurrently.ts"
-import { rowsOf } from "../support/database.ts"
+import { deadlocks, rowsOf } from "../support/database.ts"
 import { member, post, testServer } from "../support/server.ts"
 
 /** Of a provisional agent, by the interface. */
@@ -73,15 +73,6 @@ const stored = (agentId: string) =>
       select challenge_id::text, array_agg(revision order by revision) as revisions from predictions
        where agent_id = ${agentId}::uuid group by challenge_id`
   )
-
-const deadlocks = Effect.map(
-  rowsOf(
-    Schema.Struct({ deadlocks: Schema.Int }),
-    (sql) => sql`
-      select deadlocks::int as deadlocks from pg_stat_database where datname = current_database()`
-  ),
-  ([row]) => row?.deadlocks
-)
 
 const limited = testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: `${limit}/minute` } })
 

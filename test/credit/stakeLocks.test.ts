@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { anOperator, claimable, claimWithCode } from "../support/agents.ts"
 import { forecast, freshWeek, millisBefore, moveTo, newMacro, plus } from "../support/challenges.ts"
 import { credits, fund, stateOf, oddsOf, stake, staker, stakers } from "../support/credit.ts"
+import { deadlocks } from "../support/database.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 
@@ -200,10 +201,6 @@ layer(testServices())("A forecast with a stake", (it) => {
       const pool = yield* newMacro({ deadline })
       const agents = yield* Effect.replicateEffect(staker(100), 6)
       yield* moveTo(plus(deadline, "1 minute"))
-      const deadlocks = Effect.map(
-        sql`select deadlocks::int as count from pg_stat_database where datname = current_database()`,
-        ([row]) => row?.["count"]
-      )
       const before = yield* deadlocks
       yield* Effect.all(
         [

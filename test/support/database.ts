@@ -126,3 +126,8 @@ export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.State
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     findOne(Schema.Struct({ count: Schema.Int }))(statement(sql))
   ).pipe(Effect.map((row) => row.count))
+
+/** How many deadlocks this database has met; PostgreSQL may report one late, never one too many. */
+export const deadlocks = countOf(
+  (sql) => sql`select deadlocks::int as count from pg_stat_database where datname = current_database()`
+)
