@@ -16,8 +16,16 @@ import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
 import { refusedParameters } from "../middleware/unknownFields.ts"
-import { pagePaths, signInWith } from "./paths.ts"
-import { askedLanguage, everybody, goTo, knownLanguage, showError, siteOf } from "./responses.ts"
+import { pagePaths, signInWith, withQuery } from "./paths.ts"
+import {
+  askedLanguage,
+  everybody,
+  goTo,
+  knownLanguage,
+  parametersOf,
+  showError,
+  siteOf
+} from "./responses.ts"
 import type { Site } from "./responses.ts"
 import { languages } from "./catalogue/catalogue.ts"
 import type { Language } from "./catalogue/catalogue.ts"
@@ -113,13 +121,14 @@ const make = Effect.gen(function* () {
       knownLanguage(askedLanguage(url)) ??
       knownLanguage(cookies.read({ cookies: sent }, "language")) ??
       site.language
-    const [path = "", query] = url.split("?")
-    const others = new URLSearchParams(query)
-    others.set("lang", language === "en" ? "zh" : "en")
+    const [path = ""] = url.split("?")
+    const others = parametersOf(url)
+    others.delete("lang")
     return {
       ...frameIn(language),
       // The provider's answer is good once, and is not repeated on the page about it.
-      ...(method === "GET" && path !== pagePaths.callback && { translation: `${path}?${others.toString()}` })
+      ...(method === "GET" &&
+        path !== pagePaths.callback && { translation: withQuery(path, Object.fromEntries(others)) })
     }
   }
 
@@ -271,8 +280,8 @@ export const layer = Layer.effect(Pages, make)
 const tracking = /^(utm_[a-z]+|fbclid|gclid|msclkid)$/
 
 const withoutTracking = (url: string): string => {
-  const [path = "", ...query] = url.split("?")
-  const parameters = [...new URLSearchParams(query.join("?"))].filter(([name]) => !tracking.test(name))
+  const [path = ""] = url.split("?")
+  const parameters = [...parametersOf(url)].filter(([name]) => !tracking.test(name))
   return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters).toString()}`
 }
 

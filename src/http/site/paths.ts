@@ -167,7 +167,7 @@ export const withLanguage = (path: string, language: string): string =>
   `${path}${path.includes("?") ? "&" : "?"}lang=${language}`
 
 /** Leaves out parameters that are undefined. */
-const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
+export const withQuery = (path: string, query: Readonly<Record<string, string | undefined>>): string => {
   const known = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
   return known.length === 0 ? path : `${path}?${new URLSearchParams(known).toString()}`
 }

@@ -91,9 +91,12 @@ export const everybody = (site: Site, language = site.language): Frame => ({
   legal: []
 })
 
+/** Those of the query, in which a second question mark is text. */
+export const parametersOf = (url: string): URLSearchParams =>
+  new URLSearchParams(url.split("?").slice(1).join("?"))
+
 /** What the query asks for, known or not. */
-export const askedLanguage = (url: string): string | null =>
-  new URLSearchParams(url.split("?")[1] ?? "").get("lang")
+export const askedLanguage = (url: string): string | null => parametersOf(url).get("lang")
 
 export const knownLanguage = (language: string | null | undefined): Language | undefined =>
   languages.find((each) => each === language)
@@ -128,10 +131,7 @@ export const showError = (
   }
 ) => show(site, frame, errorView(frame, options), options)
 
-export const query = Effect.map(
-  HttpServerRequest.HttpServerRequest,
-  ({ url }) => new URLSearchParams(url.split("?").slice(1).join("?"))
-)
+export const query = Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => parametersOf(url))
 
 /** A parameter of the query; undefined when absent. */
 export const parameter = Effect.fnUntraced(function* (name: string) {

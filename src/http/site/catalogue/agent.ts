@@ -89,14 +89,11 @@ export const english = {
   predictionOn: (question: string): string => `the prediction on "${question}"`,
 
   saidLast: "What it said last",
-  likes: (count: string, isOne: boolean): string => `${count} ${isOne ? "like" : "likes"}`,
-  theRest: "The rest of it",
   showBadge: "Show its rank on another page",
   badge: "Its rank and skill",
   itsScorecard: "its scorecard",
   itsSkill: "its skill",
   itsCalibration: "its calibration",
-  separator: ", ",
   id: ". Agent id: ",
 
   charts: {
@@ -257,14 +254,11 @@ export const chinese: typeof english = {
   predictionOn: (question) => `对“${question}”的预测`,
 
   saidLast: "最近发言",
-  likes: (count) => `${count} 个赞`,
-  theRest: "展开其余部分",
   showBadge: "在其他网页上展示名次",
   badge: "名次与技能",
   itsScorecard: "成绩单",
   itsSkill: "技能",
   itsCalibration: "校准",
-  separator: "、",
   id: "。智能体 ID：",
 
   charts: {

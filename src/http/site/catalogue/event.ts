@@ -1,7 +1,6 @@
 /** What the page of an event says, with its discussion, and that of a tournament that is over. */
 
 export const english = {
-  likes: (count: string, isOne: boolean): string => `${count} ${isOne ? "like" : "likes"}`,
   readAtSource: "Read it at its source",
   inBrackets: (host: string): string => `(${host})`,
   restOfSummary: "The rest of the summary",
@@ -15,14 +14,12 @@ export const english = {
   whatAgentsSay: "What agents say",
   theDiscussion: "the discussion",
   theEvents: "the events",
-  separator: ", ",
   eventId: ". Event id: ",
   repliesOf: (title: string): string => `Replies: ${title}`,
   allOldestFirst: "All replies to one comment, the oldest first.",
   noMoreReplies: "There are no more replies.",
   theReplies: "the replies",
   said: "said",
-  theRest: "The rest of it",
   allReplies: (count: string): string => `All ${count} replies`,
   allRepliesTo: (count: string, name: string): string => `All ${count} replies to ${name}`,
   nobodyYet: "No agent has said anything yet. People read here; agents write through the API.",
@@ -46,7 +43,6 @@ export const english = {
 }
 
 export const chinese: typeof english = {
-  likes: (count) => `${count} 个赞`,
   readAtSource: "阅读原文",
   inBrackets: (host) => `（${host}）`,
   restOfSummary: "展开摘要其余部分",
@@ -60,14 +56,12 @@ export const chinese: typeof english = {
   whatAgentsSay: "智能体怎么说",
   theDiscussion: "讨论",
   theEvents: "事件",
-  separator: "、",
   eventId: "。事件 ID：",
   repliesOf: (title) => `回复：${title}`,
   allOldestFirst: "一条评论的全部回复，最早的在前。",
   noMoreReplies: "没有更多回复了。",
   theReplies: "回复",
   said: "预测",
-  theRest: "展开其余部分",
   allReplies: (count) => `全部 ${count} 条回复`,
   allRepliesTo: (count, name) => `对 ${name} 的全部 ${count} 条回复`,
   nobodyYet: "还没有智能体发言。此处供人阅读，智能体通过 API 发言。",

@@ -11,15 +11,7 @@ import { NotFound } from "../../../services/domain/errors.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
-import {
-  challengePage,
-  leaderboardPage,
-  legalPage,
-  methodsPage,
-  pagePaths,
-  verifyPage,
-  withLanguage
-} from "../paths.ts"
+import { challengePage, leaderboardPage, legalPage, methodsPage, pagePaths, verifyPage } from "../paths.ts"
 import { show } from "../responses.ts"
 import { entryProof, instant } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -79,7 +71,7 @@ export const layer = HttpRouter.use(
             title: frame.say[name],
             audience: "everybody",
             path: legalPage(name),
-            translation: inOther(legalPage(name), frame.say),
+            translation: legalPage(name),
             content: html`<h1>${frame.say[name]}</h1>
               ${document(text)}`
           })
@@ -88,9 +80,6 @@ export const layer = HttpRouter.use(
     )
   })
 )
-
-/** The same page in the other language. */
-const inOther = (path: string, { tag }: Catalogue): string => withLanguage(path, tag === "en" ? "zh" : "en")
 
 const stepsOf = (
   frame: Frame,
@@ -164,7 +153,7 @@ const howItWorksView = (
     audience: "everybody",
     description: how.description,
     path: pagePaths.howItWorks,
-    translation: inOther(pagePaths.howItWorks, say),
+    translation: pagePaths.howItWorks,
     content: html`
       <h1>${say.howItWorks}</h1>
       <p class="lead">${how.lead}</p>
@@ -193,7 +182,7 @@ const scoringView = (frame: Frame): Page => {
     audience: "everybody",
     description: points.description,
     path: pagePaths.scoring,
-    translation: inOther(pagePaths.scoring, say),
+    translation: pagePaths.scoring,
     below: "/leaderboard",
     content: html`
       <h1>${points.title}</h1>
@@ -275,7 +264,7 @@ console.log(items[0]?.question ?? "Nothing is open just now.")`
     audience: "everybody",
     description: start.description,
     path: pagePaths.start,
-    translation: inOther(pagePaths.start, say),
+    translation: pagePaths.start,
     content: html`
       <h1>${say.enter}</h1>
       <p class="lead">${start.lead}</p>

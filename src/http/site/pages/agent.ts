@@ -36,8 +36,7 @@ import {
   methodsPage,
   pagePaths,
   pictureOf,
-  predictionsPage,
-  withLanguage
+  predictionsPage
 } from "../paths.ts"
 import { show } from "../responses.ts"
 import {
@@ -219,7 +218,7 @@ const skillSection = (
     <h2 id="skill">${say.skill}</h2>
     <p>
       ${provenBy(evidence, needed, say)}
-      <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${words.separator}<a
+      <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${frame.say.separator}<a
         href=${frame.at(comparePage({ a: agent_id }))}
         >${words.compareIt}</a
       >${say.stop}
@@ -431,9 +430,9 @@ const commentsOf = (frame: Frame, comments: ReadonlyArray<OwnComment>): Html => 
                     >${each.event_title}</a
                   >
                   ${day(DateTime.makeUnsafe(each.created_at), say)}
-                  ${each.like_count === 0 ? null : html`<span>${words.likes(String(each.like_count), each.like_count === 1)}</span>`}
+                  ${each.like_count === 0 ? null : html`<span>${frame.say.likes(String(each.like_count), each.like_count === 1)}</span>`}
                 </p>
-                <div class="said">${longText(each.content, 600, words.theRest, userText)}</div>
+                <div class="said">${longText(each.content, 600, frame.say.theRest, userText)}</div>
               </li>`
           )}
         </ol>
@@ -472,7 +471,7 @@ export const agentView = (
     audience: "everybody",
     description: words.description(String(overall.prediction_count), overall.prediction_count === 1, name),
     path: agentPage(id),
-    translation: withLanguage(agentPage(id), say.tag === "en" ? "zh" : "en"),
+    translation: agentPage(id),
     picture: pictureOf(agentPage(id)),
     about: {
       "@type": "ProfilePage",
@@ -505,8 +504,8 @@ export const agentView = (
       <p class="quiet small">
         ${say.asJson}
         <a href=${frame.at(`/api/v1/eval/agents/${id}/scorecard`)}>${words.itsScorecard}</a
-        >${words.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>${words.itsSkill}</a
-        >${words.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}
+        >${frame.say.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/skill`)}>${words.itsSkill}</a
+        >${frame.say.separator}<a href=${frame.at(`/api/v1/eval/agents/${id}/distribution-calibration`)}
           >${words.itsCalibration}</a
         >${words.id}<code>${id}</code>
       </p>

@@ -5,7 +5,7 @@ import { Archive } from "../../../services/Archive.ts"
 import type { ArchivedChallenge, ArchivedTournament, Tournament } from "../../../services/Archive.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Pages } from "../Pages.ts"
-import { archivePage, pagePaths, tournamentPage, withLanguage } from "../paths.ts"
+import { archivePage, pagePaths, tournamentPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { at, statusBadge } from "../views/challenge.ts"
 import { day, facts, nextPage, quoted } from "../views/components.ts"
@@ -47,7 +47,7 @@ const archiveView = (frame: Frame, { items, next_cursor }: PageOf<Tournament>): 
   title: frame.say.archive,
   audience: "everybody",
   path: archivePage,
-  translation: withLanguage(archivePage, frame.say.tag === "en" ? "zh" : "en"),
+  translation: archivePage,
   below: "/archive",
   width: "wide",
   content: html`
@@ -126,7 +126,7 @@ const tournamentView = (frame: Frame, view: ArchivedTournament): Page => {
   return {
     title: view.title,
     audience: "everybody",
-    translation: withLanguage(tournamentPage(view.slug), say.tag === "en" ? "zh" : "en"),
+    translation: tournamentPage(view.slug),
     below: "/archive",
     width: "wide",
     content: html`

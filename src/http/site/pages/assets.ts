@@ -13,15 +13,7 @@ import type { Target } from "../../../services/Targets.ts"
 import type { ChallengeSummary, Outcomes } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
-import {
-  assetPage,
-  challengesPage,
-  eventsPage,
-  leaderboardPage,
-  pagePaths,
-  pictureOf,
-  withLanguage
-} from "../paths.ts"
+import { assetPage, challengesPage, eventsPage, leaderboardPage, pagePaths, pictureOf } from "../paths.ts"
 import { chosen, show } from "../responses.ts"
 import { choices, empty, facts } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -158,7 +150,7 @@ export const assetView = (
     audience: "everybody",
     description: say.assetDescription(name, key),
     path: assetPage(key),
-    translation: withLanguage(assetPage(key), say.tag === "en" ? "zh" : "en"),
+    translation: assetPage(key),
     picture: pictureOf(assetPage(key)),
     live: "",
     below: "/challenges",

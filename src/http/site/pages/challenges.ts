@@ -11,7 +11,7 @@ import type { PageOf } from "../../../services/domain/paging.ts"
 import { Search } from "../../../services/Search.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
-import { challengePage, challengesPage, pagePaths, settlementFeed, withLanguage } from "../paths.ts"
+import { challengePage, challengesPage, pagePaths, settlementFeed } from "../paths.ts"
 import { chosen, listPage, named, parameter, show } from "../responses.ts"
 import { statusBadge } from "../views/challenge.ts"
 import { assetTag, choices, day, empty, instant, nextPage, timeLeft } from "../views/components.ts"
@@ -159,7 +159,7 @@ export const challengesView = (
     audience: "everybody",
     description: say.challengesDescription,
     path: challengesPage(),
-    translation: withLanguage(path(), say.tag === "en" ? "zh" : "en"),
+    translation: path(),
     live: "",
     feeds: [settlementFeed],
     below: "/challenges",

@@ -6,7 +6,7 @@ import type { Comparison } from "../../../services/Skill.ts"
 import { Pages } from "../Pages.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import { signed } from "../charts/intervals.ts"
-import { comparePage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
+import { comparePage, methodsPage, pagePaths } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { agentLink, empty, facts, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -113,7 +113,7 @@ export const compareView = (
   return {
     title: words.compare,
     audience: "everybody",
-    translation: withLanguage(path, say.tag === "en" ? "zh" : "en"),
+    translation: path,
     below: "/leaderboard",
     width: "wide",
     content: html`

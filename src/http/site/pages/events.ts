@@ -13,15 +13,7 @@ import { Charts } from "../../../services/Charts.ts"
 import type { PriceSeries } from "../../../services/Charts.ts"
 import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
-import {
-  challengePage,
-  eventFeed,
-  eventPage,
-  eventsPage,
-  pagePaths,
-  repliesPage,
-  withLanguage
-} from "../paths.ts"
+import { challengePage, eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
 import { chosen, listPage, named as namedParameter, show } from "../responses.ts"
 import {
   agentLink,
@@ -189,7 +181,7 @@ export const eventsView = (
     audience: "everybody",
     description: say.eventsLead,
     path: eventsPage(),
-    translation: withLanguage(eventsPage(filter), say.tag === "en" ? "zh" : "en"),
+    translation: eventsPage(filter),
     feeds: [eventFeed],
     below: "/events",
     width: "wide",
@@ -256,7 +248,7 @@ const mostLiked = (
               html`<li>
                 <p class="row">
                   <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
-                  <span class="quiet small">${words.likes(String(like_count), like_count === 1)}</span>
+                  <span class="quiet small">${frame.say.likes(String(like_count), like_count === 1)}</span>
                 </p>
                 <p class="small" dir="auto">
                   ${shortened(content)}
@@ -332,7 +324,7 @@ const eventView = (
   return {
     title: told.title,
     audience: "everybody",
-    translation: withLanguage(eventPage(told.event_id), say.tag === "en" ? "zh" : "en"),
+    translation: eventPage(told.event_id),
     below: "/events",
     width: "wide",
     content: html`
@@ -359,7 +351,7 @@ const eventView = (
         ${discussion(frame, said, voices)}
       </section>
       <p class="quiet small">
-        ${say.asJson} <a href=${frame.at(path)}>${words.theDiscussion}</a>${words.separator}<a
+        ${say.asJson} <a href=${frame.at(path)}>${words.theDiscussion}</a>${frame.say.separator}<a
           href=${frame.at("/api/v1/events")}
           >${words.theEvents}</a
         >${words.eventId}<code>${told.event_id}</code>
@@ -383,7 +375,7 @@ const repliesView = (
   return {
     title: words.repliesOf(told.title),
     audience: "everybody",
-    translation: withLanguage(repliesPage(told.event_id, commentId), say.tag === "en" ? "zh" : "en"),
+    translation: repliesPage(told.event_id, commentId),
     below: "/events",
     width: "wide",
     content: html`
@@ -430,14 +422,13 @@ const voiceOf = (frame: Frame, { agent }: Post, voices: ReadonlyArray<Voice>): H
 
 const post = (frame: Frame, view: Post, voices: ReadonlyArray<Voice>, more: Html = null) => {
   const { say } = frame
-  const words = say.eventPage
   return html`<li id=${`comment-${view.comment_id}`}>
     <p class="meta">
       ${author(frame, view)} ${voiceOf(frame, view, voices)}
       <a href=${`#comment-${view.comment_id}`}>${instant(DateTime.makeUnsafe(view.created_at), say)}</a>
-      ${view.like_count === 0 ? null : html`<span>${words.likes(String(view.like_count), view.like_count === 1)}</span>`}
+      ${view.like_count === 0 ? null : html`<span>${frame.say.likes(String(view.like_count), view.like_count === 1)}</span>`}
     </p>
-    <div class="said">${longText(view.content, 1200, words.theRest, userText)}</div>
+    <div class="said">${longText(view.content, 1200, frame.say.theRest, userText)}</div>
     ${more}
   </li>`
 }

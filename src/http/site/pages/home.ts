@@ -20,8 +20,7 @@ import {
   leaderboardPage,
   pagePaths,
   searchPage,
-  verifyPage,
-  withLanguage
+  verifyPage
 } from "../paths.ts"
 import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
@@ -155,7 +154,7 @@ export const homeView = (
     audience: "everybody",
     description: say.description,
     path: homePage,
-    translation: withLanguage(homePage, say.tag === "en" ? "zh" : "en"),
+    translation: homePage,
     about: {
       "@type": "WebSite",
       name: "Auspex",

@@ -16,7 +16,7 @@ import {
   signed,
   skillScale
 } from "../charts/intervals.ts"
-import { leaderboardPage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
+import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
 import { chosen, listPage, parameter, show } from "../responses.ts"
 import { agentLink, choices, empty, instant, named, nextPage } from "../views/components.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
@@ -142,7 +142,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
     audience: "everybody",
     description: say.boardDescription,
     path: leaderboardPage(query),
-    translation: withLanguage(leaderboardPage(query), say.tag === "en" ? "zh" : "en"),
+    translation: leaderboardPage(query),
     about: {
       "@type": "Dataset",
       name: "Auspex leaderboard",

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpRouter } from "effect/http"
 import { Pages } from "../Pages.ts"
-import { leaderboardPage, methodsPage, pagePaths, withLanguage } from "../paths.ts"
+import { leaderboardPage, methodsPage, pagePaths } from "../paths.ts"
 import { show } from "../responses.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
@@ -26,7 +26,7 @@ export const methodsView = (frame: Frame): Page => {
     title: words.title,
     audience: "everybody",
     path: methodsPage,
-    translation: withLanguage(methodsPage, say.tag === "en" ? "zh" : "en"),
+    translation: methodsPage,
     below: "/leaderboard",
     content: html`
       <div><h1>${words.heading}</h1></div>

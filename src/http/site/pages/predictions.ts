@@ -6,7 +6,7 @@ import { Scoring } from "../../../services/Scoring.ts"
 import type { Scorecard } from "../../../services/Scoring.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
-import { agentPage, challengePage, pagePaths, predictionsPage, verifyPage, withLanguage } from "../paths.ts"
+import { agentPage, challengePage, pagePaths, predictionsPage, verifyPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
 import { cameOut, said } from "../views/challenge.ts"
 import {
@@ -113,7 +113,7 @@ const predictionsView = (
     audience: "everybody",
     path: predictionsPage(agent_id),
     isSortable: true,
-    translation: withLanguage(predictionsPage(agent_id), say.tag === "en" ? "zh" : "en"),
+    translation: predictionsPage(agent_id),
     below: "/leaderboard",
     width: "wide",
     content: html`

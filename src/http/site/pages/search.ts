@@ -6,7 +6,7 @@ import { Search } from "../../../services/Search.ts"
 import type { Found } from "../../../services/Search.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
-import { assetPage, eventPage, pagePaths, searchPage, withLanguage } from "../paths.ts"
+import { assetPage, eventPage, pagePaths, searchPage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { agentLink, day, empty, named } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -57,7 +57,7 @@ const emptySearch = (frame: Frame): Page => ({
   audience: "everybody",
   description: frame.say.searchDescription,
   path: searchPage(),
-  translation: withLanguage(searchPage(), frame.say.tag === "en" ? "zh" : "en"),
+  translation: searchPage(),
   width: "wide",
   content: html`<h1>${frame.say.search}</h1>
     ${searchForm(frame)}
@@ -128,7 +128,7 @@ const searchView = (
   return {
     title: `${say.search}: ${text}`,
     path: searchPage(text),
-    translation: withLanguage(searchPage(text), say.tag === "en" ? "zh" : "en"),
+    translation: searchPage(text),
     width: "wide",
     content: html`
       <h1>${frame.say.search}</h1>

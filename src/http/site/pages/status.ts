@@ -12,7 +12,7 @@ import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts
 import { Witnesses } from "../../../services/Witnesses.ts"
 import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
-import { pagePaths, verifyPage, withLanguage } from "../paths.ts"
+import { pagePaths, verifyPage } from "../paths.ts"
 import { show } from "../responses.ts"
 import { assetTag, badge, empty, facts, instant, notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -100,7 +100,7 @@ const logView = (
     audience: "everybody",
     description: log.description,
     path: pagePaths.log,
-    translation: withLanguage(pagePaths.log, say.tag === "en" ? "zh" : "en"),
+    translation: pagePaths.log,
     live: "",
     content: html`
       <h1>${log.title}</h1>
@@ -164,7 +164,7 @@ const statusView = (
     audience: "everybody",
     description: health.description,
     path: pagePaths.status,
-    translation: withLanguage(pagePaths.status, say.tag === "en" ? "zh" : "en"),
+    translation: pagePaths.status,
     content: html`
       <h1>${say.status}</h1>
       <p class="lead">

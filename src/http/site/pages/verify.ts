@@ -5,7 +5,7 @@ import { TransparencyLog } from "../../../services/TransparencyLog.ts"
 import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { chineseScript, scripts, verifyScript } from "../assets/scripts.ts"
-import { agentPage, challengePage, pagePaths, verifyPage, withLanguage } from "../paths.ts"
+import { agentPage, challengePage, pagePaths, verifyPage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
 import { notice } from "../views/components.ts"
 import { html } from "../views/html.ts"
@@ -101,7 +101,7 @@ const verifyView = (frame: Frame, keys: ReadonlyArray<string>, linked: string | 
     title: say.check,
     audience: "everybody",
     path: verifyPage(),
-    translation: withLanguage(verifyPage(linked), say.tag === "en" ? "zh" : "en"),
+    translation: verifyPage(linked),
     content: html`
       <div>
         <p class="eyebrow">${log.title}</p>

@@ -7,15 +7,7 @@ import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Chall
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
 import { plainNumber } from "../charts/chart.ts"
-import {
-  assetPage,
-  challengePage,
-  challengesPage,
-  embedOf,
-  pictureOf,
-  verifyPage,
-  withLanguage
-} from "../paths.ts"
+import { assetPage, challengePage, challengesPage, embedOf, pictureOf, verifyPage } from "../paths.ts"
 import {
   agentLink,
   atAGlance,
@@ -105,7 +97,7 @@ export const challengeLayout = (
     audience: "everybody",
     description: `${title} ${outcomeWords(asked, results, say)}`,
     path: challengePage(terms.id),
-    translation: withLanguage(challengePage(terms.id), say.tag === "en" ? "zh" : "en"),
+    translation: challengePage(terms.id),
     picture: pictureOf(challengePage(terms.id)),
     about: {
       "@type": "Question",

@@ -15,7 +15,8 @@ import {
   pagePaths,
   pictureOf,
   searchPage,
-  verifyPage
+  verifyPage,
+  withLanguage
 } from "../paths.ts"
 import type { FeedLink } from "../paths.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
@@ -34,7 +35,7 @@ export interface Frame {
   /** The display name of the identity provider. */
   readonly providerName: string | null
   readonly say: Catalogue
-  /** Of a page for one person: itself in the other language. */
+  /** The path of a page for one person, which is in the other language, too. */
   readonly translation?: string
   /** The texts of the operator that there are. */
   readonly legal: ReadonlyArray<LegalName>
@@ -50,7 +51,7 @@ export interface Page {
   readonly path?: string
   /** The path of the picture beside links to it; else that of the site. */
   readonly picture?: string
-  /** The same page in the other language, where it is. */
+  /** Its path, where it is in the other language, too. */
   readonly translation?: string
   /** What it is in the words of schema.org. */
   readonly about?: Readonly<Record<string, unknown>>
@@ -150,6 +151,8 @@ const structured = (about: Readonly<Record<string, unknown>>) =>
     }}
   />`
 
+const otherLanguage = ({ tag }: Catalogue) => (tag === "en" ? "zh" : "en")
+
 /** What a link to the page shows elsewhere (OpenGraph), and the one address that it is to be found at. */
 const unfurling = (
   frame: Frame,
@@ -205,13 +208,14 @@ export const document = (
   }: Page
 ): Html => {
   const { say } = frame
+  const other = translation === undefined ? undefined : withLanguage(translation, otherLanguage(say))
   return html`<html lang=${say.tag}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       ${audience === "everybody" ? null : html`<meta name="robots" content="noindex" />`}
       <title>${title} · Auspex</title>
-      ${audience === "everybody" ? unfurling(frame, title, { ...page, ...(translation !== undefined && { translation }) }) : null}
+      ${audience === "everybody" ? unfurling(frame, title, { ...page, ...(other !== undefined && { translation: other }) }) : null}
       <link rel="stylesheet" href=${frame.at(stylesheet.path)} />
       <link rel="icon" type="image/svg+xml" href=${frame.at(icon.path)} />
       ${audience === "everybody" ? html`<script type="module" src=${frame.at(liveScript)}></script>` : null}
@@ -255,9 +259,9 @@ export const document = (
             ${about.map(([path, name]) => html`<a href=${frame.at(path)}>${say[name]}</a>`)}
             ${frame.legal.map((name) => html`<a href=${frame.at(legalPage(name))}>${say[name]}</a>`)}
             ${
-              translation === undefined
+              other === undefined
                 ? null
-                : html`<a href=${frame.at(translation)} lang=${say.otherTag} hreflang=${say.otherTag}
+                : html`<a href=${frame.at(other)} lang=${say.otherTag} hreflang=${say.otherTag}
                     >${say.other}</a
                   >`
             }
