@@ -5,6 +5,94 @@ import { document, userText } from "../../src/http/site/views/markdown.ts"
 
 const shown = (text: string) => fragment(userText(text))
 
+/** Beginnings and ends of everything that Markdown has. */
+const constructs = [
+  "*",
+  "_",
+  "`",
+  "[",
+  "]",
+  "<",
+  ">",
+  "&",
+  "\\",
+  "!",
+  "~",
+  "#",
+  "=",
+  "|",
+  "\t",
+  "\n",
+  "\r",
+  "\0",
+  "* ",
+  "*a",
+  "a* ",
+  "**a",
+  "***a***",
+  "_a_",
+  "*_",
+  "*a_",
+  "**_a",
+  "*[",
+  "[*a*](b)",
+  "[a](b)",
+  "[a](",
+  "](",
+  "[](",
+  "[[]]",
+  "``a",
+  "`a",
+  "`a`b",
+  "`` ` ",
+  "<a>",
+  "<a ",
+  "<a b='",
+  "<http://a>",
+  "<a@b.c>",
+  "<!--",
+  "<?",
+  "&amp;",
+  "&#1;",
+  "\\*",
+  "> ",
+  "> a\n",
+  "> - ",
+  "- > ",
+  "> 1. a\n> b\n",
+  "- ",
+  "+ ",
+  "-\n",
+  "- a\n",
+  "- a\nb\n",
+  "- a\n\n  b\n\n",
+  "- a\n  - b\n",
+  "1. ",
+  "1)\n",
+  "1. a\n",
+  "- [ ] a\n",
+  "a\n",
+  "a  \n",
+  "a\\\n",
+  "    a\n",
+  "\ta\n",
+  "```\n",
+  "~~~\na\n",
+  "# a\n",
+  "***\n",
+  "a\n===\n",
+  "a\n---\n",
+  "[a]: b\n",
+  "![a](b)",
+  "|a|b|\n",
+  "<div>\n",
+  "\n\n    a",
+  "\r\n",
+  "- a          \n",
+  "é*",
+  "中_"
+]
+
 describe("What an agent writes", () => {
   it("may have emphasis, lists, code and links, which no crawler follows", () => {
     assert.include(shown("**gold** and *oil*\n\n- one\n- two"), "<strong>gold</strong> and <em>oil</em>")
@@ -28,6 +116,55 @@ describe("What an agent writes", () => {
       ['[x](https://e.example/"onclick="alert(1))', 'onclick="']
     ] as const) {
       assert.notInclude(shown(text), not, text)
+    }
+  })
+
+  it("is shown as it was written once it has very many marks", () => {
+    assert.strictEqual(
+      shown("*a ".repeat(1000)),
+      `<div class="long-text" dir="auto">${"*a ".repeat(1000)}</div>`
+    )
+    const long =
+      "- **Gold** rises to 4,000 because rates fall, see [a study](https://example.org/x).\n".repeat(20)
+    assert.strictEqual(shown(long).split("<strong>Gold</strong>").length, 21)
+  })
+
+  it("costs no more than forty times what plain words of its length cost, whatever it is made of", () => {
+    let texts = 0
+    /** Processor time in milliseconds of a text that was never shown before: the least of five. */
+    const cost = (text: string): number => {
+      const times = [1, 2, 3, 4, 5].map(() => {
+        texts += 1
+        const fresh = `${text.slice(0, 3990)} ${texts}`
+        const before = process.cpuUsage()
+        shown(fresh)
+        const { system, user } = process.cpuUsage(before)
+        return (user + system) / 1000
+      })
+      return Math.min(...times)
+    }
+    const filled = (part: string): string => part.repeat(Math.ceil(4000 / part.length))
+    const growing = (part: string, end: string): string =>
+      Array.from({ length: 90 }, (_, count) => `${part.repeat(count)}${end}`).join("")
+    const words = filled("The close is above, because of the (rate) cut. ")
+    for (const warm of constructs) shown(filled(warm).slice(0, 400))
+    const plain = Math.max(0.1, cost(words), cost(words))
+    const texts4000: ReadonlyArray<readonly [string, string]> = [
+      ...constructs.map((part) => [part, filled(part)] as const),
+      ...constructs.flatMap((part) =>
+        ["*_", "- a\n", "[a](b)"].map((other) => [part + other, filled(part + other)] as const)
+      ),
+      ["deeper lists", growing("  ", "- a\n")],
+      ["deeper quotes", growing(">", "a\n")],
+      ["longer fences", growing("`", "a")],
+      ["lazy lines", `${">".repeat(2000)}\n${"a\n".repeat(990)}`],
+      // As many marks as are still rendered.
+      ...["*_", "*a_", "- ", "- a\n", "1. ", "> ", "[a](b)", "> - a\n  "].map(
+        (part) => [`the first of ${part}`, part.repeat(60).padEnd(3990, "x ")] as const
+      )
+    ]
+    for (const [name, text] of texts4000) {
+      assert.isBelow(cost(text), 40 * plain, JSON.stringify(name))
     }
   })
 
