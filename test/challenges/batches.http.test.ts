@@ -41,6 +41,11 @@ const itemsOf = ({ json }: Answer): ReadonlyArray<unknown> => {
 const outcomesOf = (answer: Answer): ReadonlyArray<unknown> =>
   itemsOf(answer).map((item) => member(item, "error", "code") ?? member(item, "outcome"))
 
+const isLimited = ({ headers, json, status }: Answer): boolean =>
+  status === 429 &&
+  json["code"] === "rate_limited" &&
+  headers.get("retry-after") === String(json["retry_after"])
+
 const predictionsOf = (agentId: string) =>
   rowsOf(
     Schema.Struct({ challenge_id: Schema.String, revision: Schema.Int }),
@@ -504,7 +509,9 @@ layer(limited)("The limit of predictions", (it) => {
           ),
         { concurrency: 6 }
       )
-      const outcomes = answers.flatMap(outcomesOf)
+      const outcomes = answers.flatMap((answer) =>
+        isLimited(answer) ? times(4, () => "rate_limited") : outcomesOf(answer)
+      )
       assert.lengthOf(
         outcomes.filter((each) => each === "recorded"),
         10
@@ -517,7 +524,7 @@ layer(limited)("The limit of predictions", (it) => {
     })
   )
 
-  it.effect("has refused items count as refused writes, and refuses every item when these are used up", () =>
+  it.effect("has refused items count as refused writes, and refuses the batch when these are used up", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const { id } = yield* newChallenge()
@@ -527,10 +534,47 @@ layer(limited)("The limit of predictions", (it) => {
         times(8, () => "not_found")
       )
       const right = [{ challenge_id: id, ...up }]
-      assert.deepStrictEqual(outcomesOf(yield* send(token, right)), ["rate_limited"])
+      assert.isTrue(isLimited(yield* send(token, right)))
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(outcomesOf(yield* send(token, right)), ["recorded"])
     })
+  )
+
+  it.effect.each([
+    ["of right items", {}, 1],
+    ["of many right items", {}, 4],
+    ["with a key", { "idempotency-key": "full" }, 4],
+    ["of unknown challenges and nonsense", {}, 3]
+  ] as const)(
+    "refuses a batch %s as a whole when there is room for none, as one refused write",
+    ([name, headers, count]) =>
+      Effect.gen(function* () {
+        const { token } = yield* predictor
+        const open = yield* Effect.all(times(10 + count, () => newMacro()))
+        const answers = open.map(({ id }) => ({ challenge_id: id, ...normal }))
+        yield* send(token, answers.slice(0, 10))
+        const more = name.includes("nonsense")
+          ? [{ challenge_id: unknownId, ...up }, "nonsense", null]
+          : answers.slice(10)
+        for (const _ of times(8, () => 0)) {
+          const answer = yield* send(token, more, headers)
+          assert.isTrue(isLimited(answer), answer.text)
+          assert.match(String(answer.json["detail"]), /predictions/)
+        }
+        // By now the refused writes are used up: nothing is looked at any more, whatever it is.
+        for (const sent of [more, "no list", answers]) {
+          const answer = yield* send(token, sent)
+          assert.isTrue(isLimited(answer), answer.text)
+          assert.match(String(answer.json["detail"]), /refused/)
+        }
+        yield* TestClock.adjust("1 minute")
+        const after = yield* send(token, answers.slice(10), headers)
+        assert.isNull(after.headers.get("idempotency-replayed"))
+        assert.deepStrictEqual(
+          outcomesOf(after),
+          times(count, () => "recorded")
+        )
+      })
   )
 
   it.effect("is not used by a batch that is answered again", () =>
@@ -548,6 +592,22 @@ layer(limited)("The limit of predictions", (it) => {
         outcomesOf(yield* send(token, rest)),
         times(5, () => "recorded")
       )
+    })
+  )
+})
+
+layer(testServer({ environment: { AUSPEX_LIMIT_READS: "3/minute" } }))("The limit of reads", (it) => {
+  it.effect("counts each batch, whatever becomes of it", () =>
+    Effect.gen(function* () {
+      const { token } = yield* predictor
+      yield* TestClock.adjust("1 minute")
+      const { id } = yield* newMacro()
+      const key = { "idempotency-key": "read" }
+      const sent = [{ challenge_id: id, ...normal }]
+      assert.strictEqual((yield* send(token, sent, key)).status, 200)
+      assert.strictEqual((yield* send(token, sent, key)).headers.get("idempotency-replayed"), "true")
+      assert.strictEqual((yield* send(token, "no list")).status, 400)
+      assert.isTrue(isLimited(yield* send(token, sent)))
     })
   )
 })

@@ -129,7 +129,8 @@ export class AnswersApi extends HttpApiGroup.make("answers")
     HttpApiEndpoint.post("predictAll", "/eval/predictions", {
       headers: idempotentRequestHeaders,
       payload: NewAnswers,
-      success: PredictionOutcomes
+      success: PredictionOutcomes,
+      error: TooManyRequestsResponse
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
@@ -137,7 +138,7 @@ export class AnswersApi extends HttpApiGroup.make("answers")
       .annotate(OpenApi.Summary, "Answer up to a hundred challenges of any type at once")
       .annotate(
         OpenApi.Description,
-        "Each item has the outcome, the receipt or the error that it would have had alone, at its place; one after the other, those with an amount first. Limits count the items that are accepted. 200 whatever became of them. The body is at most 256 KiB long."
+        "Each item has the outcome, the receipt or the error that it would have had alone, at its place; one after the other, those with an amount first. Limits count the items that are accepted. 200 whatever became of them, but 429 where limits let none in. The body is at most 256 KiB long."
       )
       .middleware(IdempotentRequest)
   )

@@ -1,5 +1,16 @@
 /** Answers to challenges of every type, and stakes. */
-import { Array as Arr, DateTime, Effect, Layer, Option, Predicate, Result, Schema, Struct } from "effect"
+import {
+  Array as Arr,
+  DateTime,
+  Effect,
+  Layer,
+  Option,
+  Order,
+  Predicate,
+  Result,
+  Schema,
+  Struct
+} from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Arenas, PredictionAnswer } from "../../services/Arenas.ts"
@@ -13,6 +24,7 @@ import type {
 import { OpenQuestions } from "../../services/OpenQuestions.ts"
 import { Pools } from "../../services/Pools.ts"
 import { LimitReached, OwedUses, RateLimiter } from "../../services/RateLimiter.ts"
+import type { TooManyRequests } from "../../services/RateLimiter.ts"
 import { Schedules } from "../../services/Schedules.ts"
 import { Targets } from "../../services/Targets.ts"
 import { allows } from "../../services/Scopes.ts"
@@ -133,6 +145,7 @@ const answersHandlers = HttpApiBuilder.group(
 
         const outcomes = Effect.gen(function* () {
           const items = new Map<number, PredictionOutcome>()
+          const limited: Array<TooManyRequests> = []
           let refused = 0
           let left = predictions.map((sent, place) => ({ sent, place }))
           while (left.length > 0) {
@@ -159,12 +172,17 @@ const answersHandlers = HttpApiBuilder.group(
               // There was room when it came, and none any more when it would have been recorded.
               if (outcome.failure instanceof LimitReached) return true
               const status = errorStatus(outcome.failure)
-              if (admitted.refusals[index] === undefined && status < 500) refused += 1
+              const full = admitted.refusals[index]
+              if (full !== undefined) limited.push(full)
+              else if (status < 500) refused += 1
               items.set(place, refusedItem(sent, status, outcome.failure))
               return false
             })
             yield* admitted.accepted(accepted)
           }
+          // A batch of which no item was let in fails, so that it is counted, and its answer is not kept.
+          const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
+          if (soonest !== undefined && limited.length === predictions.length) return yield* soonest
           conclude(refused)
           return { items: predictions.flatMap((_, place) => items.get(place) ?? []) }
         })

@@ -97,7 +97,10 @@ export class BatchAdmission extends Context.Service<
   }
 >()("auspex/http/BatchAdmission") {}
 
-/** Counts the items of a batch that are refused, and a request that is refused as a whole, as the agent's refused writes. */
+/**
+ * Counts a batch as a read of its address, and as the agent's refused writes the items that are refused or the request that is
+ * refused as a whole.
+ */
 export class BatchLimit extends HttpApiMiddleware.Service<
   BatchLimit,
   { requires: CurrentAgent; provides: BatchAdmission }

@@ -143,10 +143,20 @@ export const byItem = Layer.effect(
   BatchLimit,
   Effect.gen(function* () {
     const limits = yield* RateLimiter
+    const idempotency = yield* Idempotency
     return BatchLimit.of(
       Effect.fnUntraced(function* (httpEffect, { endpoint }) {
         const { agentId } = yield* CurrentAgent
         const { address } = yield* countedRequest
+        // Its body costs as much where nothing of it is taken.
+        yield* limits.consume("reads", address)
+        yield* limits
+          .check("refused_writes", agentId)
+          .pipe(
+            Effect.catch((full) =>
+              Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) => (isKept ? Effect.void : full))
+            )
+          )
         const refuse = limits.consume("refused_writes", agentId)
         let refused = 0
         const admission = {
@@ -157,8 +167,8 @@ export const byItem = Layer.effect(
         }
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
         const status = statusOf(exit)
-        if (isReplay(exit)) yield* limits.consume("reads", address)
-        else if (status < 400) {
+        if (isReplay(exit)) return yield* exit
+        if (status < 400) {
           // At once, so that one statement counts them. What has been done stands, whatever is full by now.
           yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
             concurrency: "unbounded",
