@@ -15,7 +15,7 @@ import type { Front } from "../support/postgresFront.ts"
 /** Of a connection that came about and answers, or why it did not. */
 const outcomeOf = (url: Redacted.Redacted) =>
   Effect.gen(function* () {
-    const { connect } = yield* connectTo(url)
+    const { connect } = yield* connectTo(url, 1)
     const { connection } = yield* connect({})
     yield* connection.query("select 1")
     return "connected"
@@ -81,7 +81,7 @@ describe("A connection", () => {
       const database = Redacted.make(inject("runningUrl"))
       const standby = yield* makeFront(database, { isReadOnly: true })
       const primary = yield* makeFront(database)
-      const { connect } = yield* connectTo(urlOf([yield* freePort, standby.port, primary.port]))
+      const { connect } = yield* connectTo(urlOf([yield* freePort, standby.port, primary.port]), 1)
       const connected = Effect.scoped(connect({}))
       yield* connected
       yield* connected

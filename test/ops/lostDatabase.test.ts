@@ -14,11 +14,11 @@ const terminateSessions = (url: Redacted.Redacted, busy: number) =>
     const sql = yield* SqlClient.SqlClient
     const atWork = sql`
       select 1 from pg_stat_activity
-       where datname = current_database() and application_name = 'auspex' and state = 'active'`
+       where datname = current_database() and application_name like 'auspex/%' and state = 'active'`
     yield* Effect.repeat(atWork, { until: (rows) => rows.length >= busy })
     yield* sql`
       select pg_terminate_backend(pid, 5000) from pg_stat_activity
-       where datname = current_database() and application_name = 'auspex'`
+       where datname = current_database() and application_name like 'auspex/%'`
   }).pipe(Effect.provide(PgClient.layer({ url, applicationName: "striker" }), { local: true }))
 
 const assertUnavailable = (exit: Exit.Exit<unknown, unknown>) => {

@@ -87,7 +87,7 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const { backgroundConnections = 2, settingsFrom, statementTimeout = requestTimeout } = options
-      const to = yield* connectTo(url)
+      const to = yield* connectTo(url, latestMigration)
       const watch = yield* makeWatch(statementTimeout)
       const connect = (settings: SessionSettings) =>
         to.connect(settingsFrom === "role" ? {} : { ...settings, ...keepAlive })

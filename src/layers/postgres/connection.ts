@@ -102,8 +102,14 @@ const suits = {
   primary: { sql: "select not pg_is_in_recovery()", otherwise: "it is a standby" }
 } as const
 
-/** How connections to what the URL names are opened, with these settings of the session; certificates are read once. */
-export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted) {
+/** Characters of an application's name that leave room for the program; PostgreSQL keeps 63 in all. */
+export const maxPlainName = 55
+
+/**
+ * How connections to what the URL names are opened, with these settings of the session; certificates are read once. Sessions are
+ * named after the application and the newest migration that its program knows: `auspex/25`.
+ */
+export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted, program: number) {
   const url = yield* Result.match(parseDatabaseUrl(redacted), {
     onSuccess: Effect.succeed,
     onFailure: (message) => Effect.fail(new DatabaseUrlUnusable({ message }))
@@ -138,7 +144,7 @@ export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacte
       username: url.username,
       password: url.password,
       connectTimeout: url.connectTimeout,
-      applicationName: url.applicationName,
+      applicationName: `${url.applicationName.slice(0, maxPlainName)}/${program}`,
       startupOptions: url.options
     }).pipe(
       Effect.flatMap((connection) => {

@@ -20,6 +20,7 @@ import * as GatewayKeys from "./gateway/GatewayKeys.ts"
 import * as GatewayUsage from "./gateway/GatewayUsage.ts"
 import * as Health from "./Health.ts"
 import * as Idempotency from "./Idempotency.ts"
+import * as Instances from "./Instances.ts"
 import * as JobRuns from "./JobRuns.ts"
 import * as LogSequencer from "./log/LogSequencer.ts"
 import * as RateLimiter from "./RateLimiter.ts"
@@ -61,6 +62,7 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     GatewayUsage.layer,
     Health.layer,
     Idempotency.layer,
+    Instances.layer,
     JobRuns.layer,
     KeySets.layer,
     RateLimiter.layer,

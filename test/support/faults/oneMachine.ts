@@ -30,7 +30,7 @@ export const terminateBackends = Effect.gen(function* () {
   const rows = yield* findAll(Terminated)(sql`
     with sessions as materialized (
       select pid, state = 'active' as busy from pg_stat_activity
-       where datname = current_database() and application_name = 'auspex'),
+       where datname = current_database() and application_name like 'auspex/%'),
     chosen as materialized (
       select pid from sessions where (select bool_or(busy) from sessions) order by busy desc, random() limit 4)
     select pid from chosen where pg_terminate_backend(pid)`)

@@ -13,7 +13,7 @@ const settling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* findOption(Backend)(sql`
     select pid, client_port, backend_xid::text as xid from pg_stat_activity
-     where datname = current_database() and application_name = 'auspex' and state = 'active'
+     where datname = current_database() and application_name like 'auspex/%' and state = 'active'
        and query ~ '(insert into|from) prediction_scores'
        and backend_xid is not null and clock_timestamp() - query_start > interval '50 ms'`)
 })

@@ -9,6 +9,7 @@ import type { Submission } from "../../../services/Arenas.ts"
 import type { NewAnswer } from "../../../services/domain/Answer.ts"
 import { ChallengeType, ReferenceForecast } from "../../../services/domain/Challenge.ts"
 import { AgentId, ChallengeId } from "../../../services/domain/ids.ts"
+import { Instances } from "../../../services/Instances.ts"
 import { ReferenceAgents, ReferenceMethod } from "../../../services/ReferenceAgents.ts"
 import { firstObserved } from "../prices/Prices.ts"
 import { arrayParam, decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
@@ -100,6 +101,7 @@ export const layer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const arenas = yield* Arenas
+    const instances = yield* Instances
     const random = yield* SecureRandom.SecureRandom
     const references = yield* makeReferences
     const earlierPrints = yield* makeEarlierPrints
@@ -193,8 +195,8 @@ export const layer = Layer.effect(
         now,
         before.map(({ id }) => id)
       )
-      // Before the first question there is nobody.
-      if (questions.length === 0) return 0
+      // Before the first question there is nobody. Answers are vectors, which end programs that do not know forms.
+      if (questions.length === 0 || !(yield* instances.allRead("forms"))) return 0
       const methods = before.length === ReferenceMethod.literals.length ? before : yield* made
       const submissions: Array<Submission> = []
       for (const question of questions) {

@@ -1,5 +1,6 @@
 import { Cause, Data, DateTime, Effect, Layer, Metric, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Instances } from "../../../services/Instances.ts"
 import { Schedules } from "../../../services/Schedules.ts"
 import type { Scheduled, ScheduleReport } from "../../../services/Schedules.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -36,6 +37,7 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const targets = yield* Targets
+  const instances = yield* Instances
   const { flashes, nextSessions, sessions } = yield* makeDirectionalPlans
   const { ladders, nextLadders } = yield* makeLadderPlans
   const { nextWeeks, weeks } = yield* makeWeekPlans
@@ -78,6 +80,11 @@ const make = Effect.gen(function* () {
   /** Inserts the challenge and the record that it was made, or neither. */
   const recorded = Effect.fnUntraced(function* (plan: Plan) {
     const now = yield* DateTime.now
+    if (plan.needs !== undefined && !(yield* instances.allRead(plan.needs))) {
+      return yield* new NotYet({
+        reason: "an instance that could not read it was seen in the last 10 minutes"
+      })
+    }
     const { id } = yield* plan.make
     const written = yield* keys(sql`
       insert into scheduled_challenges (schedule, target, period, challenge_id, event_id, made_at)

@@ -28,6 +28,7 @@ import { askedName, inUtc } from "../../../scoring/criteria.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
+import type { firstProgram } from "../../../services/Instances.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { categoriesOf } from "./challengeRows.ts"
@@ -40,6 +41,8 @@ export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string
 export interface Plan extends Scheduled {
   /** The event that a flash challenge is made of. */
   readonly eventId: string | null
+  /** Which programs alone can read the challenge; none: all can. */
+  readonly needs?: keyof typeof firstProgram
   readonly make: Effect.Effect<{ readonly id: ChallengeId }, NotYet>
 }
 
@@ -219,6 +222,7 @@ export const makeLadderPlans = Effect.gen(function* () {
           target: target.key,
           period: DateTime.formatIso(DateTime.makeUnsafe(begins)).slice(0, 13),
           eventId: null,
+          needs: "ladder",
           make: make(target, kind, { begins, price: found.price })
         }))
     })
@@ -421,7 +425,14 @@ export const makeReleasePlans = Effect.gen(function* () {
       .filter((release) => DateTime.isGreaterThanOrEqualTo(deadlineOf(release), lastCall))
       .map((release): Plan => {
         const period = release.unit === null ? release.period : `${release.period} ${release.unit}`
-        return { kind: "macro", target: release.target, period, eventId: null, make: make(release) }
+        return {
+          kind: "macro",
+          target: release.target,
+          period,
+          eventId: null,
+          ...(release.categories !== null && { needs: "forms" as const }),
+          make: make(release)
+        }
       })
   })
 

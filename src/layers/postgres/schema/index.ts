@@ -32,6 +32,7 @@ import { ladder } from "./migrations/0019_ladder.ts"
 import { consensus } from "./migrations/0020_consensus.ts"
 import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
+import { instances } from "./migrations/0025_instances.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -146,7 +147,8 @@ export const migrations = {
       }
     ],
     ...expand(ranks)
-  }
+  },
+  "0025_instances": expand(instances)
 }
 
 /** The migration that stores in `instance` which programs may run. */

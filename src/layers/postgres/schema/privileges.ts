@@ -57,6 +57,7 @@ export const privileges: Readonly<Record<string, string>> = {
   gateway_reservations: all,
   idempotency_keys: all,
   instance: read,
+  instances: all,
   job_runs: `${add}, delete`,
   limit_windows: all,
   log_checkpoints: `${add}, update (time_stamp), delete`,
