@@ -341,7 +341,7 @@ const listeners = (config: Composition, doing: () => string) => ({
     )
 })
 
-const application = (config: Composition, format: LogFormat) => {
+const application = (config: Composition, format: LogFormat, instance: string) => {
   let doing = "the database is looked for"
   const { operated, serving } = listeners(config, () => doing)
   const serves = config.roles.includes("api")
@@ -370,7 +370,7 @@ const application = (config: Composition, format: LogFormat) => {
           )
         : Jobs.logWatch,
       serves ? httpLayer.pipe(Layer.provide(serving)) : Layer.empty
-    )
+    ).pipe(Layer.provide(Jobs.heartbeats({ name: instance, version, roles: config.roles })))
     const announced = Effect.gen(function* () {
       doing = "the database is ready, the services start"
       const log = yield* config.roles.includes("jobs") ? logFacts : Effect.succeed([])
@@ -444,7 +444,7 @@ const serve = (config: Composition) => {
     role: config.roles.join(","),
     pid: process.pid
   } as const
-  return Layer.launch(application(config, format)).pipe(
+  return Layer.launch(application(config, format, about.instance)).pipe(
     Effect.onInterrupt(() => Effect.logInfo("stopped")),
     Effect.provide(
       telemetry.observed({ format, level: config.logLevel, endpoint: config.otlpEndpoint, about })

@@ -1,4 +1,5 @@
 /** The scheduled fibers of this instance. They stop with it: what one is within is rolled back, and found again by its next run. */
+import { randomUUID } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { Tokens } from "../services/Tokens.ts"
 import { Arenas } from "../services/Arenas.ts"
@@ -9,6 +10,8 @@ import { GatewayAlerts } from "../services/GatewayAlerts.ts"
 import { GatewayBilling } from "../services/GatewayBilling.ts"
 import { Health } from "../services/Health.ts"
 import { Idempotency } from "../services/Idempotency.ts"
+import { Instances } from "../services/Instances.ts"
+import type { Instance } from "../services/Instances.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogSequencer, maxPerPass, watchInterval } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
@@ -28,7 +31,7 @@ import { Settings } from "../services/Settings.ts"
 import { Skill } from "../services/Skill.ts"
 import { Webhooks } from "../services/Webhooks.ts"
 import { Witnesses } from "../services/Witnesses.ts"
-import { singletonCron, poll } from "./scheduler.ts"
+import { inSteps, singletonCron, poll } from "./scheduler.ts"
 
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
@@ -44,6 +47,7 @@ const witnessInterval = Duration.millis(250)
 const practiceInterval = Duration.seconds(5)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
+const beatInterval = Duration.seconds(10)
 
 const start = Effect.gen(function* () {
   const settings = yield* Settings
@@ -70,11 +74,16 @@ const start = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
+  const instances = yield* Instances
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
   yield* Effect.forkScoped(
-    singletonCron("skill", settings.jobInterval, Effect.andThen(references.poolDue, skill.countDue))
+    singletonCron(
+      "skill",
+      settings.jobInterval,
+      inSteps({ consensus: references.poolDue, skill: skill.countDue })
+    )
   )
   if (settings.references) {
     yield* Effect.forkScoped(singletonCron("references", settings.jobInterval, references.predictDue))
@@ -86,12 +95,12 @@ const start = Effect.gen(function* () {
     yield* Effect.forkScoped(poll("practice", practiceInterval, practice.makeDue))
   }
   if (Option.isSome(settings.countsEvery)) {
-    const publishDue = Effect.all([arenas.publishDue, pools.publishDue])
+    const publishDue = inSteps({ predictions: arenas.publishDue, pools: pools.publishDue })
     yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }
   yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
   yield* Effect.forkScoped(
-    poll("webhooks", webhookInterval, Effect.andThen(webhooks.dispatch, webhooks.send))
+    poll("webhooks", webhookInterval, inSteps({ dispatch: webhooks.dispatch, send: webhooks.send }))
   )
   yield* Effect.forkScoped(poll("log", logInterval, sequence))
   yield* Effect.forkScoped(poll("checkpoints", logInterval, sequencer.publish))
@@ -111,21 +120,22 @@ const start = Effect.gen(function* () {
     singletonCron(
       "housekeeping",
       aMinute,
-      Effect.all([
-        limits.trim,
-        tokens.trim,
-        idempotency.trim,
-        runs.forget(tickMemory),
-        claims.confirmRanks,
-        billing.sweep,
-        credits.payPlans,
-        mailer.trim,
-        notices.trim,
-        practice.trim,
-        operators.trim,
-        sequencer.trim,
-        webhooks.trim
-      ])
+      inSteps({
+        limits: limits.trim,
+        tokens: tokens.trim,
+        idempotency: idempotency.trim,
+        runs: runs.forget(tickMemory),
+        ranks: claims.confirmRanks,
+        gateway: billing.sweep,
+        plans: credits.payPlans,
+        mails: mailer.trim,
+        notices: notices.trim,
+        practice: practice.trim,
+        operators: operators.trim,
+        log: sequencer.trim,
+        webhooks: webhooks.trim,
+        instances: instances.trim
+      })
     )
   )
 })
@@ -143,6 +153,19 @@ export const clockWatch = Layer.effectDiscard(
     yield* Effect.forkScoped(Effect.repeat(measure, Schedule.fixed(aMinute)))
   })
 )
+
+/** Every instance says that it runs, before anything else does. */
+export const heartbeats = (self: Omit<Instance, "id">) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const instances = yield* Instances
+      const beat = instances
+        .beat({ ...self, id: randomUUID() })
+        .pipe(Effect.catchCause((cause) => Effect.logWarning("the heartbeat could not be written", cause)))
+      yield* beat
+      yield* Effect.forkScoped(Effect.repeat(beat, Schedule.spaced(beatInterval)))
+    })
+  )
 
 /** Every instance wakes its own readers. */
 export const noticeWatch = Layer.effectDiscard(

@@ -2,7 +2,7 @@
  * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: a job finds its work
  * in the state of rows, so a lost tick loses nothing.
  */
-import { Clock, DateTime, Duration, Effect, Metric, Schedule } from "effect"
+import { Cause, Clock, DateTime, Duration, Effect, Metric, Schedule } from "effect"
 import { JobRuns } from "../services/JobRuns.ts"
 
 const runsTotal = Metric.counter("job_runs_total", {
@@ -53,3 +53,21 @@ export const poll = (job: string, interval: Duration.Duration, work: Effect.Effe
     Effect.repeat(Schedule.spaced(interval)),
     Effect.asVoid
   )
+
+/** Work in named steps, one after the other. A step that fails is logged and keeps no other from its turn; the run has failed then. */
+export const inSteps = Effect.fnUntraced(function* (steps: Readonly<Record<string, Effect.Effect<unknown>>>) {
+  const failed: Array<string> = []
+  for (const [step, work] of Object.entries(steps)) {
+    yield* work.pipe(
+      Effect.catchCauseIf(
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) => {
+          failed.push(step)
+          return Effect.logError("a step of a job failed; the others go on", cause)
+        }
+      ),
+      Effect.annotateLogs({ step })
+    )
+  }
+  if (failed.length > 0) return yield* Effect.die(new Error(`steps failed: ${failed.join(", ")}`))
+})
