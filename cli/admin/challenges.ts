@@ -3,6 +3,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { ChallengeStatus, DirectionalKind } from "../../src/services/domain/Challenge.ts"
 import type { Challenge } from "../../src/services/domain/Challenge.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
+import { numberIn } from "../../src/services/domain/numbers.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
@@ -60,7 +61,7 @@ const list = Command.make(
 
 const deadZoneOf = (text: string): number | null | undefined => {
   if (text === "none") return null
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
+  return Option.getOrUndefined(Option.filter(numberIn(text), (value) => value >= 0))
 }
 
 const create = Command.make(

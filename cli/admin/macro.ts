@@ -4,6 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import type { MacroProposal } from "../../src/services/MacroSource.ts"
 import { MacroStatus } from "../../src/services/domain/Challenge.ts"
 import type { MacroChallenge } from "../../src/services/domain/Challenge.ts"
+import { numberIn } from "../../src/services/domain/numbers.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { moment, record, utc } from "../client/table.ts"
 import type { Column } from "../client/table.ts"
@@ -70,13 +71,12 @@ const list = Command.make(
 ).pipe(Command.withDescription("Macro challenges, newest first"))
 
 const numbersOf = (text: string): ReadonlyArray<number> | undefined => {
-  const parts = text.split(",").map((part) => part.trim())
-  return parts.every((part) => /^[-+]?\d+(\.\d+)?$/.test(part)) ? parts.map(Number) : undefined
+  return Option.getOrUndefined(Option.all(text.split(",").map((part) => numberIn(part.trim()))))
 }
 
 const scaleOf = (text: string): number | null | undefined => {
   if (text === "none") return null
-  return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined
+  return Option.getOrUndefined(Option.filter(numberIn(text), (value) => value >= 0))
 }
 
 const create = Command.make(

@@ -1,6 +1,7 @@
 /** Files of prices: CSV with a header, or the API's JSON. Numbers are sent exactly as read. */
 import { DateTime, Effect, FileSystem, Option, Schema } from "effect"
 import { Candle, Quote } from "../../src/services/Prices.ts"
+import { numberIn } from "../../src/services/domain/numbers.ts"
 import { CommandFailed } from "./connection.ts"
 import { problemsOf } from "./failures.ts"
 
@@ -43,10 +44,8 @@ const linesOf = (text: string): { readonly header: ReadonlyArray<string>; readon
   return { header, lines }
 }
 
-const number = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/
-
 /** A number, or the text itself, which the schema rejects. */
-const numberIn = (text: string): number | string => (number.test(text) ? Number(text) : text)
+const priceIn = (text: string): number | string => Option.getOrElse(numberIn(text), () => text)
 
 const day = /^\d{4}-\d{2}-\d{2}$/
 
@@ -63,7 +62,7 @@ const prices = ["open", "high", "low", "close"] as const
 
 const candleOf = ({ cell }: Line, time: string) => ({
   time,
-  ...Object.fromEntries(prices.map((name) => [name, numberIn(cell(name))]))
+  ...Object.fromEntries(prices.map((name) => [name, priceIn(cell(name))]))
 })
 
 const each = <A>(
@@ -98,7 +97,7 @@ const fromCsv = Effect.fnUntraced(function* (file: string, text: string) {
   const timeOf = (text: string) => (time === "date" ? endOf(text) : text)
   return {
     quotes: yield* each(file, lines, ({ cell }) =>
-      decodeQuote({ time: timeOf(cell(time)), price: numberIn(cell(price)) })
+      decodeQuote({ time: timeOf(cell(time)), price: priceIn(cell(price)) })
     )
   }
 })

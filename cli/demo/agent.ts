@@ -8,6 +8,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
+import { countIn } from "../../src/services/domain/numbers.ts"
 import type { PredictionAnswer } from "../../src/services/Arenas.ts"
 import { CommandFailed } from "../client/connection.ts"
 import { answerTo } from "./answers.ts"
@@ -19,8 +20,8 @@ const maxWait = 30
 const withRetryAfter = (client: HttpClient.HttpClient): HttpClient.HttpClient =>
   HttpClient.transform(client, (send) =>
     Effect.flatMap(send, (response) => {
-      const seconds = Number(response.headers["retry-after"] ?? Number.POSITIVE_INFINITY)
-      return response.status === 429 && seconds <= maxWait
+      const seconds = countIn(response.headers["retry-after"])
+      return response.status === 429 && seconds !== undefined && seconds <= maxWait
         ? Effect.delay(send, Duration.seconds(seconds))
         : Effect.succeed(response)
     })

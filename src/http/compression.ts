@@ -47,10 +47,11 @@ export const compressed = (bytes: Uint8Array, coding: Coding): Effect.Effect<Uin
   return Effect.promise(() => making)
 }
 
+/** A weight of RFC 9110, 12.4.2; what is none counts as 0. */
 const quality = (parameters: ReadonlyArray<string>): number => {
   const given = parameters.find((parameter) => parameter.startsWith("q="))
-  const value = given === undefined ? 1 : Number(given.slice(2))
-  return value >= 0 && value <= 1 ? value : 0
+  if (given === undefined) return 1
+  return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(given.slice(2)) ? Number(given.slice(2)) : 0
 }
 
 /** RFC 9110 12.5.3: that of ours which the client likes best; undefined: the plain form, which everybody takes. */

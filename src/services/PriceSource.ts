@@ -37,8 +37,13 @@ export interface Reading {
 export interface Answer {
   /** Of the first place that answered, and of the others for the candles that it lacks. Each candle is in one of them. */
   readonly readings: ReadonlyArray<Reading>
-  /** Whether a candle that is in none of them is there at no place at all, as far as could be asked. */
+  /**
+   * Whether a candle that is in none of them is there at no place at all: every place could be asked, and all that it shows of
+   * such an hour could be used.
+   */
   readonly complete: boolean
+  /** Open times of candles that no place shows, though the market trades then by its calendar: they are waited for. */
+  readonly missing?: ReadonlyArray<DateTime.Utc>
 }
 
 /** No place answered. */

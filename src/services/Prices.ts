@@ -29,6 +29,9 @@ export const Candle = Schema.Struct({
 )
 export type Candle = typeof Candle.Type
 
+/** Whether every price of a candle is above 0, as all but those of crude oil are: nothing of it lies below the low. */
+export const isPositive = ({ low }: Candle): boolean => low > 0
+
 export const Quote = Schema.Struct({ time: Instant, price: Price })
 export type Quote = typeof Quote.Type
 

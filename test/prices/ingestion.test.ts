@@ -41,6 +41,10 @@ class Script {
   payload = 7
   /** How it fails while it is down. */
   kind: SourceFailed["kind"] = "unavailable"
+  /** Whether it knows that hours it does not show are there at no place. */
+  isComplete = true
+  /** Hours that it does not show, though the market trades then. */
+  missing: ReadonlyArray<DateTime.Utc> = []
   /** What it was asked for, oldest first. */
   readonly asked: Array<Window & { readonly asset: string }> = []
   readonly restart = () => {
@@ -50,6 +54,8 @@ class Script {
     this.hanging = undefined
     this.payload = 7
     this.kind = "unavailable"
+    this.isComplete = true
+    this.missing = []
   }
   readonly set = (asset: string, time: DateTime.Utc, price: number | null) => {
     const candle = price === null ? null : { open: price, high: price + 1, low: price - 1, close: price }
@@ -87,7 +93,8 @@ const scripted = (script: Script) =>
         readings: [
           { source: "script", candles, fetchedAt, payloadHash: new Uint8Array(32).fill(script.payload) }
         ],
-        complete: true
+        complete: script.isComplete,
+        missing: script.missing
       }
     })
   })
@@ -384,6 +391,78 @@ layer(world)("Price ingestion", (it) => {
       yield* runsAt(61, 63)
       assert.include(yield* states("ETH"), "10:00 settled")
       assert.include(yield* points("ETH"), "10:00 107")
+    })
+  )
+
+  it.effect.each([
+    ["of zeros", { open: 0, high: 0, low: 0, close: 0 }],
+    ["with a low of 0", { open: 100, high: 101, low: 0, close: 100 }],
+    ["with a close of 0", { open: 100, high: 101, low: 0, close: 0 }],
+    ["below 0", { open: -37, high: -36, low: -38, close: -37 }]
+  ] as const)("makes no price and no untraded hour of a candle %s, and asks for it again", ([, candle]) =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const touched = yield* newPriceEvent({
+        kind: "barrier",
+        level: 1,
+        window_from: before(2),
+        resolve_at: noon,
+        deadline: plus(noon, "1 minute")
+      })
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+      for (const asset of ["ETH", "GC"])
+        script.hours.set(`${asset} ${DateTime.toEpochMillis(before(1))}`, candle)
+      yield* runsAt(1, 3, 16, 18, 61, 63, 200)
+      assert.include(yield* states("ETH"), "11:00 awaited")
+      assert.include(yield* states("GC"), "11:00 awaited")
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      assert.strictEqual((yield* resultOf(touched)).status, "closed")
+      script.hours.clear()
+      yield* runsAt(216, 220, 240)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).close_price, 100)
+      assert.deepStrictEqual((yield* resultOf(touched)).result, "bearish")
+    })
+  )
+
+  it.effect.each([
+    ["was shown as something that is no candle", { isComplete: false, misses: false }],
+    ["is missing though the market trades", { isComplete: true, misses: true }]
+  ] as const)("takes no hour for untraded that %s, however long that lasts", ([, { isComplete, misses }]) =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
+      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+      script.set("GC", before(1), null)
+      script.isComplete = isComplete
+      script.missing = misses ? [before(1)] : []
+      yield* runsAt(16, 18, 76, 78, 16 * 60, 48 * 60)
+      assert.include(yield* states("GC"), "11:00 awaited")
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      script.set("GC", before(1), 120)
+      yield* runsAt(48 * 60 + 16, 48 * 60 + 20)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).close_price, 120)
+    })
+  )
+
+  it.effect("asks once a day for an hour that nothing is settled by any more, and not for ever", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      script.set("ETH", before(1), null)
+      script.isComplete = false
+      const timesAsked = () =>
+        script.asked.filter(
+          ({ asset, from }) => asset === "ETH" && DateTime.isLessThanOrEqualTo(from, before(1))
+        ).length
+      yield* runsAt(1, 3, 8 * 24 * 60)
+      const asked = timesAsked()
+      yield* runsAt(8 * 24 * 60 + 30, 9 * 24 * 60 + 60)
+      assert.isAtMost(timesAsked(), asked + 1)
+      assert.include(yield* states("ETH"), "11:00 awaited")
     })
   )
 

@@ -153,6 +153,131 @@ it.effect("a symbol that every exchange delisted is unknown, and the others are 
   )
 )
 
+const eight = hourOf(bases["GC=F"] ?? 0, DateTime.toEpochMillis(plus(noon, "-2 hours")))
+const [open, high, low, close] = eight
+const inTheFuture = DateTime.toEpochMillis(plus(now, "1 second"))
+
+it.effect.each([
+  ["a row of nulls but for its open", [open, null, null, null]],
+  ["no close", [open, high, low, null]],
+  ["no open", [null, high, low, close]],
+  ["a high below its low", [open, low, high, close]],
+  ["a close above its high", [open, high, low, high + 1]],
+  ["a close below its low", [open, high, low, low - 1]],
+  ["an open above its high", [high + 1, high, low, close]],
+  ["an open below its low", [low - 1, high, low, close]],
+  ["a price that no asset has", [open, 2e15, low, close]]
+] as const)("an hour with %s is neither a candle nor one without a trade", ([, row]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [first = noon, spoilt = noon, last = noon] = hoursOf(window)
+      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(spoilt), row)
+      const { complete, readings } = yield* read("GC", window)
+      assert.isFalse(complete)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("GC=F", [first, last]))
+    })
+  )
+)
+
+it.effect.each([
+  ["within the hour", DateTime.toEpochMillis(plus(noon, "-90 minutes"))],
+  ["a second late", DateTime.toEpochMillis(plus(noon, "-2 hours")) + 1000],
+  ["in the future", inTheFuture]
+] as const)("an hour whose candle stands under a time %s is asked for again", ([, at]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [first = noon, spoilt = noon, last = noon] = hoursOf(window)
+      place.misplace("yahoo", "GC=F", DateTime.toEpochMillis(spoilt), at)
+      const { complete, readings } = yield* read("GC", window)
+      assert.isFalse(complete)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("GC=F", [first, last]))
+    })
+  )
+)
+
+it.effect.each([
+  ["of zeros", [0, 0, 0, 0]],
+  ["with a low of 0", [3000, 3001, 0, 3000]],
+  ["with a close of 0", [3000, 3001, 0, 0]],
+  ["below 0", [-3, -2, -4, -3]],
+  ["of texts", ["", "", "", ""]],
+  ["of words", ["n/a", "n/a", "n/a", "n/a"]],
+  ["with one price missing", [3000, 3001, null, 3000]]
+] as const)("a candle %s of an exchange is none: the next exchange is asked", ([, row]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [, spoilt = noon] = hoursOf(window)
+      place.alter("coinbase", "ETH/USD", DateTime.toEpochMillis(spoilt), row)
+      const filled = yield* read("ETH", window)
+      assert.isTrue(filled.complete)
+      assert.deepStrictEqual(
+        filled.readings.map(({ candles, source }) => [source, candles.map(shown)]).at(-1),
+        ["kraken ETH/USD", expected("ETH/USD", [spoilt])]
+      )
+      place.alter("kraken", "ETH/USD", DateTime.toEpochMillis(spoilt), row)
+      const { complete, readings } = yield* read("ETH", window)
+      assert.isFalse(complete)
+      assert.deepStrictEqual(
+        readings.map(({ candles }) => candles.length),
+        [2, 0].slice(0, readings.length)
+      )
+    })
+  )
+)
+
+it.effect("a row without any price says that the hour had no trade", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = { from: plus(noon, "-74 hours"), until: plus(noon, "-71 hours") }
+      const [first = noon, untraded = noon, last = noon] = hoursOf(window)
+      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(untraded), [null, null, null, null])
+      const { complete, readings } = yield* read("GC", window)
+      assert.isTrue(complete)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("GC=F", [first, last]))
+    })
+  )
+)
+
+it.effect.each([
+  ["on a Tuesday morning", "GC", "2026-03-10T09:00:00Z", true],
+  ["in the break at five in New York", "GC", "2026-03-09T21:00:00Z", false],
+  ["after the break", "GC", "2026-03-09T22:00:00Z", true],
+  ["on a Sunday morning", "ES", "2026-03-08T12:00:00Z", false],
+  ["on a Friday evening", "ES", "2026-03-06T23:00:00Z", false],
+  ["between the sessions of soybeans", "ZS", "2026-03-10T12:00:00Z", false],
+  ["within a session of soybeans", "ZS", "2026-03-09T14:00:00Z", true],
+  ["more than a week ago", "GC", "2026-03-03T09:00:00Z", false]
+] as const)(
+  "an hour %s that Yahoo leaves out is waited for where the market trades by its calendar",
+  ([, asset, text, isAwaited]) =>
+    live((place) =>
+      Effect.gen(function* () {
+        const from = instant(text)
+        for (const symbol of ["GC=F", "ES=F", "ZS=F"]) {
+          place.alter("yahoo", symbol, DateTime.toEpochMillis(from), null)
+        }
+        const { missing = [] } = yield* read(asset, { from, until: plus(from, "1 hour") })
+        assert.deepStrictEqual(missing.map(DateTime.formatIso), isAwaited ? [DateTime.formatIso(from)] : [])
+      })
+    )
+)
+
+it.effect("prices that Yahoo prints as doubles of single precision are those that were quoted", () =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(1)
+      const quoted = [2712.2, 2712.6, 2711.9, 2712.3] as const
+      const [a, b, c, d] = quoted.map(Math.fround)
+      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(window.from), [a ?? 0, b ?? 0, c ?? 0, d ?? 0])
+      const { readings } = yield* read("GC", window)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), [[DateTime.formatIso(window.from), ...quoted]])
+    })
+  )
+)
+
 it.effect("an hour that an answer shows twice counts if it is the same, and else says nothing", () =>
   live((place) =>
     Effect.gen(function* () {
@@ -161,7 +286,8 @@ it.effect("an hour that an answer shows twice counts if it is the same, and else
       const same = hourOf(bases["GC=F"] ?? 0, DateTime.toEpochMillis(first))
       place.repeat("yahoo", "GC=F", DateTime.toEpochMillis(first), same)
       place.repeat("yahoo", "GC=F", DateTime.toEpochMillis(second), [1, 2, 1, 2])
-      const { readings } = yield* read("GC", window)
+      const { complete, readings } = yield* read("GC", window)
+      assert.isFalse(complete)
       assert.deepStrictEqual(
         readings[0]?.candles.map(({ time }) => DateTime.formatIso(time)),
         ["2026-03-10T09:00:00.000Z", "2026-03-10T11:00:00.000Z"]

@@ -145,6 +145,20 @@ it.effect("nothing is proposed before it is published, nor in a unit that is not
   })
 )
 
+it.effect.each(["", " ", "n/a", "1e3", "0x10", "330,123", "NaN"])(
+  "a value that is neither a decimal nor a point is no first print: %j",
+  (lin) =>
+    Effect.gen(function* () {
+      const place = yield* fred()
+      place.publish({ series: "CPIAUCNS", date: "2026-03-01", released: "2026-04-10", values: { lin } })
+      const refused = yield* Effect.flip(asked(place)("CPI", "2026-03", "index"))
+      assert.deepStrictEqual(
+        [refused.reason, refused.kind],
+        ["fred: its answer has another shape", "unavailable"]
+      )
+    })
+)
+
 it.effect("a quarter is asked for by its first month", () =>
   Effect.gen(function* () {
     const place = yield* fred()

@@ -98,6 +98,53 @@ layer(testServices())("Importing prices", (it) => {
     })
   )
 
+  it.effect.each([
+    ["a quote of 0", "BTC", { quotes: [0] }, "quotes.0.price"],
+    ["a quote below 0, after a good one", "GC", { quotes: [1, -1] }, "quotes.1.price"],
+    ["a candle of zeros", "ETH", { candle: [0, 0, 0, 0] }, "candles.0.low"],
+    ["a candle with a low of 0", "DXY", { candle: [100, 101, 0, 100] }, "candles.0.low"],
+    ["a candle with a close of 0", "ES", { candle: [100, 101, 0, 0] }, "candles.0.low"],
+    ["a candle with an open of 0", "ZN", { candle: [0, 101, 0, 100] }, "candles.0.low"],
+    ["a candle below 0", "NG", { candle: [-3, -2, -4, -3] }, "candles.0.low"],
+    ["a daily candle with a low below 0", "ZS", { candle: [1, 2, -1, 1], interval: "1d" }, "candles.0.low"]
+  ] as const)("is refused for %s, where the asset has prices above 0 only", ([, asset, offered, path]) =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const refused = yield* Effect.flip(
+        Prices.use((prices) => {
+          if ("quotes" in offered) {
+            const quotes = offered.quotes.map((price, index) => ({
+              time: plus(now, `${index} seconds`),
+              price
+            }))
+            return prices.import({ asset, quotes })
+          }
+          const [open, high, low, close] = offered.candle
+          const interval = "interval" in offered ? offered.interval : "1h"
+          return prices.import({ asset, interval, candles: [{ time: now, open, high, low, close }] })
+        })
+      )
+      assert(refused._tag === "InvalidRequest")
+      assert.deepStrictEqual(pathsOf(refused), [path])
+      assert.include(refused.detail, `Expected a price above 0: ${asset} has no other`)
+    })
+  )
+
+  it.effect("takes prices of 0 and less of crude oil, which had them in April 2020", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const { inserted } = yield* Prices.use((prices) =>
+        prices.import({
+          asset: "CL",
+          interval: "1h",
+          candles: [{ time: plus(now, "-1 hours"), open: 10, high: 10, low: -40.32, close: -37.63 }]
+        })
+      )
+      assert.strictEqual(inserted, 1)
+      assert.strictEqual((yield* importQuotes("CL", [[plus(now, "1 minutes"), 0]])).inserted, 1)
+    })
+  )
+
   it.effect("is refused for an asset that is none, and for a macro series", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek

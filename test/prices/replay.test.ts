@@ -90,6 +90,43 @@ it.effect.each([
     { "BTC-1h-x.csv": "time,open,high,low,close\n2023-01-01T00:00:00Z,1,2,1,\n" },
     "BTC-1h-x.csv"
   ],
+  ...[
+    "",
+    " ",
+    "0x10",
+    "1e3",
+    "1_000",
+    "１２",
+    "١٢",
+    "1,000",
+    "n/a",
+    "NaN",
+    "Infinity",
+    "+1",
+    "01",
+    "1.",
+    ".5"
+  ].map(
+    (price) =>
+      [
+        `the price ${JSON.stringify(price)}`,
+        { "BTC-1h-x.csv": `time,open,high,low,close\n2023-01-01T00:00:00Z,1,2,1,"${price}"\n` },
+        "Expected a number such as 12.5"
+      ] as const
+  ),
+  [
+    "a daily close without a value",
+    { "CL-1d-x.csv": "date,close\n2023-01-03,\n" },
+    "Expected a number such as 12.5"
+  ],
+  [
+    "an hour with two values, in two files",
+    {
+      "BTC-1h-a.csv": "time,open,high,low,close\n2023-01-01T00:00:00Z,1,2,1,1\n",
+      "BTC-1h-b.csv": "time,open,high,low,close\n2023-01-01T00:00:00Z,1,2,1,2\n"
+    },
+    "two candles of 2023-01-01T00:00:00.000Z have different values"
+  ],
   [
     "a price that cannot be",
     { "BTC-1h-x.csv": "time,open,high,low,close\n2023-01-01T00:00:00Z,3,2,1,1\n" },

@@ -42,19 +42,20 @@ const audited = Effect.gen(function* () {
   assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])
 })
 
-/** A challenge on gold, settled as bullish, that two agents have predicted. */
-const settledGold = Effect.gen(function* () {
+/** A challenge on an asset, settled as bullish, that two agents have predicted. */
+const settledOn = Effect.fnUntraced(function* (asset: string) {
   const deadline = plus(yield* freshWeek, "1 hour")
-  const challenge = yield* newChallenge({ deadline })
+  const challenge = yield* newChallenge({ asset, deadline })
   const [bull, bear] = [yield* claimedAgent(), yield* claimedAgent()]
   yield* predict(bull, challenge, { confidence: 0.8 })
   yield* predict(bear, challenge, { direction: "bearish", confidence: 0.3 })
   yield* moveTo(deadline)
-  yield* importQuotes("GC", [[deadline, 102]])
+  yield* importQuotes(asset, [[deadline, 102]])
   yield* settleDue
   yield* TestClock.adjust("1 hour")
   return { challenge, bull, bear, deadline }
 })
+const settledGold = settledOn("GC")
 
 /** A challenge on CPI, resolved with 3.2, that two agents have forecast. */
 const settledMacro = Effect.gen(function* () {
@@ -316,6 +317,20 @@ layer(testServices())("An amendment", (it) => {
       }
       assert.deepStrictEqual([yield* versionsOf(gold), yield* versionsOf(macro)], [1, 1])
     })
+  )
+
+  it.effect.each([0, -1, -37.63])(
+    "by a price of %s is refused where the asset has prices above 0 only, and taken of crude oil",
+    (close_price) =>
+      Effect.gen(function* () {
+        const { challenge: gold } = yield* settledGold
+        const refused = yield* Effect.flip(amend(gold, { close_price, reason: "A bad tick." }))
+        assert(refused._tag === "InvalidRequest")
+        assert.include(refused.detail, "Expected a price above 0: GC has no other")
+        const { challenge: oil } = yield* settledOn("CL")
+        const amended = yield* amend(oil, { close_price, reason: "April 2020." })
+        assert.strictEqual(amended.close_price, close_price)
+      })
   )
 
   it.effect("is of a challenge that is resolved, and of nothing else", () =>

@@ -4,6 +4,7 @@
  */
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { countIn } from "../../services/domain/numbers.ts"
 import { BadCall, Gateway, styleOf } from "../../services/Gateway.ts"
 import type { CallError, Endpoint } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
@@ -65,7 +66,7 @@ const largeBody = 64 * 1024
 
 /** A chunked body has no known length. */
 const mayBeLarge = (headers: Headers): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > largeBody
+  headers["transfer-encoding"] !== undefined || (countIn(headers["content-length"]) ?? 0) > largeBody
 
 /** Errors that are found after the body was parsed. */
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
@@ -130,7 +131,7 @@ const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   if (untaken !== undefined) {
     return yield* new BadCall({ detail: untaken, code: "unsupported_media_type", param: null })
   }
-  if (Number(request.headers["content-length"] ?? 0) > Number(maxBody)) return yield* tooLarge()
+  if ((countIn(request.headers["content-length"]) ?? 0) > Number(maxBody)) return yield* tooLarge()
   const bytes = yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBody),
     Effect.mapError(({ reason }) =>

@@ -1,6 +1,7 @@
 /** `GET models`, which clients of both styles read. */
 import { DateTime, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { countIn } from "../../services/domain/numbers.ts"
 import { Capability, Gateway, UnknownModel } from "../../services/Gateway.ts"
 import type { ModelOffer, Style } from "../../services/Gateway.ts"
 import { GatewayKeys, InvalidGatewayKey } from "../../services/GatewayKeys.ts"
@@ -128,8 +129,8 @@ const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, 
 const pageOfModels = (models: ReadonlyArray<ModelOffer>, query: URLSearchParams) => {
   const after = models.findIndex(({ id }) => id === query.get("after_id"))
   const before = models.findIndex(({ id }) => id === query.get("before_id"))
-  const asked = Number(query.get("limit") ?? models.length)
-  const limit = Number.isInteger(asked) && asked > 0 ? asked : models.length
+  const asked = countIn(query.get("limit")) ?? 0
+  const limit = asked > 0 ? asked : models.length
   const end = before === -1 ? models.length : before
   const start = before === -1 ? after + 1 : Math.max(after + 1, end - limit)
   const page = models.slice(start, Math.min(end, start + limit))

@@ -3,6 +3,7 @@
  * as the statistical office computed it.
  */
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
+import { DecimalText, numberIn } from "../../services/domain/numbers.ts"
 import { MacroSource } from "../../services/MacroSource.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import { payloadHashOf } from "../crypto/payloadHash.ts"
@@ -15,10 +16,12 @@ const endOfTime = "9999-12-31"
 
 const Day = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))
 
-/** A decimal, or a point where there is no value. */
+const Value = Schema.Union([DecimalText, Schema.Literal(".")])
+
+/** A decimal, or a point where there is no value. Anything else is an answer of another shape. */
 const Observations = Schema.fromJsonString(
   Schema.Struct({
-    observations: Schema.Array(Schema.Struct({ realtime_start: Day, date: Day, value: Schema.String }))
+    observations: Schema.Array(Schema.Struct({ realtime_start: Day, date: Day, value: Value }))
   })
 )
 
@@ -40,8 +43,9 @@ const failed = (error: unknown) =>
   })
 
 const rounded = (text: string, decimals: number): Option.Option<number> =>
-  Option.map(BigDecimal.fromString(text), (value) =>
-    BigDecimal.toNumberUnsafe(BigDecimal.round(value, { scale: decimals, mode: "half-from-zero" }))
+  Option.map(
+    Option.filter(BigDecimal.fromString(text), () => Option.isSome(numberIn(text))),
+    (value) => BigDecimal.toNumberUnsafe(BigDecimal.round(value, { scale: decimals, mode: "half-from-zero" }))
   )
 
 const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {

@@ -6,6 +6,8 @@ import type { Feed, Reading, Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
 import type { MoreAsset } from "../../services/Targets.ts"
 import { makeExchanges } from "./exchanges.ts"
+import { tradesThrough } from "../../scoring/calendar.ts"
+import { hoursOf } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 import { makeYahoo, yahooSymbols } from "./yahoo.ts"
 
@@ -30,19 +32,17 @@ const others: ReadonlyArray<Feed> = Object.keys(yahooSymbols).map((asset) => ({
   lag: vendorLag
 }))
 
-const hoursOf = ({ from, until }: Window): ReadonlyArray<number> => {
-  const first = DateTime.toEpochMillis(from)
-  const count = Math.floor((DateTime.toEpochMillis(until) - first) / hour)
-  return Array.from({ length: count }, (_, index) => first + index * hour)
-}
+/** Nothing is settled by older hours any more, so it does no harm to take them for not traded. */
+const recent = Duration.toMillis(Duration.days(7))
 
 /**
  * The candles of a window. In a market that never closes, each venue is asked for the hours that earlier venues lack;
- * elsewhere a missing hour was not traded.
+ * elsewhere a missing hour was not traded, unless the market trades then by its calendar.
  */
 const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed: Feed, window: Window) {
   const readings: Array<Reading> = []
   const failures: Array<SourceFailed> = []
+  const unusable = new Set<number>()
   let missing = new Set(hoursOf(window))
   const isMissing = ({ time }: Candle) => missing.has(DateTime.toEpochMillis(time))
   for (const venue of venues) {
@@ -59,11 +59,25 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
       )
       continue
     }
-    const reading = { ...result.success, candles: result.success.candles.filter(isMissing) }
+    const { unusable: hours, ...shown } = result.success
+    const reading = { ...shown, candles: shown.candles.filter(isMissing) }
     readings.push(reading)
-    if (!feed.continuous) break
+    if (hours.length > 0) {
+      yield* Effect.logWarning(
+        "a price source shows candles that cannot be used; they are asked for again"
+      ).pipe(
+        Effect.annotateLogs({
+          venue: venue.name,
+          asset: feed.asset,
+          count: hours.length,
+          first: DateTime.formatIso(DateTime.makeUnsafe(Math.min(...hours)))
+        })
+      )
+    }
+    for (const time of hours) unusable.add(time)
     const read = new Set(reading.candles.map(({ time }) => DateTime.toEpochMillis(time)))
     missing = new Set([...missing].filter((time) => !read.has(time)))
+    if (!feed.continuous) break
   }
   if (readings.length === 0 && failures.length > 0) {
     const reason = failures.map((each) => each.reason).join("; ")
@@ -72,7 +86,19 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
     )
     return yield* new SourceFailed({ reason, kind: kind ?? "unknown" })
   }
-  return { readings, complete: missing.size === 0 || failures.length === 0 }
+  const now = DateTime.toEpochMillis(yield* DateTime.now)
+  const unclear = [...missing].filter((time) => failures.length > 0 || unusable.has(time))
+  const traded = feed.continuous
+    ? []
+    : [...missing].filter(
+        (time) =>
+          time + hour <= now && time + hour > now - recent && tradesThrough(feed.asset, time, time + hour)
+      )
+  return {
+    readings,
+    complete: unclear.length === 0,
+    missing: traded.map((time) => DateTime.makeUnsafe(time))
+  }
 })
 
 export const layer = (exchanges: ReadonlyArray<ExchangeSetting>, more: ReadonlyArray<MoreAsset> = []) =>

@@ -7,6 +7,7 @@ import { DateTime, Duration, Effect, FileSystem, Layer, Path, Schema } from "eff
 import { Candle } from "../../services/Prices.ts"
 import { PriceSource, PriceSourceUnusable, SourceFailed } from "../../services/PriceSource.ts"
 import type { Feed, Reading, Window } from "../../services/PriceSource.ts"
+import { NumberFromText } from "../../services/domain/numbers.ts"
 import { Instant } from "../../services/domain/text.ts"
 
 const week = Duration.toMillis(Duration.weeks(1))
@@ -15,14 +16,19 @@ const fileName = /^([A-Z0-9]{1,20})-(1h|1d)-.+\.csv$/
 
 const HourRow = Schema.Struct({
   time: Instant,
-  open: Schema.FiniteFromString,
-  high: Schema.FiniteFromString,
-  low: Schema.FiniteFromString,
-  close: Schema.FiniteFromString
+  open: NumberFromText,
+  high: NumberFromText,
+  low: NumberFromText,
+  close: NumberFromText
 })
 
 /** Daily recordings have the close only, so their candles are flat. */
-const DayRow = Schema.Struct({ date: Schema.DateTimeUtcFromString, close: Schema.FiniteFromString })
+const DayRow = Schema.Struct({
+  date: Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/)).pipe(
+    Schema.decodeTo(Schema.DateTimeUtcFromString)
+  ),
+  close: NumberFromText
+})
 
 const decodeHours = Schema.decodeUnknownEffect(Schema.Array(HourRow))
 const decodeDays = Schema.decodeUnknownEffect(Schema.Array(DayRow))
@@ -55,6 +61,18 @@ export const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"]
   )
 })
 
+const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
+
+/** The first time that two candles of different values have. */
+const contradiction = (
+  candles: ReadonlyArray<Candle>,
+  byTime: ReadonlyMap<number, Candle>
+): DateTime.Utc | undefined =>
+  candles.find((candle) => {
+    const other = byTime.get(DateTime.toEpochMillis(candle.time))
+    return other !== undefined && !sameCandle(candle, other)
+  })?.time
+
 /** A recording with at least this share of its hours is of a market that never closes. */
 const nearlyAll = 0.99
 
@@ -71,6 +89,10 @@ const recordingOf = (
   const misplaced = times.find((time) => time % step !== 0)
   if (misplaced !== undefined) {
     return `${DateTime.formatIso(DateTime.makeUnsafe(misplaced))} is not the open time of a ${asset.interval} candle`
+  }
+  const contested = contradiction(candles, byTime)
+  if (contested !== undefined) {
+    return `two candles of ${DateTime.formatIso(contested)} have different values`
   }
   if (period === 0) return `${asset.asset} ${asset.interval} has less than a week`
   const feed = {

@@ -5,8 +5,9 @@ import type { Window } from "../../services/PriceSource.ts"
 import type { ExchangeSetting } from "../../services/Settings.ts"
 import { payloadHashOf } from "../crypto/payloadHash.ts"
 import { makeRecorder } from "./recordingFetch.ts"
-import { makeCare, usableCandles } from "./venue.ts"
-import type { Venue } from "./venue.ts"
+import { isPositive } from "../../services/Prices.ts"
+import { candlesIn, hoursOf, makeCare } from "./venue.ts"
+import type { Row, Venue } from "./venue.ts"
 
 /** The largest page that all of them answer. */
 const pageSize = 300
@@ -37,8 +38,8 @@ const reasonOf = (error: unknown): string =>
     .replaceAll(/https?:\/\/\S+/g, "")
     .slice(0, 200)
 
-const asCandle = ([time, open, high, low, close]: ReadonlyArray<unknown>) => ({
-  time: Predicate.isNumber(time) ? DateTime.makeUnsafe(time) : undefined,
+const asRow = ([time, open, high, low, close]: ReadonlyArray<unknown>): Row => ({
+  time,
   open,
   high,
   low,
@@ -80,7 +81,12 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
       const rows: Array<ReadonlyArray<unknown>> = []
       const hashes: Array<Uint8Array> = []
       let since = DateTime.toEpochMillis(window.from)
-      for (let page = 0; page < maxPages && since < until; page++) {
+      let beyond = until
+      for (let page = 0; since < until; page++) {
+        if (page === maxPages) {
+          beyond = since
+          break
+        }
         const start = since
         const { payloadHash, value } = yield* recorder.during(
           () => client.fetchOHLCV(symbol, "1h", start, pageSize),
@@ -92,7 +98,11 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
         if (!(last >= since)) break
         since = last + hour
       }
-      const candles = usableCandles(rows.map(asCandle), window)
+      const fetchedAt = yield* DateTime.now
+      const { candles, unusable } = candlesIn(rows.map(asRow), window, {
+        isPossible: isPositive,
+        now: fetchedAt
+      })
       // These markets never close, so an answer without any candle is a failure.
       if (candles.length === 0) {
         return yield* new SourceFailed({
@@ -103,7 +113,9 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
       return {
         source: `${exchange} ${symbol}`,
         candles,
-        fetchedAt: yield* DateTime.now,
+        // Hours beyond the last page were not asked for.
+        unusable: [...new Set([...unusable, ...hoursOf(window).filter((time) => time >= beyond)])],
+        fetchedAt,
         payloadHash: payloadHashOf(hashes)
       }
     })

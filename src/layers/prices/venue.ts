@@ -1,14 +1,20 @@
 /** A source of candles, behind retries and a circuit breaker. */
-import { DateTime, Duration, Effect, Option, Schedule, Schema } from "effect"
+import { DateTime, Duration, Effect, Option, Predicate, Schedule, Schema } from "effect"
 import type { Semaphore } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { Candle } from "../../services/Prices.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Reading, Window } from "../../services/PriceSource.ts"
 
+/** An answer of a venue, with the hours of which it says something that is no candle. */
+export interface VenueReading extends Reading {
+  /** Open times, in milliseconds since 1970. */
+  readonly unusable: ReadonlyArray<number>
+}
+
 export interface Venue {
   readonly name: string
-  readonly read: (asset: string, window: Window) => Effect.Effect<Reading, SourceFailed>
+  readonly read: (asset: string, window: Window) => Effect.Effect<VenueReading, SourceFailed>
 }
 
 const firstPause = Duration.seconds(1)
@@ -58,28 +64,77 @@ export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaph
     )
 })
 
+const hour = 3_600_000
+
+/** The open times of the hours of a window, in milliseconds since 1970. */
+export const hoursOf = ({ from, until }: Window): ReadonlyArray<number> => {
+  const first = DateTime.toEpochMillis(from)
+  const count = Math.max(0, Math.floor((DateTime.toEpochMillis(until) - first) / hour))
+  return Array.from({ length: count }, (_, index) => first + index * hour)
+}
+
 const decodeCandle = Schema.decodeUnknownOption(Schema.toType(Candle))
 const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
 
+/** A row of an answer, as the client of a venue hands it out. */
+export interface Row {
+  readonly time: unknown
+  readonly open: unknown
+  readonly high: unknown
+  readonly low: unknown
+  readonly close: unknown
+}
+
+/** A venue shows an interval without a trade as a row without any price. */
+const isWithoutTrade = ({ close, high, low, open }: Row): boolean =>
+  [open, high, low, close].every(Predicate.isNullish)
+
+const timeOf = ({ time }: Row): Option.Option<DateTime.Utc> => {
+  if (time instanceof Date) return DateTime.make(time)
+  return Predicate.isNumber(time) ? DateTime.make(time) : Option.none()
+}
+
 /**
- * The usable candles of an answer: whole hours that begin on the hour and lie in the window. An hour with two different
- * values is dropped and fetched again.
+ * The candles of an answer, which are whole hours of the window that are over, and the hours of which the answer says something else: a
+ * candle that cannot be, two candles, a time within the hour and none at its beginning. A row without a readable time, or of
+ * the future, may be of any hour, so every hour without a candle is unusable then.
  */
-export const usableCandles = (
-  answered: ReadonlyArray<unknown>,
-  { from, until }: Window
-): ReadonlyArray<Candle> => {
-  const byTime = new Map<number, ReadonlyArray<Candle>>()
-  for (const each of answered) {
-    const candle = Option.getOrUndefined(decodeCandle(each))
-    if (candle === undefined) continue
-    const time = DateTime.toEpochMillis(candle.time)
-    const begins = time % 3_600_000 === 0 && time >= DateTime.toEpochMillis(from)
-    if (!begins || time + 3_600_000 > DateTime.toEpochMillis(until)) continue
-    const known = byTime.get(time) ?? []
-    if (!known.some((other) => sameCandle(other, candle))) byTime.set(time, [...known, candle])
+export const candlesIn = (
+  rows: ReadonlyArray<Row>,
+  window: Window,
+  { isPossible, now }: { readonly isPossible: (candle: Candle) => boolean; readonly now: DateTime.Utc }
+): Pick<VenueReading, "candles" | "unusable"> => {
+  const hours = hoursOf({ ...window, until: DateTime.min(window.until, now) })
+  const candles = new Map<number, Candle>()
+  const unusable = new Set<number>()
+  const withinHour = new Set<number>()
+  let isAnyHourUnusable = false
+  for (const row of rows) {
+    const time = timeOf(row)
+    if (Option.isNone(time) || DateTime.isGreaterThan(time.value, now)) {
+      isAnyHourUnusable = true
+      continue
+    }
+    const at = DateTime.toEpochMillis(time.value)
+    if (at < DateTime.toEpochMillis(window.from) || isWithoutTrade(row)) continue
+    const opens = Math.floor(at / hour) * hour
+    if (opens !== at) {
+      withinHour.add(opens)
+      continue
+    }
+    const candle = Option.filter(decodeCandle({ ...row, time: time.value }), isPossible)
+    const known = candles.get(at)
+    if (Option.isNone(candle) || (known !== undefined && !sameCandle(known, candle.value))) unusable.add(at)
+    else candles.set(at, candle.value)
   }
-  return [...byTime]
-    .sort(([left], [right]) => left - right)
-    .flatMap(([, candles]) => (candles.length === 1 ? candles : []))
+  const isUsable = (at: number) => candles.has(at) && !unusable.has(at)
+  return {
+    candles: hours.flatMap((at) => {
+      const candle = candles.get(at)
+      return candle === undefined || unusable.has(at) ? [] : [candle]
+    }),
+    unusable: hours.filter(
+      (at) => !isUsable(at) && (isAnyHourUnusable || unusable.has(at) || withinHour.has(at))
+    )
+  }
 }

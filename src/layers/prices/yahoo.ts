@@ -3,7 +3,7 @@ import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
 import { makeRecorder } from "./recordingFetch.ts"
-import { makeCare, usableCandles } from "./venue.ts"
+import { candlesIn, makeCare } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 
 /** The front contracts, and the index of the Intercontinental Exchange. */
@@ -41,6 +41,16 @@ const failed = (error: unknown) => {
   })
 }
 
+/**
+ * Yahoo prints single-precision numbers as doubles: 2712.199951171875 is 2712.2. The price is the shortest decimal that is
+ * the same number in single precision; nine digits always are.
+ */
+const asQuoted = (value: number | null): number | null => {
+  if (value === null || Math.fround(value) !== value) return value
+  const digits = [6, 7, 8, 9].find((each) => Math.fround(Number(value.toPrecision(each))) === value)
+  return digits === undefined ? value : Number(value.toPrecision(digits))
+}
+
 const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {}, dir: () => {} }
 
 export const makeYahoo = Effect.gen(function* () {
@@ -71,18 +81,20 @@ export const makeYahoo = Effect.gen(function* () {
         }),
       failed
     )
-    // Hours without a trade have nulls.
-    const candles = usableCandles(
+    const fetchedAt = yield* DateTime.now
+    const shown = candlesIn(
       value.quotes.map(({ close, date, high, low, open }) => ({
-        time: DateTime.makeUnsafe(date),
-        open,
-        high,
-        low,
-        close
+        time: date,
+        open: asQuoted(open),
+        high: asQuoted(high),
+        low: asQuoted(low),
+        close: asQuoted(close)
       })),
-      { from, until }
+      { from, until },
+      // Crude oil had prices below 0; of which targets that can be, ingestion knows.
+      { isPossible: () => true, now: fetchedAt }
     )
-    return { source: `yahoo ${symbol}`, candles, fetchedAt: yield* DateTime.now, payloadHash }
+    return { source: `yahoo ${symbol}`, ...shown, fetchedAt, payloadHash }
   })
 
   const venue: Venue = {

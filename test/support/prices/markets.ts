@@ -8,6 +8,9 @@ import { fakeServer } from "../log/fakeServer.ts"
 import type { FakeServer, Reply } from "../log/fakeServer.ts"
 
 type Ohlc = readonly [open: number, high: number, low: number, close: number]
+/** The prices of an hour as a place shows them, which may be none. */
+type Shown = readonly [open: Price, high: Price, low: Price, close: Price]
+type Price = number | string | null
 
 const hour = 3_600_000
 
@@ -42,9 +45,11 @@ export const bases: Readonly<Record<string, number>> = {
 
 export interface Markets extends FakeServer {
   /** What a place says of an hour instead: other prices, or none. */
-  readonly alter: (place: Place, symbol: string, time: number, to: Ohlc | null) => void
+  readonly alter: (place: Place, symbol: string, time: number, to: Shown | null) => void
   /** Hours that a place shows a second time in the same answer, otherwise. */
-  readonly repeat: (place: Place, symbol: string, time: number, as: Ohlc) => void
+  readonly repeat: (place: Place, symbol: string, time: number, as: Shown) => void
+  /** What a place shows of an hour stands under another time. */
+  readonly misplace: (place: Place, symbol: string, time: number, at: number) => void
   /** From now on the place answers so to everything; without an answer it works. */
   readonly spoil: (place: Place, reply?: () => Promise<Reply>) => void
   readonly delist: (symbol: string) => void
@@ -141,8 +146,9 @@ const chartMeta = (symbol: string) => ({
 
 /** `now` is the time that the places know; candles begin before it. */
 export const markets = Effect.fnUntraced(function* (now: () => number) {
-  const altered = new Map<string, Ohlc | null>()
-  const repeated = new Map<string, Ohlc>()
+  const altered = new Map<string, Shown | null>()
+  const repeated = new Map<string, Shown>()
+  const misplaced = new Map<string, number>()
   const spoilt = new Map<string, () => Promise<Reply>>()
   const delisted = new Set<string>()
   const keyOf = (place: string, symbol: string, time: number) => `${place} ${symbol} ${time}`
@@ -157,7 +163,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
       const shown = altered.has(key) ? altered.get(key) : hourOf(bases[symbol] ?? 1, time)
       const again = repeated.get(key)
       return [
-        ...(shown === null || shown === undefined ? [] : [{ time, ohlc: shown }]),
+        ...(shown === null || shown === undefined ? [] : [{ time: misplaced.get(key) ?? time, ohlc: shown }]),
         ...(again === undefined ? [] : [{ time, ohlc: again }])
       ]
     })
@@ -221,7 +227,8 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
     const at = (name: string) => Number(url.searchParams.get(name)) * 1000
     const shown = hours("yahoo", symbol, at("period1"), at("period2") - 1)
     // The hour under way carries the time of its last trade.
-    const times = shown.map(({ time }) => (time + hour > now() ? now() - 1000 : time) / 1000)
+    const isUnderWay = (time: number) => time + hour > now() && time <= now()
+    const times = shown.map(({ time }) => (isUnderWay(time) ? now() - 1000 : time) / 1000)
     const columns = (index: 0 | 1 | 2 | 3) => shown.map(({ ohlc }) => ohlc[index])
     const quote = {
       open: columns(0),
@@ -258,10 +265,11 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
     ...server,
     alter: (place, symbol, time, to) => altered.set(keyOf(place, symbol, time), to),
     repeat: (place, symbol, time, as) => repeated.set(keyOf(place, symbol, time), as),
+    misplace: (place, symbol, time, at) => misplaced.set(keyOf(place, symbol, time), at),
     spoil: (place, reply) => (reply === undefined ? spoilt.delete(place) : spoilt.set(place, reply)),
     delist: (symbol) => delisted.add(symbol),
     restore: () => {
-      for (const each of [altered, repeated, spoilt, delisted]) each.clear()
+      for (const each of [altered, repeated, misplaced, spoilt, delisted]) each.clear()
       server.forget()
     },
     askedOf: (place) =>

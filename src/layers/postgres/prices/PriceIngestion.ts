@@ -1,11 +1,11 @@
 import { DateTime, Duration, Effect, Layer, Metric, Option, Schema, Array as Arr } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { PriceIngestion } from "../../../services/Prices.ts"
+import { PriceIngestion, isPositive } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
 import type { Feed, Window, Answer, Reading } from "../../../services/PriceSource.ts"
-import { findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
+import { arrayParam, findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { SecureRandom } from "effect/crypto"
 
@@ -21,7 +21,7 @@ const lateness = Metric.gauge("price_lateness_seconds", {
   description: "Since when the oldest candle that should be known, and is not, should be, by asset"
 })
 
-const Key = Schema.Struct({ key: Schema.String })
+const Asset = Schema.Struct({ key: Schema.String, negative_prices: Schema.Boolean })
 const Late = Schema.Struct({ asset: Schema.String, seconds: Schema.Finite })
 
 const nothing: Recorded = { read: 0, settled: 0, contested: 0, absent: 0 }
@@ -32,26 +32,45 @@ const make = Effect.gen(function* () {
   const { due, expect, postpone } = yield* makeExpected
   const record = yield* makeRecord
   const late = findAll(Late)
-  const keys = new Set(
-    (yield* findAll(Key)(sql`select key from targets where kind = 'asset'`)).map(({ key }) => key)
+  const assets = new Map(
+    (yield* findAll(Asset)(sql`select key, negative_prices from targets where kind = 'asset'`)).map(
+      ({ key, negative_prices }) => [key, negative_prices]
+    )
   )
-  const feeds = source.feeds.filter(({ asset }) => keys.has(asset))
+  const feeds = source.feeds.filter(({ asset }) => assets.has(asset))
   if (feeds.length < source.feeds.length) {
     yield* Effect.logWarning("the price source has assets that are no targets; they are left out").pipe(
       Effect.annotateLogs({
-        assets: source.feeds.filter(({ asset }) => !keys.has(asset)).map(({ asset }) => asset)
+        assets: source.feeds.filter(({ asset }) => !assets.has(asset)).map(({ asset }) => asset)
       })
     )
   }
+
+  /** The answer without the candles that an asset cannot have: those are neither prices nor "not traded". */
+  const possible = Effect.fnUntraced(function* ({ asset }: Feed, answer: Answer) {
+    if (assets.get(asset) === true) return answer
+    const readings = answer.readings.map((reading) => ({
+      ...reading,
+      candles: reading.candles.filter(isPositive)
+    }))
+    const count = (all: Answer["readings"]) => all.reduce((sum, { candles }) => sum + candles.length, 0)
+    const impossible = count(answer.readings) - count(readings)
+    if (impossible === 0) return answer
+    yield* Effect.logWarning("a price source shows prices of 0 or less; they are asked for again").pipe(
+      Effect.annotateLogs({ asset, count: impossible })
+    )
+    return { ...answer, readings, complete: false }
+  })
 
   const ingest = Effect.fnUntraced(function* (feed: Feed) {
     const askedAt = yield* DateTime.now
     yield* expect(feed, askedAt)
     const window = yield* due(feed, askedAt)
     if (Option.isNone(window)) return nothing
-    const answer = yield* source
-      .read(feed, window.value)
-      .pipe(Effect.tapError(({ kind }) => (kind === "unknown" ? postpone(feed, askedAt) : Effect.void)))
+    const answer = yield* source.read(feed, window.value).pipe(
+      Effect.tapError(({ kind }) => (kind === "unknown" ? postpone(feed, askedAt) : Effect.void)),
+      Effect.flatMap((shown) => possible(feed, shown))
+    )
     const recorded = yield* record(feed, window.value, answer, askedAt)
     for (const [outcome, count] of Object.entries(recorded)) {
       yield* Metric.update(Metric.withAttributes(outcomes, { asset: feed.asset, outcome }), count)
@@ -197,12 +216,16 @@ const makeExpected = Effect.gen(function* () {
 /** How often and how long a gap is asked for again: as long as a price event waits for its candles. */
 const gapPause = Duration.hours(1)
 const gapsFor = Duration.hours(72)
-/** A missing candle is asked for less and less often, down to this. */
+/** A missing candle is asked for less and less often, down to this, and once a day when it is older than what settles. */
 const maxPause = Duration.minutes(15)
+const rarePause = Duration.days(1)
 
 const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
 
 type Recorded = Omit<IngestionReport, "failed">
+
+/** Nothing is settled by older candles any more. */
+const recent = Duration.days(7)
 
 /** Stores what a source answered, in one transaction: first readings, price points, contradictions, absences. */
 const makeRecord = Effect.gen(function* () {
@@ -284,7 +307,10 @@ const makeRecord = Effect.gen(function* () {
       select state, count(*)::int as count from compared group by state`)
   })
 
-  /** Candles that are due and in no reading: absent if every place was asked, otherwise asked for again. */
+  /**
+   * Candles that are due and in no reading: absent if every place was asked and nothing speaks against it, otherwise asked for
+   * again for as long as the history reaches back.
+   */
   const miss = Effect.fnUntraced(function* (
     feed: Feed,
     answer: Answer,
@@ -296,7 +322,11 @@ const makeRecord = Effect.gen(function* () {
       ? times.reduce((left, right) => DateTime.max(left, right))
       : window.from
     const now = sql`${timestamp(askedAt)}::timestamptz`
-    const known = sql`${answer.complete}::boolean
+    const missing = arrayParam(
+      "timestamptz",
+      (answer.missing ?? []).map((time) => timestamp(time))
+    )
+    const known = sql`${answer.complete}::boolean and time <> all (${missing})
       and ends_at + ${millis(Duration.sum(Duration.sum(feed.lag, settings.priceSettleDelay), settings.priceReread))} <= ${now}
       and (time < ${timestamp(latest)} or ends_at + ${millis(maxQuiet)} <= ${now})`
     return yield* counted(sql`
@@ -307,6 +337,8 @@ const makeRecord = Effect.gen(function* () {
                  when state = 'absent' or (state = 'awaited' and ${known}) then
                    case when ${feed.continuous}::boolean and ends_at + ${millis(gapsFor)} > ${now}
                         then ${now} + ${millis(gapPause)} else 'infinity' end
+                 when ends_at + ${millis(Duration.max(settings.priceHistory, recent))} <= ${now} then 'infinity'
+                 when ends_at + ${millis(recent)} <= ${now} then ${now} + ${millis(rarePause)}
                  else ${now} + least(${millis(maxPause)}, greatest(${millis(settings.priceReread)}, (${now} - ends_at) / 8))
                end
          where asset = ${feed.asset} and interval = ${feed.interval} and state in ('awaited', 'read', 'absent')
@@ -348,9 +380,6 @@ const makeRecord = Effect.gen(function* () {
     )
   })
 })
-
-/** Nothing is settled by older candles any more. */
-const recent = Duration.days(7)
 
 export const LatePrices = Schema.Struct({
   late: Schema.NullOr(Schema.Array(Schema.String)),

@@ -1,4 +1,4 @@
-import { BigDecimal, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
@@ -6,9 +6,9 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { isTargetKey, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { Candles, LatestPrices, Prices, QuarantinedPrice } from "../../../services/Prices.ts"
+import { Candles, LatestPrices, Prices, QuarantinedPrice, isPositive } from "../../../services/Prices.ts"
 import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
-import { Target, noTarget } from "../../../services/Targets.ts"
+import { noTarget } from "../../../services/Targets.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
   decimal,
@@ -34,12 +34,24 @@ const PriceRow = Schema.Struct({
 })
 
 const Count = Schema.Struct({ count: Schema.Int })
+const Asset = Schema.Struct({ key: Schema.String, name: Schema.String, negative_prices: Schema.Boolean })
+const Offered = Schema.Struct({ is_possible: Schema.Boolean })
 
 /** The imported points: candles, or quotes as candles that have a close only. */
 const pointsOf = (prices: PriceImport) =>
   "candles" in prices
     ? prices.candles
     : prices.quotes.map(({ price, time }) => ({ time, open: null, high: null, low: null, close: price }))
+
+/** The first price that is 0 or less, by its field. */
+const impossiblePrice = (prices: PriceImport): string | undefined => {
+  if ("quotes" in prices) {
+    const index = prices.quotes.findIndex(({ price }) => price <= 0)
+    return index === -1 ? undefined : `quotes.${index}.price`
+  }
+  const index = prices.candles.findIndex((candle) => !isPositive(candle))
+  return index === -1 ? undefined : `candles.${index}.low`
+}
 
 /** The first price observed, or the last, of the points `p` that meet a condition, by their newest revisions. */
 export const firstObserved = (
@@ -72,7 +84,8 @@ const make = Effect.gen(function* () {
   const observed = findOption(PriceRow)
   const quarantined = findAll(QuarantinedPrice)
   const counted = findAll(Count)
-  const targets = findAll(Target.mapFields(Struct.pick(["key", "name"])))
+  const assets = findAll(Asset)
+  const offered = findOption(Offered)
   const latestPrices = findAll(LatestPrices.fields.prices.value)
   const candleItems = findAll(Candles.fields.items.value)
   const deciding = yield* makeCandles
@@ -134,9 +147,14 @@ const make = Effect.gen(function* () {
         `Expected the open time of a ${interval} candle`
       )
     }
-    const known = yield* targets(sql`select key, name from targets where kind = 'asset' order by position`)
-    if (!known.some(({ key }) => key === prices.asset)) {
-      return yield* noTarget("asset", prices.asset, known)
+    const known = yield* assets(
+      sql`select key, name, negative_prices from targets where kind = 'asset' order by position`
+    )
+    const asset = known.find(({ key }) => key === prices.asset)
+    if (asset === undefined) return yield* noTarget("asset", prices.asset, known)
+    const impossible = asset.negative_prices ? undefined : impossiblePrice(prices)
+    if (impossible !== undefined) {
+      return yield* InvalidRequest.of(impossible, `Expected a price above 0: ${asset.key} has no other`)
     }
     const now = yield* DateTime.now
     const rows = yield* Effect.forEach(points, (each) =>
@@ -249,6 +267,12 @@ const make = Effect.gen(function* () {
     const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
     if (!isUuid(id)) return yield* unknown
     const now = yield* DateTime.now
+    const offer = yield* offered(sql`
+      select t.negative_prices or coalesce(q.low, q.close) > 0 as is_possible
+        from price_quarantine q join targets t on t.key = q.asset where q.id = ${id}::uuid`)
+    if (decision.accept && Option.exists(offer, ({ is_possible }) => !is_possible)) {
+      return yield* InvalidRequest.of("accept", "Expected false: this asset has no price of 0 or less")
+    }
     return yield* transaction(sql)(
       Effect.gen(function* () {
         // Decisions about one point take turns, so that each sees the revision before it.

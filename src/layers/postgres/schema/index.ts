@@ -33,6 +33,7 @@ import { consensus } from "./migrations/0020_consensus.ts"
 import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
 import { instances } from "./migrations/0025_instances.ts"
+import { possiblePrices } from "./migrations/0030_possible_prices.ts"
 import { operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -148,7 +149,8 @@ export const migrations = {
     ],
     ...expand(ranks)
   },
-  "0025_instances": expand(instances)
+  "0025_instances": expand(instances),
+  "0030_possible_prices": expand(possiblePrices)
 }
 
 /** The migration that stores in `instance` which programs may run. */

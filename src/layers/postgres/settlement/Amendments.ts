@@ -28,6 +28,7 @@ const AmendedRow = Schema.Struct({
   status: AnyStatus,
   target: Schema.String,
   category: Schema.String,
+  negative_prices: Schema.Boolean,
   is_calibrated: Schema.Boolean,
   categories: Schema.NullOr(Schema.Array(Schema.String)),
   decimal_step: Schema.NullOr(Schema.String),
@@ -74,6 +75,10 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
   if (challenge.kind === "count_days" && !isCount) {
     return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${countedDays}`)
   }
+  const isPrice = challenge.type !== "macro" && challenge.kind !== "count_days"
+  if (isPrice && !challenge.negative_prices && value <= 0) {
+    return yield* InvalidRequest.of(field, `Expected a price above 0: ${challenge.target} has no other`)
+  }
   return decimal(value)
 })
 
@@ -89,7 +94,7 @@ const make = Effect.gen(function* () {
     const value = amendment.close_price ?? amendment.actual_value
     const asked = value === undefined ? null : decimal(value)
     return amended(sql`
-      select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category,
+      select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category, t.negative_prices,
              c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, c.decimal_step::text, s.version,
              trim_scale(coalesce(s.close_price, s.actual_value))::text as observation, s.open_price::text,
              s.dead_zone_pct::text, s.reference_scale::text, s.level::text,
