@@ -16,10 +16,8 @@ export const tileWidth = 256
 export const LogEntry = Schema.Struct({
   commit: Schema.String.annotate({ description: "hex" }),
   challenge_id: ChallengeId,
-  leaf_index: Schema.NullOr(Schema.Int).annotate({
-    description: "null until the prediction stands in the log, about a second"
-  }),
-  entry: Schema.NullOr(Schema.String).annotate({
+  leaf_index: Schema.Int,
+  entry: Schema.String.annotate({
     description: "the entry as it is logged, canonical JSON; its leaf hash is SHA-256(0x00 entry)"
   })
 }).annotate({ identifier: "LogEntry" })
@@ -36,7 +34,7 @@ export type ChallengeEntry = typeof ChallengeEntry.Type
 /** 404: nothing has been published yet. */
 export class LogEmpty extends apiError("LogEmpty", 404, "log_empty") {}
 
-/** 409: no published checkpoint covers it yet. Waiting `retry_after` seconds is usually enough. */
+/** 409: it is recorded, and waits for its place in the log or for a checkpoint that covers it. Waiting `retry_after` seconds is usually enough. */
 export class NotSequenced extends apiErrorWith("NotSequenced", 409, {
   code: errorCode("not_sequenced"),
   retry_after: Schema.Int.annotate({ description: "seconds" })
@@ -58,8 +56,8 @@ export class TransparencyLog extends Context.Service<
     readonly entryBundle: (n: number, width: number) => Effect.Effect<Uint8Array, NotFound>
     /** Whether it does not grow, for a fault or because no sequencer runs: what is recorded stays pending, and is not lost. */
     readonly stalled: Effect.Effect<boolean>
-    /** Where the prediction with this commit, in hexadecimal, stands; without an index while it is pending. */
-    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound>
+    /** The place of the prediction with this commit, in hexadecimal. */
+    readonly entryOf: (commit: string) => Effect.Effect<LogEntry, NotFound | NotSequenced>
     /**
      * That a prediction is in the log (C2SP tlog-proof). The extra data are canonical JSON: `entry`, and from the
      * deadline on, once the prediction is revealed in the log, the `salt` and `body` that its commit is the hash of.

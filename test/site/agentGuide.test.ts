@@ -472,10 +472,12 @@ layer(server)("A language model that knows nothing but /skill.md", (it) => {
       yield* TestClock.adjust("61 minutes")
       yield* practise
       assert.deepStrictEqual(yield* goThrough, {
+        "9. Read results and learn from them": "not_sequenced",
         "11. After the claim: like, follow, read the feed": "missing_scope",
         "12. Stake credit": "insufficient_credit"
       })
 
+      yield* completeLog
       const operator = makeVisitor()
       const { pathname } = new URL(memory.get("CLAIM_URL") ?? "")
       const signedIn = yield* signInFrom(operator, pathname, "operator@example.com")

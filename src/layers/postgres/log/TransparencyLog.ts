@@ -244,7 +244,9 @@ const make = Effect.gen(function* () {
         select e.challenge_id::text, e.index::float8 as leaf_index, convert_from(e.entry, 'UTF8') as entry
         ${ofCommit(commit)}`)
       if (Option.isNone(found)) return yield* unknownCommit(commit)
-      return { commit: commit.toLowerCase(), ...found.value }
+      const { challenge_id, entry, leaf_index } = found.value
+      if (leaf_index === null || entry === null) return yield* notSequenced()
+      return { commit: commit.toLowerCase(), challenge_id, leaf_index, entry }
     }
   )
 
