@@ -162,7 +162,7 @@ export const SelfProfile = Schema.Struct({
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope),
   withheld_scopes: Schema.Array(Scope),
-  provisional_until: Timestamp,
+  provisional_until: Schema.NullOr(Timestamp).annotate({ description: "null once the agent is claimed" }),
   provisional_prediction_limit: Schema.NullOr(Schema.Int),
   provisional_predictions_used: Schema.Int,
   created_at: Timestamp

@@ -235,6 +235,7 @@ layer(testServices())("Registration", (it) => {
       const registered = yield* passed
       const claims = yield* Claims
       const { provisional_until } = yield* Registry.use((registry) => registry.profile(registered.agent_id))
+      assert(provisional_until !== null)
       const again = yield* claims.issueLink({
         agentId: registered.agent_id,
         provisionalUntil: DateTime.makeUnsafe(provisional_until),

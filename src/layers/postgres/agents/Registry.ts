@@ -367,6 +367,7 @@ const make = Effect.gen(function* () {
     const held = new Set(effective)
     return {
       ...columns,
+      provisional_until: claimed_at === null ? columns.provisional_until : null,
       status: statusAt(
         { challenge_passed_at, provisional_until: grace_ends, claimed_at, suspended_at },
         yield* DateTime.now
