@@ -21,7 +21,7 @@ const statusAndCode = (answer: Answer) => [answer.status, answer.json["code"]]
 
 layer(testServer())("POST /agent/comments", (it) => {
   it.effect(
-    "is for comments and replies; the body decides which scope is needed, so it comes first, but for an agent with neither: that is 403 whatever it sent",
+    "is for comments and replies; parent_comment_id decides which scope is needed, and its lack is told before anything else",
     () =>
       Effect.gen(function* () {
         const { news_id } = yield* newEvent()
@@ -42,22 +42,40 @@ layer(testServer())("POST /agent/comments", (it) => {
           [replier.token, { news_id, content: "What I think.", parent_comment_id: null }, "comment:create"],
           [commenter.token, asReply, "comment:reply"]
         ] as const) {
-          const rejected = yield* sent(token, json)
-          assert.deepStrictEqual(
-            [rejected.status, rejected.json["detail"]],
-            [403, `Missing required scope: ${scope}`]
-          )
-          const malformed = yield* sent(token, { ...json, content: "" })
-          assert.deepStrictEqual([malformed.status, wrongFields(malformed)], [400, ["content"]])
+          for (const body of [json, { ...json, content: "" }, { ...json, news_id: 7, space_id: "sports" }]) {
+            const rejected = yield* sent(token, body)
+            assert.deepStrictEqual(
+              [rejected.status, rejected.json["detail"]],
+              [403, `Missing required scope: ${scope}`]
+            )
+          }
+          const broken = yield* post(comments, {
+            token,
+            body: "{",
+            headers: { "content-type": "application/json" }
+          })
+          assert.deepStrictEqual(statusAndCode(broken), [400, "invalid_request"])
+        }
+        for (const parent_comment_id of [7, "", {}, false]) {
+          const rejected = yield* sent(commenter.token, { parent_comment_id })
+          assert.strictEqual(rejected.json["detail"], "Missing required scope: comment:reply")
         }
         const neither = yield* onboard({ requested_scopes: ["challenge:read"] })
-        for (const json of [asReply, {}, { content: "" }, "text", null]) {
+        for (const [json, scope] of [
+          [asReply, "comment:reply"],
+          [{}, "comment:create"],
+          [{ content: "" }, "comment:create"],
+          ["text", "comment:create"],
+          [null, "comment:create"]
+        ] as const) {
           const rejected = yield* sent(neither.token, json)
           assert.deepStrictEqual(
             [...statusAndCode(rejected), rejected.json["detail"]],
-            [403, "missing_scope", "Missing required scope: comment:create"]
+            [403, "missing_scope", `Missing required scope: ${scope}`]
           )
         }
+        const unread = yield* post(comments, { token: neither.token, body: "{" })
+        assert.deepStrictEqual(statusAndCode(unread), [403, "missing_scope"])
         const reply = yield* sent(replier.token, asReply)
         assert.deepInclude(reply.json, {
           comment_id: idOf(reply),

@@ -35,6 +35,7 @@ import {
   ChallengePath,
   CountsTowards,
   DecidedByBody,
+  DecidedByItem,
   RefusedFields,
   ReceiptTime,
   RequiredScope,
@@ -50,7 +51,7 @@ import {
   BatchLimit,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
-import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
+import { TooManyRequestsResponse } from "./errors.ts"
 
 /** Only macro challenges have one. */
 const noPoolThere = { amount: noPool }
@@ -78,7 +79,6 @@ const refusals = [
   ScopeNotSubscribed,
   ProvisionalLimit,
   StakeRefused,
-  MissingScope,
   TooManyRequestsResponse
 ] as const
 
@@ -134,7 +134,7 @@ export class AnswersApi extends HttpApiGroup.make("answers")
     })
       .annotate(RequiredScope, "prediction:submit")
       .annotate(CountsTowards, { limit: "predictions", of: "agent" })
-      .annotate(DecidedByBody, needsOfAnswer)
+      .annotate(DecidedByItem, needsOfAnswer)
       .annotate(OpenApi.Summary, "Answer up to a hundred challenges of any type at once")
       .annotate(
         OpenApi.Description,

@@ -30,14 +30,14 @@ import {
   SomeScopeOf,
   idempotentRequestHeaders
 } from "../middleware/definitions.ts"
-import { MissingScope, TooManyRequestsResponse } from "./errors.ts"
+import { TooManyRequestsResponse } from "./errors.ts"
 
 const newsId = { news_id: Schema.String }
 const commentId = { comment_id: Schema.String }
 const replyId = { reply_id: Schema.String }
 
 /** One endpoint takes comments and replies: a parent makes the post a reply. */
-export const needsOfPost = (body: unknown) =>
+const needsOfPost = (body: unknown) =>
   Predicate.hasProperty(body, "parent_comment_id") &&
   body.parent_comment_id !== null &&
   body.parent_comment_id !== undefined
@@ -87,7 +87,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       headers: idempotentRequestHeaders,
       payload: NewPost,
       success: Posted.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, ReplyToReply, ParentOfOtherEvent, MissingScope]
+      error: [NotFound, ReplyToReply, ParentOfOtherEvent]
     })
       .annotate(CountsTowards, null)
       .annotate(SomeScopeOf, ["comment:create", "comment:reply"])

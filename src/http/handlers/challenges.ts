@@ -41,14 +41,13 @@ import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
 import { BatchAdmission, CurrentAgent, Reader, ReceivedAt } from "../middleware/definitions.ts"
-import { unknownMembersOf } from "../middleware/unknownFields.ts"
+import { presentMembersOf, unknownMembersOf } from "../middleware/unknownFields.ts"
 
 const encodeAnswer = Schema.encodeSync(PredictionAnswer)
 
 /** Answers one challenge, of this type where only that is meant. */
 const makePredictOne = Effect.gen(function* () {
   const arenas = yield* Arenas
-  const registry = yield* Registry
   return Effect.fnUntraced(function* (
     challengeId: string,
     answer: NewAnswer,
@@ -56,8 +55,7 @@ const makePredictOne = Effect.gen(function* () {
   ) {
     const receivedAt = yield* ReceivedAt
     const owed = yield* OwedUses
-    const { agentId, scopes } = yield* CurrentAgent
-    if (needsScope(answer, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
+    const { agentId } = yield* CurrentAgent
     const submission = { agentId, challengeId, answer, receivedAt, owed, ...(type !== undefined && { type }) }
     const outcomes = yield* arenas.predict([submission])
     const {
@@ -97,10 +95,11 @@ const toRefusal = (error: Refusal): Refusal => {
 }
 
 const unknownIn = unknownMembersOf(AnswerTo)
+const presentIn = presentMembersOf(AnswerTo)
 
 /** What the item says, or what is wrong with it. */
 const read = (sent: unknown) =>
-  Result.mapError(decodeAnswerTo(sent), (error) =>
+  Result.mapError(decodeAnswerTo(presentIn(sent)), (error) =>
     withUnknownNames(invalidRequest(error.issue, sent), unknownIn(sent))
   )
 

@@ -5,12 +5,9 @@ import { Discussion } from "../../services/Discussion.ts"
 import type { PostKind } from "../../services/Discussion.ts"
 import { Events, spaceList } from "../../services/Events.ts"
 import { Registry } from "../../services/Registry.ts"
-import { allows } from "../../services/Scopes.ts"
 import { Social } from "../../services/Social.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
-import { needsOfPost } from "../api/community.ts"
-import { missingScope } from "../missingScope.ts"
 import { CurrentAgent } from "../middleware/definitions.ts"
 
 const publicDiscussionHandlers = HttpApiBuilder.group(
@@ -32,7 +29,6 @@ const discussionHandlers = HttpApiBuilder.group(
   "discussion",
   Effect.fnUntraced(function* (handlers) {
     const discussion = yield* Discussion
-    const registry = yield* Registry
     const like = (kind: PostKind, id: string) =>
       Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.like({ agentId, kind, id }))
     const unlike = (kind: PostKind, id: string) =>
@@ -41,14 +37,7 @@ const discussionHandlers = HttpApiBuilder.group(
       spaces: () => Effect.succeed(spaceList),
       interactionContext: ({ params }) =>
         Effect.flatMap(CurrentAgent, (agent) => discussion.interactionContext(agent, params.news_id)),
-      post: Effect.fnUntraced(function* ({ payload }) {
-        const { agentId, scopes } = yield* CurrentAgent
-        const { scope } = needsOfPost(payload)
-        if (!allows(scopes, scope)) {
-          return yield* missingScope(registry, agentId, scope)
-        }
-        return yield* discussion.post(agentId, payload)
-      }),
+      post: ({ payload }) => Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.post(agentId, payload)),
       reply: ({ params, payload }) =>
         Effect.flatMap(CurrentAgent, ({ agentId }) => discussion.reply(agentId, params.comment_id, payload)),
       likeComment: ({ params }) => like("comment", params.comment_id),

@@ -11,6 +11,7 @@ import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Registry } from "../../services/Registry.ts"
 import { Settings } from "../../services/Settings.ts"
 import { InvalidToken, Tokens } from "../../services/Tokens.ts"
+import type { Principal } from "../../services/Tokens.ts"
 import { AgentMismatch, Unauthorized } from "../api/errors.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
 import { errorStatus } from "../errors.ts"
@@ -23,6 +24,7 @@ import {
   AgentAuthentication,
   CurrentAgent,
   CurrentKey,
+  DecidedByBody,
   GatewayReader,
   isWrite,
   MaxBody,
@@ -31,6 +33,7 @@ import {
   RequiredScope,
   SomeScopeOf
 } from "./definitions.ts"
+import { sentBody } from "./requestBody.ts"
 
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })
@@ -60,6 +63,20 @@ export const optionalAgents = Layer.effect(
   )
 )
 
+/** The scopes that a request needs, with those that its body decides. A body that cannot be read is refused later. */
+const neededScopes = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, { scopes }: Principal) {
+  const required = Context.get(endpoint.annotations, RequiredScope)
+  const always = required === undefined ? [] : [required]
+  const decide = Context.get(endpoint.annotations, DecidedByBody)
+  if (decide === undefined) return always
+  const possible = Context.get(endpoint.annotations, SomeScopeOf)
+  const unread = possible.some((scope) => allows(scopes, scope)) ? [] : possible
+  const decided = yield* sentBody(endpoint).pipe(
+    Effect.match({ onFailure: () => unread, onSuccess: (body) => decide(body).map(({ scope }) => scope) })
+  )
+  return [...always, ...decided]
+})
+
 export const agents = Layer.effect(
   AgentAuthentication,
   Effect.gen(function* () {
@@ -70,18 +87,15 @@ export const agents = Layer.effect(
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const principal = yield* principalOf(tokens, Redacted.value(credential))
-        const needed = Context.get(endpoint.annotations, RequiredScope)
-        if (needed !== undefined && !allows(principal.scopes, needed)) {
+        const lacking = (yield* neededScopes(endpoint, principal)).find(
+          (scope) => !allows(principal.scopes, scope)
+        )
+        if (lacking !== undefined) {
           if (isWrite(request.method)) {
             yield* countedRequest
             yield* limits.consume("refused_writes", principal.agentId)
           }
-          return yield* missingScope(registry, principal.agentId, needed)
-        }
-        const possible = Context.get(endpoint.annotations, SomeScopeOf)
-        const [first] = possible
-        if (first !== undefined && !possible.some((scope) => allows(principal.scopes, scope))) {
-          return yield* missingScope(registry, principal.agentId, first)
+          return yield* missingScope(registry, principal.agentId, lacking)
         }
         yield* Effect.annotateCurrentSpan({ "agent.id": principal.agentId })
         return yield* Effect.provideService(httpEffect, CurrentAgent, principal)

@@ -185,13 +185,19 @@ export const CountsTowards = Context.Reference<{
 } | null>("auspex/http/CountsTowards", { defaultValue: () => ({ limit: "reads", of: "address" }) })
 
 /**
- * Where the body decides which scopes are needed and which limits are counted towards, besides those of every such request:
- * told from whatever was sent. The request counts where the scope is held; whether it is, the handler says once the body has
- * been found to be right.
+ * The scopes that a body makes necessary and the limits that it counts towards, besides those of every such request. Both
+ * are told from whatever was sent; a missing scope is told before anything that is wrong with the body.
  */
-export const DecidedByBody = Context.Reference<
-  ((body: unknown) => ReadonlyArray<{ readonly scope: Scope; readonly limit: LimitName }>) | undefined
->("auspex/http/DecidedByBody", { defaultValue: () => undefined })
+export const DecidedByBody = Context.Reference<Deciding | undefined>("auspex/http/DecidedByBody", {
+  defaultValue: () => undefined
+})
+
+/** The same for each item of a batch, which has an outcome of its own. */
+export const DecidedByItem = Context.Reference<Deciding | undefined>("auspex/http/DecidedByItem", {
+  defaultValue: () => undefined
+})
+
+type Deciding = (sent: unknown) => ReadonlyArray<{ readonly scope: Scope; readonly limit: LimitName }>
 
 /**
  * The limit that requests with a wrong body count towards, by address; null: none. Once it is used up they are 429, and

@@ -19,6 +19,7 @@ import {
   BatchAdmission,
   BatchLimit,
   DecidedByBody,
+  DecidedByItem,
   AddressLimit,
   AgentLimit,
   CurrentAgent,
@@ -52,14 +53,14 @@ export const byAddress = Layer.effect(
   })
 )
 
-/** What a body uses; of what it decides only where the scope for it is held. */
-const usesByBody = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
+/** What a body or an item uses; of what it decides only where the scope for it is held. */
+const usesBy = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top, deciding: typeof DecidedByBody) {
   const counts = Context.get(endpoint.annotations, CountsTowards)
-  const decide = Context.get(endpoint.annotations, DecidedByBody)
+  const decide = Context.get(endpoint.annotations, deciding)
   const { agentId, scopes } = yield* CurrentAgent
   const { address } = yield* countedRequest
-  return (body: unknown): ReadonlyArray<Use> => {
-    const decided = (decide?.(body) ?? [])
+  return (sent: unknown): ReadonlyArray<Use> => {
+    const decided = (decide?.(sent) ?? [])
       .filter(({ scope }) => allows(scopes, scope))
       .map(({ limit }): Use => [limit, agentId])
     if (counts === null) return decided
@@ -68,7 +69,7 @@ const usesByBody = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
 })
 
 const usesOf = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top) {
-  const uses = yield* usesByBody(endpoint)
+  const uses = yield* usesBy(endpoint, DecidedByBody)
   if (Context.get(endpoint.annotations, DecidedByBody) === undefined) return uses(undefined)
   // What is wrong with a body is told later.
   return uses(yield* Effect.orElseSucceed(sentBody(endpoint), () => undefined))
@@ -160,7 +161,7 @@ export const byItem = Layer.effect(
         const refuse = limits.consume("refused_writes", agentId)
         let refused = 0
         const admission = {
-          usesOf: yield* usesByBody(endpoint),
+          usesOf: yield* usesBy(endpoint, DecidedByItem),
           conclude: (count: number) => {
             refused = count
           }
