@@ -11,6 +11,7 @@ import {
   ignoredFields,
   namesOf,
   refusedFields,
+  presentMembers,
   unknownMembers,
   refusedParameters,
   withIgnoredFields
@@ -105,6 +106,13 @@ export const sentBody = (endpoint: HttpApiEndpoint.Top) =>
     return yield* read
   })
 
+/** The request as if this value had been sent as its body. */
+const withBody = (request: HttpServerRequest.HttpServerRequest, value: unknown) => {
+  const { headers, method, remoteAddress, url } = request
+  const sent = new Request("http://localhost", { method, body: JSON.stringify(value) })
+  return HttpServerRequest.fromWeb(sent).modify({ headers, remoteAddress, url })
+}
+
 /** The values that an issue is about, of a body or a query. */
 const sentTo = (kind: string, body: unknown, url: string): unknown => {
   if (kind === "Payload") return body
@@ -122,10 +130,15 @@ export const layer = Layer.succeed(RequestBody, (httpEffect, { endpoint }) =>
     const request = yield* HttpServerRequest.HttpServerRequest
     const asked = isOfApi(endpoint.path) ? refusedParameters(request.url, namesOf(endpoint.query)) : undefined
     if (asked !== undefined) return yield* asked
-    const body = isWrite(request.method) ? yield* sentBody(endpoint) : undefined
+    const sent = isWrite(request.method) ? yield* sentBody(endpoint) : undefined
+    const body = presentMembers(endpoint, sent)
     const refused = refusedFields(endpoint, body)
     if (refused !== undefined) return yield* refused
-    const response = yield* httpEffect.pipe(
+    const read =
+      body === sent
+        ? httpEffect
+        : Effect.provideService(httpEffect, HttpServerRequest.HttpServerRequest, withBody(request, body))
+    const response = yield* read.pipe(
       Effect.mapError((error) => {
         const refusal =
           HttpApiError.HttpApiSchemaError.is(error) && ofRequest.has(error.kind)

@@ -1,6 +1,7 @@
 /**
  * What a request holds that its endpoint does not take. Fields of a body are ignored, and told in the answer, unless they may
- * have been meant as limits; query parameters are refused, for what is left out of a question changes its answer.
+ * have been meant as limits; query parameters are refused, for what is left out of a question changes its answer. An optional
+ * field that is null is absent, as encoders of many languages write it.
  */
 import { Context, Predicate, SchemaAST } from "effect"
 import type { Schema } from "effect"
@@ -18,17 +19,35 @@ import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./definitions.ts
 interface Shape {
   readonly members?: ReadonlyMap<string, Shape>
   readonly element?: Shape
+  /** Whether null stands for the absence of this member: it is optional, and no value of it is null. */
+  readonly isAbsentWhenNull?: boolean
 }
 
 const either = (one: Shape, other: Shape): Shape => {
   const members = new Map(one.members)
-  for (const [name, shape] of other.members ?? []) members.set(name, either(members.get(name) ?? {}, shape))
+  for (const [name, shape] of other.members ?? []) {
+    const known = members.get(name)
+    members.set(name, known === undefined ? shape : either(known, shape))
+  }
   const elements = [one.element, other.element].filter((each) => each !== undefined)
   return {
     ...((one.members ?? other.members) !== undefined && { members }),
-    ...(elements.length > 0 && { element: elements.reduce(either) })
+    ...(elements.length > 0 && { element: elements.reduce(either) }),
+    ...(one.isAbsentWhenNull === true && other.isAbsentWhenNull === true && { isAbsentWhenNull: true })
   }
 }
+
+const takesNull = (ast: SchemaAST.AST): boolean => {
+  const encoded = ast.encoding?.at(-1)?.to ?? ast
+  return SchemaAST.isUnion(encoded)
+    ? encoded.types.some(takesNull)
+    : SchemaAST.isNull(encoded) || SchemaAST.isUnknown(encoded) || SchemaAST.isAny(encoded)
+}
+
+const memberOf = ({ type }: SchemaAST.PropertySignature): Shape => ({
+  ...shapeOf(type),
+  ...(SchemaAST.isOptional(type) && !takesNull(type) && { isAbsentWhenNull: true })
+})
 
 /** Of what is sent: the encoded side of a schema, or the decoded one where that alone has members or elements. */
 const shapeOf = (ast: SchemaAST.AST): Shape => {
@@ -39,7 +58,7 @@ const shapeOf = (ast: SchemaAST.AST): Shape => {
   if (SchemaAST.isArrays(ast))
     return { element: [...ast.elements, ...ast.rest].map(shapeOf).reduce(either, {}) }
   if (!SchemaAST.isObjects(ast) || ast.indexSignatures.length > 0) return {}
-  return { members: new Map(ast.propertySignatures.map(({ name, type }) => [String(name), shapeOf(type)])) }
+  return { members: new Map(ast.propertySignatures.map((each) => [String(each.name), memberOf(each)])) }
 }
 
 const shapes = new WeakMap<HttpApiEndpoint.Top, Shape>()
@@ -99,6 +118,34 @@ export const unknownMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): Re
 export const unknownMembersOf = (schema: Schema.Top) => {
   const shape = shapeOf(schema.ast)
   return (value: unknown): ReadonlyArray<UnknownMember> => unknownIn(value, shape)
+}
+
+/** The value without the members that are null and stand for none; the same value where there are none. */
+const withoutAbsent = (value: unknown, shape: Shape): unknown => {
+  if (Array.isArray(value)) {
+    const { element } = shape
+    if (element === undefined) return value
+    const elements = value.map((each) => withoutAbsent(each, element))
+    return elements.every((each, index) => each === value[index]) ? value : elements
+  }
+  const { members } = shape
+  if (members === undefined || !Predicate.isObject(value)) return value
+  const given = Object.entries(value)
+  const kept = given
+    .filter(([name, each]) => each !== null || members.get(name)?.isAbsentWhenNull !== true)
+    .map(([name, each]): [string, unknown] => [name, withoutAbsent(each, members.get(name) ?? {})])
+  const isSame = kept.length === given.length && kept.every(([, each], index) => each === given[index]?.[1])
+  return isSame ? value : Object.fromEntries(kept)
+}
+
+/** A JSON body without the optional members that are null. */
+export const presentMembers = (endpoint: HttpApiEndpoint.Top, body: unknown): unknown =>
+  withoutAbsent(body, bodyShape(endpoint))
+
+/** The same of a value of this schema. */
+export const presentMembersOf = (schema: Schema.Top) => {
+  const shape = shapeOf(schema.ast)
+  return (value: unknown): unknown => withoutAbsent(value, shape)
 }
 
 const keyHeader = "Idempotency-Key"
