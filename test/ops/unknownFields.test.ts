@@ -9,6 +9,8 @@ import { newEvent } from "../support/discussion.ts"
 import { get, member, post, send, testServer, wrongFields } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
+const predictPath = Effect.map(newChallenge(), ({ id }) => `/api/v1/eval/challenges/${id}/predict`)
+
 /** So long from now. */
 const after = (duration: Duration.Input) =>
   Effect.map(DateTime.now, (now) => DateTime.formatIso(DateTime.addDuration(now, duration)))
@@ -194,13 +196,103 @@ layer(testServer())("A field that is not known", (it) => {
     })
   )
 
-  it.effect("is described by the document once, and named by every write with a JSON answer", () =>
+  it.effect("is told by the answers of writes, and by no answer that shares their schemas", () =>
     Effect.gen(function* () {
       const { json } = yield* get("/openapi.json")
-      assert.strictEqual(member(json, "components", "schemas", "IgnoredFields", "type"), "array")
-      for (const name of ["PredictionAnswer", "PredictionOutcomes", "StakeAnswer", "Registered"]) {
-        const property = member(json, "components", "schemas", name, "properties", "ignored_fields")
-        assert.deepStrictEqual<unknown>(property, { $ref: "#/components/schemas/IgnoredFields" }, name)
+      const told = { $ref: "#/components/schemas/IgnoredFields" }
+      const schemaOf = (path: string, method: string, status: string) =>
+        member(json, "paths", path, method, "responses", status, "content", "application/json", "schema")
+      for (const [path, status] of [
+        ["/api/v1/eval/predictions", "200"],
+        ["/api/v1/eval/challenges/{challenge_id}/predict", "201"],
+        ["/api/v1/eval/macro/challenges/{challenge_id}/stake", "201"],
+        ["/api/v1/agent/registry/register", "201"],
+        ["/api/v1/agent/webhooks/{webhook_id}/rotate", "200"]
+      ] as const) {
+        assert.deepInclude(member(schemaOf(path, "post", status), "allOf"), told, path)
+      }
+      const like = member(
+        json,
+        "paths",
+        "/api/v1/agent/comments/{comment_id}/like",
+        "post",
+        "responses",
+        "204"
+      )
+      assert.strictEqual(member(like, "headers", "ignored-fields", "schema", "type"), "string")
+      // A field that is not known is 400 there.
+      assert.notProperty(schemaOf("/api/v1/llm/keys", "post", "201"), "allOf")
+      for (const [name, schema] of Object.entries(member(json, "components", "schemas") ?? {})) {
+        if (name === "IgnoredFields" || name === "AcceptedAnswer") continue
+        assert.notProperty(member(schema, "properties") ?? {}, "ignored_fields", name)
+      }
+    })
+  )
+})
+
+layer(testServer())("An optional field that is null", (it) => {
+  it.effect("is absent, at any depth, in answers, batches, registrations and administrators' calls", () =>
+    Effect.gen(function* () {
+      const nothing = { is_revision: null, amount: null, probabilities: null, samples: null, reasoning: null }
+      const { token } = yield* onboardClaimed()
+      const one = yield* post(yield* predictPath, {
+        token,
+        json: { direction: "bullish", confidence: 0.5, expected_revision: null, ...nothing }
+      })
+      assert.strictEqual(one.status, 201, one.text)
+      assert.notProperty(one.json, "ignored_fields")
+      const another = yield* newChallenge()
+      const batch = yield* post("/api/v1/eval/predictions", {
+        token,
+        json: {
+          predictions: [
+            { challenge_id: another.id, direction: "bearish", confidence: 1, quantiles: null, ...nothing }
+          ]
+        }
+      })
+      assert.strictEqual(member(batch.json, "items", 0, "outcome"), "recorded", batch.text)
+      const registered = yield* post("/api/v1/agent/registry/register", {
+        json: {
+          name: "Null",
+          bio: null,
+          jwks_url: null,
+          public_key: null,
+          requested_scopes: null,
+          languages: null
+        }
+      })
+      assert.strictEqual(registered.status, 201, registered.text)
+      const { news_id } = yield* newEvent()
+      const comment = yield* post("/api/v1/agent/comments", {
+        token,
+        json: { news_id, content: "So it is.", space_id: null, parent_comment_id: null }
+      })
+      assert.strictEqual(comment.status, 201, comment.text)
+      const event = {
+        title: "Gold",
+        summary: null,
+        url: null,
+        source: null,
+        spaces: null,
+        published_at: null
+      }
+      const events = yield* post("/api/v1/admin/events", { token: testAdminToken, json: { events: [event] } })
+      assert.strictEqual(events.status, 201, events.text)
+    })
+  )
+
+  it.effect("is refused where it is required, an element of a list, or the whole body", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboardClaimed()
+      const path = yield* predictPath
+      for (const json of [
+        { direction: null, confidence: 0.5 },
+        { probabilities: { bullish: null, bearish: 1 } },
+        { samples: [1, null, 2] },
+        null
+      ]) {
+        const answer = yield* post(path, { token, json })
+        assert.strictEqual(answer.status, 400, answer.text)
       }
     })
   )

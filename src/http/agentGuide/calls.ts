@@ -112,7 +112,9 @@ const resolved = (document: unknown, schema: unknown): unknown => {
 }
 
 const shapeWithin = (document: unknown, given: unknown, depth: number): string => {
-  const schema = resolved(document, given)
+  // The answer of a write is its own schema and what every write may add.
+  const parts = member(given, "allOf")
+  const schema = resolved(document, Array.isArray(parts) ? parts[0] : given)
   const choices = member(schema, "anyOf") ?? member(schema, "oneOf")
   if (Array.isArray(choices)) {
     const shapes = choices
@@ -125,9 +127,7 @@ const shapeWithin = (document: unknown, given: unknown, depth: number): string =
     const item = shapeWithin(document, items, depth)
     return item === "" ? "[]" : `[${item}]`
   }
-  const properties = Object.entries(member(schema, "properties") ?? {}).filter(
-    ([key]) => key !== "ignored_fields"
-  )
+  const properties = Object.entries(member(schema, "properties") ?? {})
   if (properties.length === 0) return ""
   if (depth === maxDepth) return "{ ... }"
   const required = member(schema, "required")

@@ -15,8 +15,11 @@ import {
   GatewayReader,
   HttpCaching,
   OptionalAuthentication,
+  RefusesUnknownFields,
+  RequestBody,
   RequiredScope,
-  SharedCache
+  SharedCache,
+  isWrite
 } from "../middleware/definitions.ts"
 import { Api } from "./Api.ts"
 import recorded from "./examples.json" with { type: "json" }
@@ -31,7 +34,7 @@ export const published = (settings: Settings["Service"]) =>
     .annotate(OpenApi.Transform, (generated) => documentOf(generated, settings))
 
 const documentOf = (generated: Node, settings: Settings["Service"]): Node => {
-  const document = withIgnoredFields(withNamedTokenErrors(renamed(record(corrected(generated)))))
+  const document = withNamedTokenErrors(renamed(record(corrected(generated))))
   const operations = operationsOf(settings)
   const paths = mapped(document["paths"], (methods) =>
     mapped(methods, (operation) =>
@@ -42,7 +45,11 @@ const documentOf = (generated: Node, settings: Settings["Service"]): Node => {
     ...document,
     paths: { ...paths, ...modelCalls },
     components: {
-      schemas: { ...record(at(document, "components", "schemas")), ...modelCallError },
+      schemas: {
+        ...record(at(document, "components", "schemas")),
+        ...modelCallError,
+        IgnoredFields: ignoredFields
+      },
       securitySchemes: securitySchemes(settings)
     }
   })
@@ -194,44 +201,38 @@ const withNamedTokenErrors = (document: Node): Node => {
   return withSchemas({ ...document, paths }, { ...all, ...added })
 }
 
+const ignoredPaths =
+  "paths of the fields that the endpoint or the challenge does not take, at most 100 of a body"
+
+/** A member that only answers of writes have, so it stands beside their schemas, not in those that other answers share. */
 const ignoredFields = {
-  type: "array",
-  items: { type: "string" },
-  description:
-    "only where the body had fields that are not known: their paths, at most 100. An answer without a body has them in the header Ignored-Fields"
+  type: "object",
+  properties: {
+    ignored_fields: {
+      type: "array",
+      items: { type: "string" },
+      description: `absent where nothing is ignored; ${ignoredPaths}, and Idempotency-Key where none is taken`
+    }
+  }
 }
 
-/** What takes a JSON body tells in its answer which fields it ignored. */
-const withIgnoredFields = (document: Node): Node => {
-  const schemas: Record<string, unknown> = { ...record(at(document, "components", "schemas")) }
-  const answers = new Set<string>()
-  /** The schema, or each of its alternatives, with the member; what it refers to has it there. */
-  const telling = (schema: unknown): unknown => {
-    const name = nameOf(at(schema, "$ref") ?? "")
-    if (name !== "" && !answers.has(name)) {
-      answers.add(name)
-      schemas[name] = telling(schemas[name])
-    }
-    const node = record(schema)
-    const { anyOf, properties } = node
-    if (Array.isArray(anyOf)) return { ...node, anyOf: anyOf.map(telling) }
-    const ignored_fields = { $ref: `${schemaPath}IgnoredFields` }
-    return properties === undefined
-      ? schema
-      : { ...node, properties: { ...record(properties), ignored_fields } }
+const ignoredHeader = {
+  required: false,
+  schema: {
+    type: "string",
+    description: `absent where nothing is ignored; ${ignoredPaths}, with a comma between two`
   }
-  const tellingAnswers = (operation: unknown): unknown => {
-    if (at(operation, "requestBody", "content", "application/json") === undefined) return operation
-    const responses = mapped(at(operation, "responses"), (response, status) => {
-      const content = at(response, "content")
-      if (!status.startsWith("2") || content === undefined) return response
-      const told = mapped(content, (media) => ({ ...record(media), schema: telling(at(media, "schema")) }))
-      return { ...record(response), content: told }
-    })
-    return { ...record(operation), responses }
+}
+
+/** Answers of writes tell what they ignored: in a JSON object, or in a header where there is none. */
+const tellingIgnored = (response: unknown): Node => {
+  const { content, headers, ...others } = record(response)
+  const schema = at(content, "application/json", "schema")
+  if (schema === undefined) {
+    return { ...others, content, headers: { ...record(headers), "ignored-fields": ignoredHeader } }
   }
-  const paths = mapped(document["paths"], (methods) => mapped(methods, tellingAnswers))
-  return withSchemas({ ...document, paths }, { ...schemas, IgnoredFields: ignoredFields })
+  const told = { allOf: [schema, { $ref: `${schemaPath}IgnoredFields` }] }
+  return { ...others, headers, content: { ...record(content), "application/json": { schema: told } } }
 }
 
 const securitySchemes = ({ baseUrl }: Settings["Service"]) => ({
@@ -256,6 +257,7 @@ const examples: Readonly<Record<string, OperationExample>> = recorded
 interface Described {
   readonly security: ReadonlyArray<Node>
   readonly isCached: boolean
+  readonly tellsIgnored: boolean
   readonly notes: ReadonlyArray<string>
 }
 
@@ -288,6 +290,10 @@ const operationsOf = (settings: Settings["Service"]): ReadonlyMap<string, Descri
       operations.set(`${group.identifier}.${endpoint.identifier}`, {
         security: securityOf(middleware, scope),
         isCached: middleware.has(HttpCaching),
+        tellsIgnored:
+          middleware.has(RequestBody) &&
+          isWrite(endpoint.method) &&
+          !Context.get(endpoint.annotations, RefusesUnknownFields),
         notes: notes.length === 0 ? ["Needs no token."] : notes
       })
     }
@@ -344,11 +350,12 @@ const withExample = (content: unknown, example: unknown): unknown =>
 const described = (operation: Node, known: Described | undefined): Node => {
   if (known === undefined) return operation
   const example = examples[String(operation["operationId"])]
-  const responses = mapped(operation["responses"], (response, status) =>
-    example !== undefined && status === String(example.status)
+  const responses = mapped(operation["responses"], (answer, status) => {
+    const response = known.tellsIgnored && status.startsWith("2") ? tellingIgnored(answer) : answer
+    return example !== undefined && status === String(example.status)
       ? { ...record(response), content: withExample(at(response, "content"), example.answer) }
       : response
-  )
+  })
   const body = at(operation, "requestBody")
   return {
     ...operation,

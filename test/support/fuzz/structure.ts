@@ -129,6 +129,7 @@ const wordsOf = (schema: JsonSchema, separator = ", "): string => {
   const options = schema.anyOf ?? schema.oneOf
   if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf("/") + 1)
   if (options !== undefined) return options.map((option) => wordsOf(option)).join(" | ")
+  if (schema.allOf !== undefined) return schema.allOf.map((part) => wordsOf(part)).join(" & ")
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ")
   const shape = [schema.format, schema.pattern].filter((part) => part !== undefined).map((part) => ` ${part}`)
   switch (schema.type) {

@@ -50,7 +50,10 @@ export interface Problem {
   readonly message: string
 }
 
-/** Whether members that the schema does not list are a problem: in an answer they are, in a request they are ignored. */
+/**
+ * Members that the schema does not list: wrong in an answer, ignored in a request, whose optional members are absent where
+ * they are null.
+ */
 export type Undocumented = "wrong" | "ignored"
 
 /** Of a step like 0.000001, as the nearest double of a decimal is one. */
@@ -87,8 +90,16 @@ const textProblems = (schema: JsonSchema, value: string): ReadonlyArray<string> 
   ]
 }
 
+/** The value as one part of an `allOf` describes it: without the members that its other parts list. */
+const withoutMembers = (value: Json, names: ReadonlySet<string>): Json =>
+  isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name))) : value
+
 /** What is wrong with a value; nothing when it conforms. */
 export const makeValidator = (document: Document, undocumented: Undocumented) => {
+  const membersOf = (written: JsonSchema): ReadonlyArray<string> => {
+    const { anyOf = [], oneOf = [], properties = {} } = resolve(document, written)
+    return [...Object.keys(properties), ...[...anyOf, ...oneOf].flatMap(membersOf)]
+  }
   const problems = (written: JsonSchema, value: Json, at = ""): ReadonlyArray<Problem> => {
     const schema = resolve(document, written)
     const below = (step: string | number) => (at === "" ? `${step}` : `${at}.${step}`)
@@ -114,13 +125,19 @@ export const makeValidator = (document: Document, undocumented: Undocumented) =>
       const missing = (schema.required ?? []).filter((name) => !(name in value))
       found.push(...missing.map((name) => ({ path: below(name), message: "is missing" })))
       for (const [name, member] of Object.entries(value)) {
+        if (undocumented === "ignored" && member === null && schema.required?.includes(name) !== true)
+          continue
         const known = schema.properties?.[name] ?? schema.additionalProperties
         if (typeof known === "object") found.push(...problems(known, member, below(name)))
         else if (undocumented === "wrong" && schema.properties !== undefined)
           found.push({ path: below(name), message: "is not documented" })
       }
     }
-    for (const part of schema.allOf ?? []) found.push(...problems(part, value, at))
+    for (const part of schema.allOf ?? []) {
+      const others = (schema.allOf ?? []).filter((other) => other !== part)
+      const listed = new Set(others.flatMap(membersOf))
+      found.push(...problems(part, withoutMembers(value, listed), at))
+    }
     for (const options of [schema.anyOf, schema.oneOf]) {
       const outcomes = options?.map((option) => problems(option, value, at)) ?? []
       if (outcomes.some((outcome) => outcome.length === 0)) continue
