@@ -8,6 +8,7 @@ import { Client } from "pg"
 import { inject } from "vitest"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
+import { toldTime } from "./databaseTime.ts"
 
 /** One connection for as long as this worker runs: to make another one takes half as long as to copy a database. */
 const connected = (async () => {
@@ -61,7 +62,8 @@ export const databaseIn = (encoding: string) =>
 export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 
 /** A pool on this database. */
-export const poolOn = (url: Redacted.Redacted) => Database.client(url).pipe(Layer.provide(realTime))
+export const poolOn = (url: Redacted.Redacted) =>
+  Database.client(url).pipe(Layer.provide(realTime), Layer.merge(toldTime))
 
 /** A pool on a fresh database, as the role that runs. */
 export const database = Layer.unwrap(Effect.map(freshDatabase, poolOn))

@@ -7,6 +7,7 @@ import { SqlClient } from "effect/sql"
 import type { TestProject } from "vitest/node"
 import * as EmbeddedPostgres from "../../src/layers/embedded/EmbeddedPostgres.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
+import { followingTestClock } from "./databaseTime.ts"
 import { removed, scratchDirectory } from "./scratch.ts"
 
 declare module "vitest" {
@@ -57,6 +58,9 @@ export default async function setup(project: TestProject) {
   )
   await Effect.runPromise(
     Database.migrate({ url: Redacted.make(template.href), site: "global", runsAs: running.username })
+  )
+  await Effect.runPromise(
+    followingTestClock.pipe(Effect.provide(Database.client(Redacted.make(template.href))))
   )
   project.provide("ownerUrl", Redacted.value(ownerUrl))
   project.provide("runningUrl", running.href)

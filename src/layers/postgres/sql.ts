@@ -230,6 +230,27 @@ export const withStatementTimeout = (
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /**
+ * The earlier of this instance's time and the database's, or so long before it. Every statement that cannot be undone compares with
+ * it: a clock that is ahead closes, voids, pays and deletes nothing before its time.
+ */
+export const boundTime = (
+  sql: SqlClient.SqlClient,
+  now: DateTime.Utc,
+  ago: Duration.Duration = Duration.zero
+) => sql`
+  (select least(${timestamp(now)}::timestamptz, date_trunc('milliseconds', database_time()))
+          - ${Duration.toMillis(ago)}::float8 * interval '1 millisecond')`
+
+const BoundRow = Schema.Struct({ now: Schema.DateTimeUtcFromDate })
+
+/** The same as a value: what a run decides by, and dates what it writes. */
+export const boundNow = (sql: SqlClient.SqlClient): Effect.Effect<DateTime.Utc> =>
+  DateTime.now.pipe(
+    Effect.flatMap((now) => findOne(BoundRow)(sql`select ${boundTime(sql, now)} as now`)),
+    Effect.map(({ now }) => now)
+  )
+
+/**
  * A column of values as one array parameter, for `unnest`. The type is explicit, because an array of nulls does not show it;
  * `numeric` takes decimal texts.
  */

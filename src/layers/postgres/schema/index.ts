@@ -32,6 +32,7 @@ import { ladder } from "./migrations/0019_ladder.ts"
 import { consensus } from "./migrations/0020_consensus.ts"
 import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
+import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
 import { operations } from "./operations.ts"
@@ -149,6 +150,7 @@ export const migrations = {
     ],
     ...expand(ranks)
   },
+  "0024_database_time": expand(databaseTime),
   "0025_instances": expand(instances),
   "0030_possible_prices": expand(possiblePrices)
 }
