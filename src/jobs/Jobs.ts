@@ -31,7 +31,7 @@ import { Settings } from "../services/Settings.ts"
 import { Skill } from "../services/Skill.ts"
 import { Webhooks } from "../services/Webhooks.ts"
 import { Witnesses } from "../services/Witnesses.ts"
-import { inSteps, singletonCron, poll } from "./scheduler.ts"
+import { inSteps, poll, repeating, singletonCron } from "./scheduler.ts"
 
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
@@ -48,8 +48,11 @@ const practiceInterval = Duration.seconds(5)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
 const beatInterval = Duration.seconds(10)
+/** A clock that jumps is found out within this time. */
+const driftInterval = Duration.seconds(5)
 
 const start = Effect.gen(function* () {
+  const { clocksAgree } = yield* Health
   const settings = yield* Settings
   const audit = yield* AdminAudit
   const schedules = yield* Schedules
@@ -75,6 +78,8 @@ const start = Effect.gen(function* () {
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   const instances = yield* Instances
+  // Measured before the first run, so that the runs find the answer.
+  yield* clocksAgree
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
   yield* Effect.forkScoped(singletonCron("settlement", settings.jobInterval, scoring.settleDue))
@@ -143,14 +148,11 @@ const start = Effect.gen(function* () {
 /** Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
 export const layer = Layer.effectDiscard(start)
 
-/** Every instance watches its own clock. */
+/** Every instance watches its own clock, by a timer that does not depend on it. */
 export const clockWatch = Layer.effectDiscard(
   Effect.gen(function* () {
-    const health = yield* Health
-    const measure = health.measureClockDrift.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("the database server's clock could not be read", cause))
-    )
-    yield* Effect.forkScoped(Effect.repeat(measure, Schedule.fixed(aMinute)))
+    const { measureClockDrift } = yield* Health
+    yield* Effect.forkScoped(Effect.repeat(measureClockDrift, Schedule.spaced(driftInterval)))
   })
 )
 
@@ -179,7 +181,7 @@ export const noticeWatch = Layer.effectDiscard(
 export const logWatch = Layer.effectDiscard(
   Effect.gen(function* () {
     const sequencer = yield* LogSequencer
-    yield* Effect.forkScoped(poll("log watch", watchInterval, sequencer.watch))
+    yield* Effect.forkScoped(repeating("log watch", watchInterval, sequencer.watch))
   })
 )
 

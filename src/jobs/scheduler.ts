@@ -1,34 +1,38 @@
 /**
- * A job that one replica runs per tick. A failing run is logged and tried again at the next tick: a job finds its work
- * in the state of rows, so a lost tick loses nothing.
+ * Jobs: work that one replica does per tick, or that any number may do at once. A failing run is logged and tried again: a job
+ * finds its work in the state of rows, so a lost run loses nothing. Where this instance's clock and the database's differ, every run
+ * is refused, for another time would be too early or too late for whatever is due.
  */
-import { Cause, Clock, DateTime, Duration, Effect, Metric, Schedule } from "effect"
+import { Cause, Duration, Effect, Metric, Schedule } from "effect"
+import { Health } from "../services/Health.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 
 const runsTotal = Metric.counter("job_runs_total", {
-  description: "Runs of scheduled jobs that this instance finished, by job and outcome: done, failed",
+  description:
+    "Runs of scheduled jobs on this instance, by job and outcome: done, failed, refused (its clock and the database's differ)",
   incremental: true
 })
 
+const count = (job: string, outcome: "done" | "failed" | "refused") =>
+  Metric.update(Metric.withAttributes(runsTotal, { job, outcome }), 1)
+
+/** A job that one replica runs per tick. */
 export const singletonCron = Effect.fnUntraced(function* (
   job: string,
   interval: Duration.Duration,
   work: Effect.Effect<unknown>
 ) {
   const runs = yield* JobRuns
-  const count = (outcome: "done" | "failed") =>
-    Metric.update(Metric.withAttributes(runsTotal, { job, outcome }), 1)
   const run = Effect.gen(function* () {
-    const millis = Duration.toMillis(interval)
-    const tick = Math.floor((yield* Clock.currentTimeMillis) / millis) * millis
-    if (yield* runs.claim(job, DateTime.makeUnsafe(tick))) {
-      yield* work
-      yield* count("done")
-    }
+    const claim = yield* runs.claim(job, interval)
+    if (claim === "refused") yield* count(job, "refused")
+    if (claim !== "claimed") return
+    yield* work
+    yield* count(job, "done")
   }).pipe(
     Effect.catchCause((cause) =>
       Effect.logError("job failed; it runs again at its next tick", cause).pipe(
-        Effect.andThen(count("failed"))
+        Effect.andThen(count(job, "failed"))
       )
     ),
     Effect.annotateLogs({ job }),
@@ -40,8 +44,8 @@ export const singletonCron = Effect.fnUntraced(function* (
 /** The pause after a failure, so that an outage of the database does not fill the log. */
 const pauseAfterFailure = Duration.seconds(10)
 
-/** Work that any number of replicas may do at once, because rows are claimed by the statement that works on them. */
-export const poll = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
+/** Repeats what every instance does, whatever its clock says. */
+export const repeating = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
   work.pipe(
     Effect.catchCause((cause) =>
       Effect.andThen(
@@ -52,6 +56,19 @@ export const poll = (job: string, interval: Duration.Duration, work: Effect.Effe
     Effect.annotateLogs({ job }),
     Effect.repeat(Schedule.spaced(interval)),
     Effect.asVoid
+  )
+
+/**
+ * Work that any number of replicas may do at once, because rows are claimed by the statement that works on them. Whether the clocks
+ * differ was measured seconds ago, so its statements that cannot be undone compare with the database's clock besides.
+ */
+export const poll = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
+  Effect.flatMap(Health, ({ clocksAgree }) =>
+    repeating(
+      job,
+      interval,
+      Effect.flatMap(clocksAgree, (agree) => (agree ? work : count(job, "refused")))
+    )
   )
 
 /** Work in named steps, one after the other. A step that fails is logged and keeps no other from its turn; the run has failed then. */

@@ -2,7 +2,7 @@
  * Whether this instance can serve: it has started, its database, its migrations, its clock. A log that is not signed is said, but does
  * not make it unready: a balancer would take out all replicas, and everything but the signing goes on.
  */
-import { Context, Schema } from "effect"
+import { Context, Duration, Schema } from "effect"
 import type { Effect } from "effect"
 
 export const Readiness = Schema.Struct({
@@ -25,6 +25,9 @@ export const Readiness = Schema.Struct({
 }).annotate({ identifier: "Readiness" })
 export type Readiness = typeof Readiness.Type
 
+/** How far this instance's clock and the database server's may differ. Beyond it the instance is not ready and runs no job. */
+export const maxClockDrift = Duration.seconds(2)
+
 /** What an instance is at, from its start to its end. */
 export type Phase = "serving" | "draining" | "stopping"
 
@@ -34,6 +37,8 @@ export class Health extends Context.Service<
     readonly readiness: Effect.Effect<Readiness>
     /** Measures the drift between this clock and the database server's; kept for `readiness` and as a metric. */
     readonly measureClockDrift: Effect.Effect<void>
+    /** Whether the two agree, by the last measurement; without one it is measured now. No job runs where they do not. */
+    readonly clocksAgree: Effect.Effect<boolean>
     /** From now on this instance is not ready, and still serves, so that balancers have time to notice. */
     readonly drain: Effect.Effect<void>
     /** Waits until this instance drains. */

@@ -1,6 +1,6 @@
 /** The doors for newcomers: how it works, scoring, start, the log, the status, and the operator's own texts. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import { Settings } from "../../src/services/Settings.ts"
 import { JobRuns } from "../../src/services/JobRuns.ts"
 import { publicFixture } from "../support/publicFixture.ts"
@@ -60,7 +60,7 @@ layer(testServer())("A newcomer", (it) => {
   it.effect("sees whether prices come and jobs run", () =>
     Effect.gen(function* () {
       yield* publicFixture
-      yield* JobRuns.use((jobs) => Effect.flatMap(DateTime.now, (now) => jobs.claim("settlement", now)))
+      yield* JobRuns.use((jobs) => jobs.claim("settlement", Duration.seconds(15)))
       const shown = textOf(yield* get("/status"))
       assert.match(shown, /Database Well/)
       assert.match(shown, /GC 2,[\d.]+ \d+ \w+ 20\d\d/)

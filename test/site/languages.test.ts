@@ -1,7 +1,7 @@
 /** Pages in Chinese: by the site, and by the switch. */
 import { readFileSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer } from "effect"
+import { DateTime, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Amendments } from "../../src/services/Amendments.ts"
@@ -71,8 +71,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       const world = yield* publicFixture
       yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament({ slug: "cup" }) })
       yield* Skill.use((skill) => skill.countDue)
-      const now = yield* DateTime.now
-      for (const job of jobs) yield* JobRuns.use((runs) => runs.claim(job, now))
+      for (const job of jobs) yield* JobRuns.use((runs) => runs.claim(job, Duration.seconds(15)))
       for (const path of [
         "/",
         "/challenges",

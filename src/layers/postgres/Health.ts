@@ -1,6 +1,19 @@
-import { Clock, DateTime, Effect, Fiber, Latch, Layer, Metric, Option, Ref, Schema } from "effect"
+import {
+  Cause,
+  Clock,
+  DateTime,
+  Duration,
+  Effect,
+  Fiber,
+  Latch,
+  Layer,
+  Metric,
+  Option,
+  Ref,
+  Schema
+} from "effect"
 import { SqlClient } from "effect/sql"
-import { Health } from "../../services/Health.ts"
+import { Health, maxClockDrift } from "../../services/Health.ts"
 import type { Phase } from "../../services/Health.ts"
 import { rootCause } from "../../services/domain/errors.ts"
 import { BackgroundClient } from "./BackgroundClient.ts"
@@ -11,8 +24,10 @@ import { Settings } from "../../services/Settings.ts"
 import { latePrices, LatePrices, whyPricesAreLate } from "./prices/PriceIngestion.ts"
 import { execute, findOne, sqlDefect, transaction } from "./sql.ts"
 
-/** Tolerated seconds between the program's clock and the database's. */
-const maxDrift = 2
+const maxDrift = Duration.toSeconds(maxClockDrift)
+
+/** A difference that lasts is logged so often. */
+const warningInterval = Duration.toNanosUnsafe(Duration.minutes(1))
 
 const driftGauge = Metric.gauge("clock_drift_seconds", {
   description: "This clock minus the database server's, in seconds"
@@ -60,7 +75,7 @@ const unreachable = (problem: string): Found => ({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const drift = yield* Ref.make(0)
+  const drift = yield* Ref.make(Option.none<{ readonly agrees: boolean; readonly seconds: number }>())
   const phase = yield* Ref.make<Phase>("serving")
   const drained = yield* Latch.make()
   const sequencer = yield* LogSequencer
@@ -69,22 +84,53 @@ const make = Effect.gen(function* () {
   const serverRow = findOne(Server)
   const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
 
-  const measureClockDrift = Effect.gen(function* () {
-    const before = yield* Clock.currentTimeMillis
-    // The database's time is read to compare it only.
-    const { millis } = yield* serverTime(
-      sql`select extract(epoch from clock_timestamp())::float8 * 1000 as millis`
-    )
-    const after = yield* Clock.currentTimeMillis
-    const seconds = ((before + after) / 2 - millis) / 1000
-    yield* Ref.set(drift, seconds)
-    yield* Metric.update(driftGauge, seconds)
-    if (Math.abs(seconds) > maxDrift) {
-      yield* Effect.logWarning("this clock and the database server's disagree").pipe(
-        Effect.annotateLogs({ drift_seconds: seconds })
+  const warnedAt = yield* Ref.make(Option.none<bigint>())
+  const warnOnceAMinute = Effect.fnUntraced(function* (warning: Effect.Effect<void>) {
+    // A clock that jumps would lengthen or shorten the minute.
+    const now = yield* Clock.monotonicTimeNanos
+    const last = yield* Ref.get(warnedAt)
+    if (Option.isSome(last) && now - last.value < warningInterval) return
+    yield* Ref.set(warnedAt, Option.some(now))
+    yield* warning
+  })
+
+  /** Milliseconds of the database's clock, and of this one when half of the time had passed that the answer took. */
+  const readClocks = transaction(sql)(
+    // Once the transaction has its connection, so that no wait for one counts as a difference.
+    Effect.gen(function* () {
+      const before = yield* Clock.currentTimeMillis
+      const [took, { millis }] = yield* Effect.timed(
+        serverTime(sql`select extract(epoch from database_time())::float8 * 1000 as millis`)
       )
-    }
-  }).pipe(Effect.withSpan("Health.measureClockDrift"))
+      const after = yield* Clock.currentTimeMillis
+      return { here: (before + after) / 2, there: millis, uncertainty: Duration.toSeconds(took) / 2 }
+    })
+  )
+
+  const measureClockDrift = Effect.gen(function* () {
+    const { here, there, uncertainty } = yield* readClocks
+    const seconds = (here - there) / 1000
+    const agrees = Math.abs(seconds) - uncertainty <= maxDrift
+    yield* Ref.set(drift, Option.some({ agrees, seconds }))
+    yield* Metric.update(driftGauge, seconds)
+    if (agrees) return yield* Ref.set(warnedAt, Option.none())
+    yield* warnOnceAMinute(
+      Effect.logWarning(
+        "this clock and the database server's disagree: this instance is not ready and runs no job"
+      ).pipe(Effect.annotateLogs({ drift_seconds: seconds }))
+    )
+  }).pipe(
+    Effect.catchCauseIf(
+      (cause) => !Cause.hasInterrupts(cause),
+      (cause) => warnOnceAMinute(Effect.logWarning("the database server's clock could not be read", cause))
+    ),
+    Effect.withSpan("Health.measureClockDrift")
+  )
+
+  const clocksAgree = Effect.gen(function* () {
+    if (Option.isNone(yield* Ref.get(drift))) yield* measureClockDrift
+    return Option.match(yield* Ref.get(drift), { onNone: () => false, onSome: ({ agrees }) => agrees })
+  })
 
   /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
@@ -173,9 +219,11 @@ const make = Effect.gen(function* () {
 
   const readiness = Effect.gen(function* () {
     const { late, logProblem, min_program, problem } = yield* cachedState
-    const seconds = yield* Ref.get(drift)
+    const { agrees: inStep, seconds } = Option.getOrElse(yield* Ref.get(drift), () => ({
+      agrees: true,
+      seconds: 0
+    }))
     const draining = (yield* Ref.get(phase)) !== "serving"
-    const inStep = Math.abs(seconds) <= maxDrift
     const knowsSchema = min_program === null || min_program <= latestMigration
     const checks = [
       { name: "database" as const, ok: problem === null, reason: problem },
@@ -202,6 +250,7 @@ const make = Effect.gen(function* () {
   return Health.of({
     readiness,
     measureClockDrift,
+    clocksAgree,
     drain: Effect.andThen(Ref.set(phase, "draining"), drained.open),
     draining: drained.await,
     stop: Effect.andThen(Ref.set(phase, "stopping"), drained.open),
