@@ -23,6 +23,7 @@ import { firstPage } from "../support/paging.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
+import { withDatabaseAt } from "../support/databaseTime.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 const audit = Scoring.use((scoring) => scoring.audit)
@@ -143,7 +144,7 @@ layer(testServices())("Kept sums", (it) => {
       )
       yield* importQuotes("GC", [[early, 102]])
       yield* moveTo(plus(monday, "23.5 hours"))
-      yield* settle
+      yield* withDatabaseAt(late)(settle)
       const days = yield* rowsOf(
         Schema.Struct({ day: Schema.String, settlements: Schema.Int }),
         (sql) => sql`select day::text, count(*)::int as settlements from settlements

@@ -4,7 +4,7 @@ import { Idempotency, IdempotencyKeyInUse, IdempotencyKeyMismatch } from "../../
 import type { StoredAnswer, IdempotentRequest } from "../../services/Idempotency.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
-import { execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
+import { boundTime, execute, findOne, findOption, timestamp, transaction } from "./sql.ts"
 
 const StoredRow = Schema.Struct({
   fingerprint: Schema.Uint8Array,
@@ -24,7 +24,7 @@ const make = Effect.gen(function* () {
     storedRow(sql`
       select fingerprint, status::int, answer from idempotency_keys
        where ${agentId === null ? sql`agent_id is null` : sql`agent_id = ${agentId}::uuid`} and key = ${key}
-         and expires_at > ${timestamp(now)}`)
+         and expires_at > ${boundTime(sql, now)}`)
 
   const isKept: Idempotency["Service"]["isKept"] = Effect.fn("Idempotency.isKept")(function* (agentId, key) {
     return Option.isSome(yield* keptAnswer(agentId, key, yield* DateTime.now))
@@ -75,7 +75,9 @@ const make = Effect.gen(function* () {
     Effect.withSpan(transaction(sql)(answered(request, answer)), "Idempotency.once")
 
   const trim = DateTime.now.pipe(
-    Effect.flatMap((now) => execute(sql`delete from idempotency_keys where expires_at <= ${timestamp(now)}`)),
+    Effect.flatMap((now) =>
+      execute(sql`delete from idempotency_keys where expires_at <= ${boundTime(sql, now)}`)
+    ),
     Effect.withSpan("Idempotency.trim")
   )
 

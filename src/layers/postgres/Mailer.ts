@@ -5,7 +5,7 @@ import { EmailAddress } from "../../services/domain/emails.ts"
 import { Mailer, DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
-import { execute, findAll, timestamp } from "./sql.ts"
+import { boundTime, boundNow, execute, findAll, timestamp } from "./sql.ts"
 
 const batch = 20
 const maxConcurrent = 5
@@ -26,7 +26,8 @@ const LeasedRow = Schema.Struct({
   encrypted: Schema.Uint8Array,
   attempts: Schema.Int,
   created_at: Schema.DateTimeUtcFromDate,
-  expires_at: Schema.DateTimeUtcFromDate
+  expires_at: Schema.DateTimeUtcFromDate,
+  is_over: Schema.Boolean
 })
 type Leased = typeof LeasedRow.Type
 
@@ -75,21 +76,21 @@ const make = Effect.gen(function* () {
     return yield* leasedRows(sql`
       with due as (
         select id from mails
-         where sent_at is null and failed_at is null and due_at <= ${timestamp(now)}
+         where sent_at is null and failed_at is null and due_at <= ${boundTime(sql, now)}
          order by due_at, id
          limit ${batch}
            for update skip locked
       )
       update mails m
-         set attempts = m.attempts + 1, due_at = ${timestamp(DateTime.addDuration(now, lease))}
+         set attempts = m.attempts + 1, due_at = ${boundTime(sql, now)} + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond'
         from due
        where m.id = due.id
-      returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at`)
+      returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at, m.expires_at <= ${boundTime(sql, now)} as is_over`)
     // Not traced: it runs twice a second, mostly without a result.
   }, Effect.withTracerEnabled(false))
 
   const deliver = Effect.fnUntraced(function* (mail: Leased) {
-    if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, mail.expires_at)) {
+    if (mail.is_over) {
       return yield* new DeliveryFailed({ reason: "what it links to has ended", permanent: true })
     }
     const content = Option.flatMap(decrypt(mail.encrypted), decodeContent)
@@ -110,15 +111,16 @@ const make = Effect.gen(function* () {
   })
 
   const record = Effect.fnUntraced(function* (mail: Leased, failure: Option.Option<DeliveryFailed>) {
-    const now = yield* DateTime.now
     // A result after the end of the lease is dropped.
     const ours = sql`id = ${mail.id}::uuid and attempts = ${mail.attempts} and sent_at is null and failed_at is null`
     if (Option.isNone(failure)) {
       yield* execute(
-        sql`update mails set sent_at = ${timestamp(now)}, encrypted = null, last_error = null where ${ours}`
+        sql`update mails set sent_at = ${timestamp(yield* DateTime.now)}, encrypted = null, last_error = null where ${ours}`
       )
       return "sent" as const
     }
+    // A clock that is ahead gives up no mail whose link still lives.
+    const now = yield* boundNow(sql)
     const next = DateTime.addDuration(now, pauseAfter(mail.attempts))
     const { permanent, reason } = failure.value
     const error = reason.replaceAll("\0", "").slice(0, maxError)
@@ -165,7 +167,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* execute(sql`
       delete from mails
-       where (sent_at is not null or failed_at is not null) and created_at < ${timestamp(DateTime.subtractDuration(now, retention))}`)
+       where (sent_at is not null or failed_at is not null) and created_at < ${boundTime(sql, now, retention)}`)
   }).pipe(Effect.withSpan("Mailer.trim"))
 
   return Mailer.of({ enqueue, drain, trim })

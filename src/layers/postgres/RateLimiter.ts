@@ -16,7 +16,7 @@ import { Settings } from "../../services/Settings.ts"
 import type { LimitName, RateLimit, RateLimits } from "../../services/Settings.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import * as RequestBatcher from "./RequestBatcher.ts"
-import { arraysOf, execute, findAll, rowsOf, timestamp } from "./sql.ts"
+import { boundTime, arraysOf, execute, findAll, rowsOf } from "./sql.ts"
 import type { ColumnsOf } from "./sql.ts"
 
 const what: Record<LimitName, string> = {
@@ -311,7 +311,7 @@ const make = Effect.gen(function* () {
     ask(windowsOf(limits, [name, subject], false)).pipe(Effect.asVoid, Effect.withSpan("RateLimiter.check"))
 
   const trim = Effect.gen(function* () {
-    const now = timestamp(yield* DateTime.now)
+    const now = boundTime(sql, yield* DateTime.now)
     yield* execute(sql`delete from limit_windows where expires_at < ${now}`)
     // Of the version before.
     yield* execute(sql`delete from rate_limits where expires_at < ${now}`)

@@ -33,7 +33,17 @@ import {
   sameHash,
   sha256
 } from "../../crypto/secrets.ts"
-import { execute, findAll, findOne, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
+import {
+  boundNow,
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  isoTimestamp,
+  orDie,
+  timestamp,
+  transaction
+} from "../sql.ts"
 import type { Ownership } from "./ownership.ts"
 import { EmailAddress, emailAddressOf, mailboxOf } from "../../../services/domain/emails.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -517,7 +527,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   })
 
   const remindDue: Claims["Service"]["remindDue"] = Effect.gen(function* () {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const report = { reminded: 0, paused: 0 }
     for (const [notice, next] of notices) {
       const quiet = yield* recordQuietly(notice, next, now)

@@ -18,7 +18,17 @@ import type { Operator, SignInView } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { isToken, sha256, makeToken } from "../../crypto/secrets.ts"
 import { makeAccounts } from "./accounts.ts"
-import { execute, findOne, findOption, orDie, timestamp, transaction, findAll, isoTimestamp } from "../sql.ts"
+import {
+  boundTime,
+  execute,
+  findOne,
+  findOption,
+  orDie,
+  timestamp,
+  transaction,
+  findAll,
+  isoTimestamp
+} from "../sql.ts"
 import { makeSecretRotation } from "./credentials.ts"
 import { AuthMethod } from "../../../services/Registry.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
@@ -360,10 +370,8 @@ const make = Effect.gen(function* () {
 
   const trim: Operators["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
-    yield* execute(
-      sql`delete from sign_in_links where expires_at < ${timestamp(DateTime.subtractDuration(now, retention))}`
-    )
-    yield* execute(sql`delete from operator_sessions where expires_at <= ${timestamp(now)}`)
+    yield* execute(sql`delete from sign_in_links where expires_at < ${boundTime(sql, now, retention)}`)
+    yield* execute(sql`delete from operator_sessions where expires_at <= ${boundTime(sql, now)}`)
   }).pipe(Effect.withSpan("Operators.trim"))
 
   return Operators.of({

@@ -9,7 +9,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cursorCodecs } from "../../crypto/Cursors.ts"
 import { textsOf } from "../../mail/language.ts"
 import { withUnsubscribe } from "../../mail/texts.ts"
-import { arrayParam, execute, findAll, findOption, transaction } from "../sql.ts"
+import { arrayParam, boundNow, execute, findAll, findOption, transaction } from "../sql.ts"
 
 /** From then on its news would be old. */
 const lifetime = Duration.days(2)
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
     const due = yield* dueRows(sql`
       update operators o set digest_day = o.digest_day + 7
         from (select id, digest_day from operators
-               where digest_day <= ${yield* today}::date - 7
+               where digest_day <= ${DateTime.formatIsoDateUtc(yield* boundNow(sql))}::date - 7
                order by digest_day limit ${batch} for update skip locked) d
        where o.id = d.id
       returning o.id::text, d.digest_day::text`)

@@ -4,7 +4,7 @@
  * spend anything.
  */
 import { createPublicKey } from "node:crypto"
-import { Clock, DateTime, Effect, Option, Schema } from "effect"
+import { Clock, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidClient, tokenPath } from "../../../services/Tokens.ts"
 import type {
@@ -23,7 +23,7 @@ import type { Assertion } from "../../keys/assertion.ts"
 import { assertionKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sameHash, sha256 } from "../../crypto/secrets.ts"
 import { tellRevoked } from "../notices/tell.ts"
-import { execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
+import { boundTime, execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Statement } from "effect/sql"
 import type { GatewayKeysAtRotation, SecretRotation } from "../../../services/Registry.ts"
@@ -73,7 +73,7 @@ const unknown = () =>
   rejected("The agent is unknown, or its client_secret or the signature of its client_assertion is wrong.")
 
 /** Replicas' clocks differ: without a margin one would trim an assertion that another still accepts. */
-const trimMargin = { minutes: 1 }
+const trimMargin = Duration.minutes(1)
 
 export const makeCredentials = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -201,8 +201,8 @@ export const makeCredentials = Effect.gen(function* () {
   })
 
   const trim = Effect.gen(function* () {
-    const before = DateTime.subtract(yield* DateTime.now, trimMargin)
-    yield* execute(sql`delete from used_assertions where expires_at < ${timestamp(before)}`)
+    const now = yield* DateTime.now
+    yield* execute(sql`delete from used_assertions where expires_at < ${boundTime(sql, now, trimMargin)}`)
   }).pipe(Effect.withSpan("Tokens.trim"))
 
   return { verifyCredentials, proveForToken, trim }

@@ -12,7 +12,16 @@ import { AgentId, ChallengeId } from "../../../services/domain/ids.ts"
 import { Instances } from "../../../services/Instances.ts"
 import { ReferenceAgents, ReferenceMethod } from "../../../services/ReferenceAgents.ts"
 import { firstObserved } from "../prices/Prices.ts"
-import { arrayParam, decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
+import {
+  arrayParam,
+  boundNow,
+  decimal,
+  execute,
+  findAll,
+  isoTimestamp,
+  timestamp,
+  transaction
+} from "../sql.ts"
 import { hasStatus, outcomesOf, scoringScale, statedOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macro.ts"
 import { makeReferences, referenceNow } from "./reference.ts"
@@ -189,7 +198,7 @@ export const layer = Layer.effect(
     })
 
     const predictDue: ReferenceAgents["Service"]["predictDue"] = Effect.gen(function* () {
-      const now = yield* DateTime.now
+      const now = yield* boundNow(sql)
       const before = yield* find
       const questions = yield* open(
         now,

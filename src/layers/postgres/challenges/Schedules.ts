@@ -5,7 +5,7 @@ import { Schedules } from "../../../services/Schedules.ts"
 import type { Scheduled, ScheduleReport } from "../../../services/Schedules.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
-import { findAll, rowsOf, timestamp, transaction } from "../sql.ts"
+import { boundNow, findAll, rowsOf, timestamp, transaction } from "../sql.ts"
 import {
   makeDirectionalPlans,
   makeLadderPlans,
@@ -129,7 +129,7 @@ const make = Effect.gen(function* () {
   })
 
   const makeDue: Schedules["Service"]["makeDue"] = Effect.gen(function* () {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const made: Array<ScheduleReport["made"][number]> = []
     const waiting: Array<ScheduleReport["waiting"][number]> = []
     for (const plan of yield* notMade(yield* plans(now))) {

@@ -23,7 +23,7 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
+import { boundNow, decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const PrintedDecimals = Schema.Struct({
@@ -258,8 +258,12 @@ export const makeDirectionalArena = Effect.gen(function* () {
   const cancel: DirectionalArena["cancel"] = Effect.fn("DirectionalArena.cancel")(function* (id, reason) {
     // Fails for challenges of other types.
     yield* get(id)
-    const now = yield* DateTime.now
-    const cancelled = yield* cancelChallenge(sql, { challenge_id: id.toLowerCase(), voided_at: now, reason })
+    const cancelled = yield* cancelChallenge(
+      sql,
+      { challenge_id: id.toLowerCase(), voided_at: yield* boundNow(sql), reason },
+      // Administrators may at any time.
+      sql`true`
+    )
     const current = yield* get(id)
     if (!cancelled) {
       return yield* new ChallengeState({
@@ -271,7 +275,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
 
   const publishDue = Effect.gen(function* () {
     if (Option.isNone(settings.countsEvery)) return
-    yield* execute(publishCounts(sql, settings.countsEvery.value, yield* DateTime.now))
+    yield* execute(publishCounts(sql, settings.countsEvery.value, yield* boundNow(sql)))
   }).pipe(Effect.withSpan("Arenas.publishDue"))
 
   return { arena: { get, list, active, create, cancel }, publishDue }

@@ -7,7 +7,7 @@ import type { CreatedChallenge, Voided } from "../log/entries.ts"
 import { tellChallenges } from "../notices/tell.ts"
 import { noReference } from "./reference.ts"
 import type { FrozenReference } from "./reference.ts"
-import { arrayParam, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
+import { arrayParam, boundTime, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
 
 export const createChallenge = (
   sql: SqlClient.SqlClient,
@@ -60,12 +60,12 @@ export const closeChallenges = (
     with due as (
       select c.id from challenges c
        where ${condition} and c.closed_at is null and c.resolved_at is null and c.cancelled_at is null
-         and c.deadline <= ${timestamp(now)}
+         and c.deadline <= ${boundTime(sql, now)}
        order by c.id
          for update
     ),
     closed as (
-      update challenges c set closed_at = ${timestamp(now)} from due where c.id = due.id
+      update challenges c set closed_at = ${boundTime(sql, now)} from due where c.id = due.id
       returning c.*
     ),
     told as (${tellChallenges(sql, {
@@ -91,15 +91,20 @@ export const tellVoid = (sql: SqlClient.SqlClient, from: Statement.Fragment) =>
   })
 
 /**
- * Cancels a directional challenge that has not ended, and returns whether it did. The row lock waits for submissions under
- * way; later ones are rejected. The log gets a close, then the void.
+ * Cancels a directional challenge that has not ended and meets the condition, and returns whether it did. The row lock waits for
+ * submissions under way; later ones are rejected. The log gets a close, then the void.
  */
 export const cancelChallenge = (
   sql: SqlClient.SqlClient,
-  challenge: Omit<Voided, "pool">
+  challenge: Omit<Voided, "pool">,
+  condition: Statement.Fragment
 ): Effect.Effect<boolean> =>
   sql`
-    with locked as (select id from challenges where id = ${challenge.challenge_id}::uuid for update),
+    with locked as (
+      select id from challenges
+       where id = ${challenge.challenge_id}::uuid and ${condition}
+         for update
+    ),
     cancelled as (
       update challenges c set cancelled_at = ${timestamp(challenge.voided_at)}, cancel_reason = ${challenge.reason}
         from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null

@@ -15,7 +15,7 @@ import { fetchFeed } from "../../feeds/feeds.ts"
 import type { FeedAnswer, Validators } from "../../feeds/feeds.ts"
 import type { FetchFailed } from "../../keys/fetchDocument.ts"
 import { tellEvents } from "../notices/tell.ts"
-import { arrayParam, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
+import { arrayParam, boundNow, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
 
 const concurrency = 4
 /** Longer than any feed takes to answer, redirects included. After it, another replica asks. */
@@ -69,7 +69,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
    * once, the last would still wait when its lease ends, and another replica would ask it, too.
    */
   const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const [claimed] = yield* due(sql`
       update feeds f set due_at = ${timestamp(DateTime.addDuration(now, lease))}, asked_at = ${timestamp(now)}
         from (select url from feeds where url = any(${urls}) and due_at <= ${timestamp(began)}
@@ -151,7 +151,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     const answer = yield* fetch(feed.url, validators, ownMachine).pipe(
       Effect.mapError(({ reason }) => reason)
     )
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const items = answer.changed
       ? yield* Effect.try({
           try: () => feedItems(answer.document, feed.url, now),
@@ -181,7 +181,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       const outcome = yield* Effect.result(take(feed, validators))
       if (Result.isSuccess(outcome)) return
       const reason = outcome.failure.slice(0, maxReason)
-      yield* postpone(url, reason.toWellFormed().replaceAll("\0", ""), yield* DateTime.now)
+      yield* postpone(url, reason.toWellFormed().replaceAll("\0", ""), yield* boundNow(sql))
       yield* Effect.logWarning("a feed could not be read").pipe(Effect.annotateLogs({ feed: url, reason }))
     },
     Effect.catchCauseIf(
@@ -199,7 +199,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
   })
 
   const ingestDue = Effect.gen(function* () {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* enlist(now)
     yield* Effect.replicateEffect(askAll(now), concurrency, { concurrency: "unbounded", discard: true })
   }).pipe(Effect.withSpan("FeedIngestion.ingestDue"))

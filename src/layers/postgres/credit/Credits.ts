@@ -17,7 +17,7 @@ import type { OperatorId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
-import { findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
+import { boundNow, findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
 import { Plan } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 
@@ -240,7 +240,7 @@ const make = Effect.gen(function* () {
    * account gets what it has room for. A transfer's id holds the month's total, which only grows.
    */
   const payBatch = Effect.fnUntraced(function* (plan: Plan, credit: bigint) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const month = `${DateTime.formatIsoDateUtc(now).slice(0, 7)}-01`
     const { owners } = yield* paid(sql`
       with due as (

@@ -11,7 +11,18 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { PaymentProvider, packageName, Payments, Purchase } from "../../../services/Payments.ts"
 import type { PaymentEvent, Provider } from "../../../services/Payments.ts"
 import { maxPosted, accountOf, makeTransfers, treasury } from "./transfers.ts"
-import { execute, findOne, timestamp, findOption, orDie, transaction, findAll, isoTimestamp } from "../sql.ts"
+import {
+  boundTime,
+  boundNow,
+  execute,
+  findOne,
+  timestamp,
+  findOption,
+  orDie,
+  transaction,
+  findAll,
+  isoTimestamp
+} from "../sql.ts"
 
 const BegunRow = Schema.Struct({
   id: PurchaseId,
@@ -357,7 +368,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
     execute(sql`
       delete from awaited_checkouts a
        using (select purchase_id from awaited_checkouts w
-               where due_at <= ${timestamp(now)}
+               where due_at <= ${boundTime(sql, now)}
                  and (exists (select from payments where purchase_id = w.purchase_id)
                       or exists (select from payment_events
                                   where purchase_id = w.purchase_id and kind in ('failed', 'expired')))
@@ -392,7 +403,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
       }
       return yield* forget(checkout.purchase_id)
     }
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     if (DateTime.isLessThan(now, DateTime.addDuration(checkout.begun_at, maxAge))) return
     yield* Effect.logWarning("the payment provider is not asked about a checkout any more").pipe(
       Effect.annotateLogs(about)
@@ -409,7 +420,7 @@ const makeFollowUp = Effect.fnUntraced(function* (
     )
 
   const followUp = Effect.gen(function* () {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* forgetEnded(now)
     // A provider that cannot be reached for one checkout cannot be reached for any.
     yield* Effect.forEach(yield* claim(now), asked, { concurrency, discard: true }).pipe(

@@ -29,6 +29,7 @@ import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
+  boundNow,
   decimal,
   execute,
   findAll,
@@ -180,7 +181,7 @@ const make = Effect.gen(function* () {
 
   const publishDue: Pools["Service"]["publishDue"] = Effect.gen(function* () {
     if (Option.isNone(settings.countsEvery)) return
-    yield* execute(publishOdds(sql, settings.countsEvery.value, yield* DateTime.now))
+    yield* execute(publishOdds(sql, settings.countsEvery.value, yield* boundNow(sql)))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
   return Pools.of({ stake, stakeAfter, hold, fund, odds, publishDue })

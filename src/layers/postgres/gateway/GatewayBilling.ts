@@ -20,7 +20,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
-import { arrayParam, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
+import { arrayParam, boundTime, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
 import type { ColumnsOf } from "../sql.ts"
 import { isEnabled } from "./eligibility.ts"
 import { changesOf, counted, dayAt, isLimited, limitsOf, sinceOf } from "./limits.ts"
@@ -169,7 +169,7 @@ const make = Effect.gen(function* () {
     const rows = yield* abandoned(sql`
       select call_id::text, key_id::text, agent_id::text, request_id, model, style, stream, amount, created_at
         from gateway_reservations
-       where alive_at <= ${timestamp(DateTime.subtractDuration(now, sweepAfter))}
+       where alive_at <= ${boundTime(sql, now, sweepAfter)}
        order by alive_at limit ${maxSwept}`)
     yield* Effect.forEach(
       rows,

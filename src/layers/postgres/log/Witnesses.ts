@@ -16,7 +16,7 @@ import { ExchangeFailed, makePost } from "../../witness/boundedPost.ts"
 import { addCheckpoint, parseWitnessKey } from "../../witness/cosignature.ts"
 import type { Witness } from "../../witness/cosignature.ts"
 import { askTimeStamp, nonceOf } from "../../witness/timeStamp.ts"
-import { execute, findAll, findOption, timestamp } from "../sql.ts"
+import { boundTime, boundNow, execute, findAll, findOption, timestamp } from "../sql.ts"
 import { consistencyProof } from "./proofs.ts"
 
 /** The tolerated skew of a witness's clock. */
@@ -72,13 +72,13 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
       with newest as (select size, note from log_checkpoints order by size desc limit 1),
       taken as (
         insert into log_witnesses as a (witness, size, due_at, failures)
-        select ${name}, 0, ${timestamp(DateTime.addDuration(now, lease))}, 0
+        select ${name}, 0, ${boundTime(sql, now)} + ${Duration.toMillis(lease)}::float8 * interval '1 millisecond', 0
           from newest
          where newest.size > 0
            and not exists (
              select from log_witnesses k
-              where k.witness = ${name} and (k.due_at > ${timestamp(now)} or k.size >= newest.size))
-        on conflict (witness) do update set due_at = excluded.due_at where a.due_at <= ${timestamp(now)}
+              where k.witness = ${name} and (k.due_at > ${boundTime(sql, now)} or k.size >= newest.size))
+        on conflict (witness) do update set due_at = excluded.due_at where a.due_at <= ${boundTime(sql, now)}
         returning a.size, a.failures, a.failure
       )
       select t.size::float8 as attested, t.failures, t.failure, n.size::float8 as size, n.note
@@ -87,7 +87,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
   }, Effect.withTracerEnabled(false))
 
   const succeeded = Effect.fnUntraced(function* (taken: Turn, rest: Duration.Duration) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* execute(sql`
       update log_witnesses
          set size = ${taken.size}, due_at = ${timestamp(DateTime.addDuration(now, rest))}, failures = 0, failure = null
@@ -102,7 +102,7 @@ export const makeExchange = Effect.fnUntraced(function* (name: string) {
 
   const failed = Effect.fnUntraced(function* (taken: Turn, failure: ExchangeFailed) {
     const { reason } = failure
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const due = DateTime.addDuration(now, pauseAfter(taken.failures, failure))
     yield* execute(sql`
       update log_witnesses set failures = failures + 1, failure = ${reason}, due_at = ${timestamp(due)}

@@ -6,7 +6,7 @@ import { LogSigner } from "../../../services/LogSigner.ts"
 import type { Checkpoint } from "../../../services/LogSigner.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { execute, findOption, timestamp, transaction } from "../sql.ts"
+import { boundTime, execute, findOption, timestamp, transaction } from "../sql.ts"
 import { checkpointText } from "../../crypto/signedNote.ts"
 import { introduce, requireNewest } from "./identity.ts"
 import { examine, originOf, publishedIn } from "./memory.ts"
@@ -134,7 +134,6 @@ ${keys.sign(origin, text)}`
    */
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
-    const until = DateTime.startOf(DateTime.subtractDuration(now, age), "hour")
     yield* execute(sql`
       with old as (
         select c.size,
@@ -143,7 +142,7 @@ ${keys.sign(origin, text)}`
                  order by c.time_stamp is null, w.size is null, c.size) as place
           from log_checkpoints c
           left join (select distinct size from log_cosignatures) w on w.size = c.size
-         where c.signed_at < ${timestamp(until)}
+         where c.signed_at < date_trunc('hour', ${boundTime(sql, now, age)}, 'UTC')
       )
       delete from log_checkpoints c using old
        where c.size = old.size and old.place > 1

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { execute, findAll, findOption, orDie, rowsOf, timestamp, transaction } from "../sql.ts"
+import { boundTime, execute, findAll, findOption, orDie, rowsOf, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
 
 /** Predictions that one call reveals. */
@@ -40,7 +40,7 @@ export const makeRevealDue = Effect.gen(function* () {
   const revealChunk = Effect.fnUntraced(function* (now: DateTime.Utc) {
     const next = yield* due(sql`
       select challenge_id::text, last_agent_id::text, last_revision from log_reveals
-       where due_at <= ${timestamp(now)}
+       where due_at <= ${boundTime(sql, now)}
          and (select count(*) from (select from log_pending limit ${maxPending}) p) < ${maxPending}::int
        order by due_at, challenge_id
        limit 1
@@ -80,7 +80,7 @@ export const makeRevealDue = Effect.gen(function* () {
   const revealDue: Effect.Effect<number> = DateTime.now.pipe(
     Effect.flatMap((now) =>
       Effect.flatMap(
-        orDie(sql`select 1 from log_reveals where due_at <= ${timestamp(now)} limit 1`),
+        orDie(sql`select 1 from log_reveals where due_at <= ${boundTime(sql, now)} limit 1`),
         (some) => (some.length === 0 ? Effect.succeed(0) : transaction(sql)(revealChunk(now)))
       )
     ),

@@ -38,6 +38,7 @@ import { Notifications } from "../Notifications.ts"
 import { settledPredictions, settledStakes } from "./derived.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
+  boundTime,
   execute,
   findAll,
   findOne,
@@ -45,7 +46,6 @@ import {
   isoTimestamp,
   orDie,
   rowsOf,
-  timestamp,
   transaction
 } from "../sql.ts"
 
@@ -451,10 +451,10 @@ const make = Effect.gen(function* () {
 
   /** A prefix of the order, so that what is kept has no gap. */
   const trim: Notices["Service"]["trim"] = Effect.gen(function* () {
-    const before = DateTime.subtractDuration(yield* DateTime.now, noticeRetention)
+    const now = yield* DateTime.now
     yield* execute(sql`
       with oldest as (select seq, created_at from notices where seq is not null order by seq limit ${sql.literal(String(maxTrimmed))}),
-      kept as (select min(seq) as seq from oldest where created_at >= ${timestamp(before)}),
+      kept as (select min(seq) as seq from oldest where created_at >= ${boundTime(sql, now, noticeRetention)}),
       deleted as (
         delete from notices n using oldest o, kept k
          where n.seq = o.seq and (k.seq is null or o.seq < k.seq)

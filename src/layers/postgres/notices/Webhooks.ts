@@ -21,6 +21,7 @@ import type { FetchOptions } from "../../keys/fetchDocument.ts"
 import { publicUrlFault } from "../../keys/publicUrl.ts"
 import {
   arrayParam,
+  boundTime,
   execute,
   findAll,
   findOne,
@@ -246,11 +247,11 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   )
 
   const trim: Webhooks["Service"]["trim"] = Effect.gen(function* () {
-    const before = DateTime.subtractDuration(yield* DateTime.now, retention)
+    const now = yield* DateTime.now
     yield* execute(sql`
       delete from webhook_deliveries d
        using (select webhook_id, notice_id from webhook_deliveries
-               where due_at is null and created_at < ${timestamp(before)}
+               where due_at is null and created_at < ${boundTime(sql, now, retention)}
                order by created_at limit ${sql.literal(String(maxTrimmed))}) old
        where d.webhook_id = old.webhook_id and d.notice_id = old.notice_id and d.due_at is null`)
   }).pipe(Effect.withSpan("Webhooks.trim"))

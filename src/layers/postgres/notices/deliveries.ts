@@ -27,6 +27,7 @@ import type { FetchOptions } from "../../keys/fetchDocument.ts"
 import { isOwnMachine, publicUrlFault } from "../../keys/publicUrl.ts"
 import { textsOf } from "../../mail/language.ts"
 import {
+  boundNow,
   execute,
   findAll,
   findOne,
@@ -177,7 +178,7 @@ export const make = Effect.fnUntraced(function* (
            for update of w skip locked`)
       if (Option.isNone(state) || state.value.upto === state.value.dispatched) return 0
       const { dispatched: from, upto } = state.value
-      const at = yield* DateTime.now
+      const at = yield* boundNow(sql)
       const now = timestamp(at)
       // A longer rest is of a clock that was ahead.
       const atMost = timestamp(DateTime.addDuration(at, maxRest))
@@ -351,7 +352,7 @@ export const make = Effect.fnUntraced(function* (
     until: DateTime.Utc,
     attempts: ReadonlyArray<Attempt>
   ) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     // In a statement of its own: those after it see what was made due before the row was locked.
     const found = yield* heldRow(sql`
       select w.failures, w.failing_since, w.disabled_at is not null as disabled, coalesce(w.owner_id, a.owner_id)::text as owner_id

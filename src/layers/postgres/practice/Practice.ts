@@ -32,6 +32,8 @@ import { rejection, saltBytes } from "../challenges/predictions.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import {
   arrayParam,
+  boundTime,
+  boundNow,
   decimal,
   execute,
   findAll,
@@ -135,7 +137,7 @@ const make = Effect.gen(function* () {
   )
 
   const makeDue = Effect.gen(function* () {
-    const slot = practiceSlot(yield* DateTime.now)
+    const slot = practiceSlot(yield* boundNow(sql))
     const slots = [slot, DateTime.addDuration(slot, practiceLength)]
     const due = yield* missing(sql`
       select t.key as asset, s.opened_at, t.dead_zone_pct::text as dead_zone_pct
@@ -326,7 +328,7 @@ const make = Effect.gen(function* () {
       execute(sql`
         with old as (
           select id from practice_questions
-           where opened_at < ${timestamp(DateTime.subtractDuration(now, practiceMemory))}
+           where opened_at < ${boundTime(sql, now, practiceMemory)}
            order by opened_at, asset
            limit ${trimmed}),
         answers as (delete from practice_predictions p using old where p.question_id = old.id)

@@ -1,7 +1,7 @@
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { MacroProposal, MacroProposals } from "../../../services/MacroSource.ts"
-import { decimal, execute, findAll, isoTimestamp, timestamp } from "../sql.ts"
+import { boundTime, decimal, execute, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** At most so many a run; there are a few releases a week. */
 const maxDue = 50
@@ -25,7 +25,7 @@ const make = Effect.gen(function* () {
       select c.id::text, c.target as asset, c.period, c.unit, c.deadline
         from challenges c
        where c.type = 'macro' and c.resolved_at is null and c.cancelled_at is null
-         and c.resolve_at <= ${timestamp(now)} and c.deadline <= ${timestamp(now)}
+         and c.resolve_at <= ${boundTime(sql, now)} and c.deadline <= ${boundTime(sql, now)}
          and not exists (select 1 from macro_proposals p where p.challenge_id = c.id)
        order by c.resolve_at, c.id limit ${maxDue}`)
     return rows.map(({ id, ...rest }) => ({ challengeId: id, ...rest }))

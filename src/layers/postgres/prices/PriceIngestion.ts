@@ -5,7 +5,7 @@ import { PriceIngestion, isPositive } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
 import type { Feed, Window, Answer, Reading } from "../../../services/PriceSource.ts"
-import { arrayParam, findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
+import { arrayParam, boundNow, findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { SecureRandom } from "effect/crypto"
 
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
   })
 
   const ingest = Effect.fnUntraced(function* (feed: Feed) {
-    const askedAt = yield* DateTime.now
+    const askedAt = yield* boundNow(sql)
     yield* expect(feed, askedAt)
     const window = yield* due(feed, askedAt)
     if (Option.isNone(window)) return nothing

@@ -1,4 +1,5 @@
-import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { BigDecimal, Effect, Layer, Option, Schema } from "effect"
+import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { answerOf, countedDays } from "../../../scoring/priceEvents.ts"
@@ -15,7 +16,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
-import { decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
+import { boundNow, decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { amendStats } from "./agentStats.ts"
 import { faultOfCategory, scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
@@ -111,7 +112,7 @@ const make = Effect.gen(function* () {
 
   /** The new version to write, or null if the newest version is this very amendment. */
   const decide = Effect.fnUntraced(function* (id: string, amendment: Amendment) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const found = isUuid(id) ? yield* read(id, amendment, now) : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
     const challenge = found.value

@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Skill } from "../../../services/Skill.ts"
-import { arrayParam, execute, findAll, findOne } from "../sql.ts"
+import { arrayParam, boundTime, execute, findAll, findOne } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
 import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
 import { isRanked, maxRank } from "./leaderboard.ts"
@@ -39,7 +39,7 @@ const make = Effect.gen(function* () {
       select s.day::text, s.settlements, k.day is not null as amended
         from (select day, count(*)::int as settlements from settlements group by day) s
         left join skill_days k on k.day = s.day
-       where s.day < ${DateTime.formatIsoDateUtc(DateTime.subtractDuration(now, countedAfter))}::date and s.settlements is distinct from k.settlements
+       where s.day < (${boundTime(sql, now, countedAfter)} at time zone 'UTC')::date and s.settlements is distinct from k.settlements
        order by s.day`)
   )
 

@@ -10,7 +10,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/challengeRows.ts"
-import { decimal, findOption, execute, timestamp } from "../sql.ts"
+import { boundNow, decimal, findOption, execute, timestamp } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
@@ -71,7 +71,7 @@ export const makeManualSettlement = Effect.gen(function* () {
   const ending = findOption(EndingRow)
   const settleMacro = yield* makeSettleMacro
   const faultOfValue = makeValueSanityCheck(sql)
-  const { voidChallenge, voidWithoutValue } = yield* makeVoidChallenge
+  const { voidByHand, voidWithoutValue } = yield* makeVoidChallenge
 
   const pastDeadline = Effect.fnUntraced(function* (type: "macro" | "price_event", id: string) {
     const found = isUuid(id)
@@ -80,7 +80,7 @@ export const makeManualSettlement = Effect.gen(function* () {
         )
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
-    if (DateTime.isLessThan(yield* DateTime.now, found.value.deadline)) {
+    if (DateTime.isLessThan(yield* boundNow(sql), found.value.deadline)) {
       return yield* new ChallengeState({
         detail: `The challenge is open: nothing is settled or voided before its deadline, ${DateTime.formatIso(found.value.deadline)}.`
       })
@@ -91,7 +91,7 @@ export const makeManualSettlement = Effect.gen(function* () {
   /** Voids the macro challenge if it has waited for its value for too long. */
   const overdueVoided = Effect.fnUntraced(function* (id: string) {
     const challenge = yield* pastDeadline("macro", id)
-    if (DateTime.isGreaterThanOrEqualTo(yield* DateTime.now, challenge.cancel_at)) {
+    if (DateTime.isGreaterThanOrEqualTo(yield* boundNow(sql), challenge.cancel_at)) {
       yield* voidWithoutValue(challenge)
     }
     return challenge.id
@@ -127,7 +127,7 @@ export const makeManualSettlement = Effect.gen(function* () {
   const voidMacro: Scoring["Service"]["voidMacro"] = Effect.fn("Scoring.voidMacro")(
     function* (challengeId, reason) {
       const id = yield* overdueVoided(challengeId)
-      const isVoided = yield* voidChallenge("macro", id, reason)
+      const isVoided = yield* voidByHand("macro", id, reason)
       const current = yield* arenas.macro.get(id)
       return isVoided ? current : yield* onlyClosed(current.status)
     }
@@ -136,7 +136,7 @@ export const makeManualSettlement = Effect.gen(function* () {
   const voidPriceEvent: Scoring["Service"]["voidPriceEvent"] = Effect.fn("Scoring.voidPriceEvent")(
     function* (challengeId, reason) {
       const { id } = yield* pastDeadline("price_event", challengeId)
-      const isVoided = yield* voidChallenge("price_event", id, reason)
+      const isVoided = yield* voidByHand("price_event", id, reason)
       const current = yield* arenas.priceEvents.get(id)
       return isVoided ? current : yield* onlyClosed(current.status)
     }
@@ -168,7 +168,7 @@ const makeSettleMacro = Effect.gen(function* () {
 
   /** False if the challenge has ended, or is not closed yet. */
   return Effect.fn("Scoring.settleMacro")(function* (challengeId: string, actualValue: number) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
     const settled = Effect.gen(function* () {

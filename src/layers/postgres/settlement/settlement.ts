@@ -15,7 +15,7 @@ import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
-import { execute, findAll, findOption, timestamp } from "../sql.ts"
+import { boundNow, boundTime, execute, findAll, findOption, timestamp } from "../sql.ts"
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { addScores } from "./agentStats.ts"
 import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
@@ -59,7 +59,7 @@ export const makeSettleDue = Effect.gen(function* () {
   const priceEvents = yield* makeSettlePriceEvents
 
   const settle = Effect.fn("Scoring.settle")(function* (due: typeof Due.Type, price: ObservedPrice) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
     yield* closeChallenges(sql, sql`c.id = ${due.id}::uuid`, now)
     const settled = Effect.gen(function* () {
@@ -67,6 +67,7 @@ export const makeSettleDue = Effect.gen(function* () {
         select c.open_price::text, coalesce(c.dead_zone_pct, t.dead_zone_pct)::text as dead_zone_pct, c.target, t.category
           from challenges c join targets t on t.key = c.target
          where c.id = ${due.id}::uuid and c.closed_at is not null and c.resolved_at is null and c.cancelled_at is null
+           and c.resolve_at <= ${boundTime(sql, now)}
            for no key update of c`)
       if (Option.isNone(found)) return "done" as const
       const { open_price, dead_zone_pct, target, category } = found.value
@@ -90,11 +91,12 @@ export const makeSettleDue = Effect.gen(function* () {
   })
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
-    const cancelled = yield* cancelChallenge(sql, {
-      challenge_id: due.id,
-      voided_at: now,
-      reason: `No closing price was observed by ${inUtc(DateTime.formatIso(due.close_price_until))}.`
-    })
+    const reason = `No closing price was observed by ${inUtc(DateTime.formatIso(due.close_price_until))}.`
+    const cancelled = yield* cancelChallenge(
+      sql,
+      { challenge_id: due.id, voided_at: now, reason },
+      sql`cancel_at <= ${boundTime(sql, now)}`
+    )
     return cancelled ? ("cancelled" as const) : ("done" as const)
   })
 
@@ -159,10 +161,10 @@ export const makeSettleDue = Effect.gen(function* () {
   })
 
   const settleDue: Scoring["Service"]["settleDue"] = Effect.gen(function* () {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const closed = yield* closeChallenges(
       sql,
-      sql`c.deadline <= ${timestamp(DateTime.subtractDuration(now, settings.closeGrace))}`,
+      sql`c.deadline <= ${boundTime(sql, now, settings.closeGrace)}`,
       now
     )
     const outcomes: Array<readonly [ChallengeId, Outcome]> = []
@@ -308,7 +310,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     due: DuePriceEvent,
     decision: Decision<KnownCandle>
   ) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* Effect.annotateCurrentSpan({ "challenge.id": due.id })
     yield* closeChallenges(sql, sql`c.id = ${due.id}::uuid`, now)
     const settled = Effect.gen(function* () {

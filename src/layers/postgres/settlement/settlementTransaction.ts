@@ -2,7 +2,7 @@ import { Duration, Effect } from "effect"
 import type { DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import { BackgroundClient } from "../BackgroundClient.ts"
-import { timestamp, withStatementTimeout } from "../sql.ts"
+import { boundTime, withStatementTimeout } from "../sql.ts"
 
 /** Settlements take turns under this lock, since two that score the same agents could deadlock. */
 const settlementLock = 4_280_771_002n
@@ -34,6 +34,10 @@ const makeLongTransaction = Effect.fnUntraced(function* (lock: bigint) {
 export const makeSettlementTransaction = makeLongTransaction(settlementLock)
 export const makeSkillTransaction = makeLongTransaction(skillLock)
 
-/** The UTC day that scores count under. It never goes back, so that the sums of a day close for good. */
+/**
+ * The UTC day that scores count under. It never goes back, so that the sums of a day close for good, and never lies ahead of the
+ * database's day: days of the future, which a wrong clock once wrote, are not followed.
+ */
 export const settlementDay = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
-  greatest((${timestamp(now)}::timestamptz at time zone 'UTC')::date, (select max(day) from settlements))`
+  greatest((${boundTime(sql, now)} at time zone 'UTC')::date,
+           (select max(day) from settlements where day <= (database_time() at time zone 'UTC')::date))`

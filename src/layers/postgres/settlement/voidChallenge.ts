@@ -1,10 +1,11 @@
 /** Ends a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
 import { DateTime, Effect } from "effect"
+import type { Statement } from "effect/sql"
 import { inUtc } from "../../../scoring/criteria.ts"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/settlementEntries.ts"
-import { execute, orDie, timestamp } from "../sql.ts"
+import { boundNow, boundTime, execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
 import { closeChallenges, tellVoid } from "../challenges/lifecycle.ts"
@@ -15,22 +16,23 @@ export const makeVoidChallenge = Effect.gen(function* () {
   const { returnRest, settlePool } = yield* makeSettlePool
 
   /**
-   * False if the challenge has ended or its deadline has not passed. As in a settlement, only closing holds the lock that
-   * submissions wait for.
+   * False if the challenge has ended, or `from` has not come. As in a settlement, only closing holds the lock that submissions wait
+   * for.
    */
   const voidChallenge = Effect.fn("Scoring.voidChallenge")(function* (
     type: "macro" | "price_event",
     challengeId: string,
-    reason: string
+    reason: string,
+    from: Statement.Fragment
   ) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
     const ended = yield* inSettlement(
       Effect.gen(function* () {
         const changed = yield* sql`
           update challenges set cancelled_at = ${timestamp(now)}, cancel_reason = ${reason}
            where id = ${challengeId}::uuid and type = ${type} and closed_at is not null and resolved_at is null
-             and cancelled_at is null
+             and cancelled_at is null and ${from} <= ${boundTime(sql, now)}
           returning 1`.pipe(orDie)
         if (changed.length === 0) return false
         if (type === "macro") yield* settlePool(challengeId, null, now)
@@ -52,12 +54,17 @@ export const makeVoidChallenge = Effect.gen(function* () {
     return ended
   })
 
+  /** Voids a challenge that nobody has to wait for: its deadline has passed. */
+  const voidByHand = (type: "macro" | "price_event", challengeId: string, reason: string) =>
+    voidChallenge(type, challengeId, reason, sql`deadline`)
+
   /** Voids a macro challenge that has waited for its value too long. */
   const voidWithoutValue = (challenge: { readonly id: string; readonly cancel_at: DateTime.Utc }) =>
     voidChallenge(
       "macro",
       challenge.id,
-      `No value was recorded by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`
+      `No value was recorded by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`,
+      sql`cancel_at`
     )
 
   /** Voids a price event that has waited for its candles too long. */
@@ -65,8 +72,9 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "price_event",
       challenge.id,
-      `The candles that decide it were not all known and undisputed by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`
+      `The candles that decide it were not all known and undisputed by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`,
+      sql`cancel_at`
     )
 
-  return { voidChallenge, voidWithoutValue, voidWithoutCandles }
+  return { voidByHand, voidWithoutValue, voidWithoutCandles }
 })
