@@ -17,6 +17,7 @@ import {
 } from "effect"
 import { ChildProcess } from "effect/process"
 import { CommandFailed, anonymousClient } from "../client/connection.ts"
+import { movedDatabase } from "./season/databaseClock.ts"
 
 const program = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 const movedClock = new URL("season/movedClock.ts", import.meta.url).href
@@ -131,13 +132,13 @@ const start = Effect.fnUntraced(function* ({ input, keepsTime, preloaded, settin
       message: ["The server did not start. It said:", ...output].join("\n  ")
     })
   }
-  return { url, adminToken: Redacted.make(adminToken), outbox: path.join(data, "outbox"), output }
+  return { url, adminToken: Redacted.make(adminToken), data, outbox: path.join(data, "outbox"), output }
 })
 
 /** A server with an empty database. */
 export const ownServer = start({ settings: {}, preloaded: [], input: "ignore", keepsTime: true })
 
-/** A server whose clock starts at `from` and can be moved. */
+/** A server whose clock starts at `from` and can be moved, with its database's. */
 export const movedServer = Effect.fnUntraced(function* (
   from: DateTime.Utc,
   wanted: Readonly<Record<string, string>>
@@ -154,9 +155,10 @@ export const movedServer = Effect.fnUntraced(function* (
     input: Stream.fromQueue(times).pipe(Stream.encodeText),
     keepsTime: false
   })
-  return {
-    ...server,
-    operationsUrl: `http://127.0.0.1:${operationsPort}`,
-    moveTo: (time: DateTime.Utc) => Queue.offer(times, `${DateTime.formatIso(time)}\n`)
-  }
+  const moveDatabaseTo = yield* movedDatabase(server.data)
+  const moveTo = (time: DateTime.Utc) =>
+    Effect.andThen(moveDatabaseTo(time), Queue.offer(times, `${DateTime.formatIso(time)}\n`))
+  // The server's clock has gone on while it started.
+  yield* moveTo(from)
+  return { ...server, operationsUrl: `http://127.0.0.1:${operationsPort}`, moveTo }
 })
