@@ -216,6 +216,7 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
   it.effect("no challenge is closed, cancelled or voided, by the job or by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
+      yield* settle
       yield* newChallenge()
       const macro = yield* newMacro()
       const event = yield* newPriceEvent({ kind: "threshold" })
@@ -244,6 +245,7 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
     () =>
       Effect.gen(function* () {
         const now = yield* freshWeek
+        yield* settle
         const challenges: ReadonlyArray<string> = [
           yield* newChallenge(),
           yield* newMacro({ period: "2026-04" }),
