@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { firstProgram, Instances } from "../../services/Instances.ts"
 import { maxPlainName } from "./connection.ts"
 import { latestMigration } from "./Database.ts"
-import { arrayParam, execute, findAll, timestamp } from "./sql.ts"
+import { arrayParam, boundTime, execute, findAll } from "./sql.ts"
 
 /**
  * An instance counts for so long after it was last seen. In between it may be restarted, and an operator may find that the
@@ -28,10 +28,10 @@ const make = Effect.gen(function* () {
        and left(application_name, ${maxPlainName}::int) = regexp_replace(current_setting('application_name'), '/[0-9]+$', '')`
 
   const beat: Instances["Service"]["beat"] = Effect.fnUntraced(function* ({ id, name, roles, version }) {
-    const now = timestamp(yield* DateTime.now)
+    const now = boundTime(sql, yield* DateTime.now)
     yield* execute(sql`
       insert into instances (id, name, version, program, roles, started_at, seen_at)
-      select *, ${now}::timestamptz, ${now}::timestamptz from (
+      select *, ${now}, ${now} from (
         select ${id}::uuid, ${name}::text, ${version}::text, ${latestMigration}::int, ${arrayParam("text", roles)}
          union all
         select '00000000-0000-0000-0000-000000000000', 'no heartbeat', 'unknown', 0, '{}' where exists (${unmarked})) seen
@@ -43,7 +43,7 @@ const make = Effect.gen(function* () {
     const now = yield* DateTime.now
     const [older] = yield* olderRows(sql`
       select name, version, program from instances
-       where program < ${firstProgram[what]} and seen_at > ${timestamp(DateTime.subtractDuration(now, seenFor))}
+       where program < ${firstProgram[what]} and seen_at > ${boundTime(sql, now, seenFor)}
        union all
       select 'no heartbeat', 'unknown', 0 where exists (${unmarked})
        limit 1`)
@@ -65,9 +65,7 @@ const make = Effect.gen(function* () {
 
   const trim = Effect.gen(function* () {
     const now = yield* DateTime.now
-    yield* execute(
-      sql`delete from instances where seen_at < ${timestamp(DateTime.subtractDuration(now, retention))}`
-    )
+    yield* execute(sql`delete from instances where seen_at < ${boundTime(sql, now, retention)}`)
   }).pipe(Effect.withSpan("Instances.trim"))
 
   return Instances.of({ beat, allRead, trim })

@@ -5,7 +5,17 @@ import { PriceIngestion, isPositive } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
 import type { Feed, Window, Answer, Reading } from "../../../services/PriceSource.ts"
-import { arrayParam, boundNow, findAll, timestamp, execute, findOption, decimal, rowsOf, transaction } from "../sql.ts"
+import {
+  arrayParam,
+  boundNow,
+  findAll,
+  timestamp,
+  execute,
+  findOption,
+  decimal,
+  rowsOf,
+  transaction
+} from "../sql.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { SecureRandom } from "effect/crypto"
 
