@@ -494,8 +494,9 @@ export const settings = {
     "AUSPEX_RANK_MIN_COUNT",
     "30",
     [1, 1_000_000],
-    "Scored predictions from which an agent is established, and listed before others."
+    "Scored predictions from which an agent is established, and by average has a rank on pages."
   ),
+  rankMinDays: integer("AUSPEX_RANK_MIN_DAYS", "30", [1, 10_000], "Days with answers for a rank by skill."),
   maxBatch: integer(
     "AUSPEX_LARGEST_BATCH",
     "500",

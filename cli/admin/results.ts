@@ -37,7 +37,6 @@ const numeric: ReadonlyArray<Column<Prediction>> = [
     of: ({ crps }) => (crps === null ? null : Number(crps.toPrecision(4))),
     yields: "dropped"
   },
-  { title: "skill", of: ({ skill }) => decimals(skill, 3), yields: "dropped" },
   score,
   { title: "stake", of: ({ stake }) => stake },
   { title: "on bin", of: ({ stake_bin }) => stake_bin, yields: "dropped" },

@@ -158,16 +158,23 @@ export const skillColumns: ReadonlyArray<Column<LeaderboardRow>> = [
   { title: "skill", of: ({ skill }) => decimals(skill, 3) },
   { title: "days", of: ({ evidence }) => evidence?.days ?? null },
   {
-    title: "sequence",
+    title: "mean daily score, 95 %",
     of: ({ evidence }) =>
-      evidence === null ? null : evidence.sequence.map((bound) => bound.toFixed(3)).join(" to ")
+      evidence === null
+        ? null
+        : `${evidence.score.toFixed(3)} (${evidence.sequence.map((bound) => bound.toFixed(3)).join(" to ")})`
   },
-  { title: "e-value", of: ({ evidence }) => evidence?.e_value.toPrecision(3) ?? null },
   {
-    title: "beats the random walk",
-    of: ({ evidence, needed }) => {
+    title: "e-value",
+    of: ({ evidence, status }) => (status === "reference" ? null : (evidence?.e_value.toPrecision(3) ?? null))
+  },
+  {
+    title: "beside the random walk",
+    of: ({ evidence, needed, status }) => {
+      if (status === "reference") return "a reference"
       if (evidence === null) return null
-      if (evidence.told) return "yes"
+      if (evidence.told) return "better, and not by luck"
+      if (evidence.sequence[1] < 0) return "worse, and that is not luck"
       return needed === null ? "nothing says so" : `cannot be told yet: about ${needed} more days`
     }
   }

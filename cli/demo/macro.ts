@@ -131,7 +131,7 @@ const run = Effect.fn("demo.macro")(function* (input: { readonly series: string;
   })
   const board = yield* anyone.public.leaderboard({ query: { category: "economics" } })
   yield* Console.log(
-    "agent        forecasts    score    skill   in 50 %   in 80 %   in 95 %   mean |z|  sharpness"
+    "agent        forecasts    score    CRPSS   in 50 %   in 80 %   in 95 %   mean |z|  sharpness"
   )
   for (const row of board.items) {
     const agent = agents.find(({ id }) => id === row.agent_id)

@@ -60,7 +60,7 @@ const showLeaderboard = Effect.fnUntraced(function* (game: Game) {
   const board = yield* game.anyone.public.leaderboard({ query: { limit: 200 } })
   const rows = board.items.filter(({ agent_id }, index) => index < maxOthers || ours.has(agent_id))
   const columns = leaderboardColumns.filter(({ title }) => title !== "agent_id")
-  yield* Console.log(`\nLeaderboard (${board.total} agents; a rank needs an operator's claim):\n`)
+  yield* Console.log(`\nLeaderboard (${board.agents} agents; a rank needs an operator's claim):\n`)
   yield* Console.log(table(rows, columns))
   yield* Console.log("")
   for (const agent of game.agents) {

@@ -83,19 +83,33 @@ export const addDay = (
   }
 }
 
+/** An agent of nobody's is one try. */
+const atLeastOne = (tries: number): number => Math.max(1, tries)
+
 /**
  * The confidence sequence of the mean daily score, -1 to 1: at this level it holds it on all days at once. Null before the first day.
+ * Its days have other weights than those of the plain mean so far, so it is widened to hold that, too.
  *
  * @param tries how many agents the owner has: the level is divided by it
  */
 export const confidenceSequence = (
-  { penalty, weight, weighted }: Pick<Evidence, "weight" | "weighted" | "penalty">,
+  {
+    days,
+    penalty,
+    sum,
+    weight,
+    weighted
+  }: Pick<Evidence, "days" | "sum" | "weight" | "weighted" | "penalty">,
   tries = 1
 ): readonly [low: number, high: number] | null => {
   if (!(weight > 0)) return null
-  const radius = (Math.log((2 * tries) / level) + penalty) / weight
+  const radius = (Math.log((2 * atLeastOne(tries)) / level) + penalty) / weight
   const bound = (y: number) => 2 * Math.max(0, Math.min(1, y)) - 1
-  return [bound(weighted / weight - radius), bound(weighted / weight + radius)]
+  const mean = sum / days
+  return [
+    Math.min(mean, bound(weighted / weight - radius)),
+    Math.max(mean, bound(weighted / weight + radius))
+  ]
 }
 
 /** The e-value, as far as a double tells it. */
@@ -103,7 +117,7 @@ export const eValue = ({ logWealth }: Pick<Evidence, "logWealth">): number =>
   Number(Math.exp(Math.min(logWealth, 700)).toPrecision(12))
 
 /** The e-value from which an agent is told from the reference at the level, of an owner with so many agents. */
-export const tellingValue = (tries = 1): number => tries / level
+export const tellingValue = (tries = 1): number => atLeastOne(tries) / level
 
 /** A century: who leads by less than this tells does not lead. */
 const maxDays = 36_500

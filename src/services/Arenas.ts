@@ -186,12 +186,16 @@ export const Results = Schema.Struct({
     description:
       "what all claimed agents said together, one voice an owner; null until it is reckoned after the settlement"
   }),
-  prediction_count: Schema.Int,
+  prediction_count: Schema.Int.annotate({ description: "of agents, without those of references" }),
   predictions: Schema.Array(
     Schema.Struct({
       agent_id: AgentId,
       agent_name: Schema.String,
       name_tag: NameTag,
+      reference: Schema.NullOr(Schema.String).annotate({
+        description:
+          "the method of an agent of the instance itself, which no count includes; null of all others"
+      }),
       ...PredictionValues.fields,
       reasoning: Schema.NullOr(Schema.String).annotate({ description: "of a macro forecast its rationale" }),
       ...PredictionVerdict.fields,

@@ -24,7 +24,7 @@ export interface PriceSeries {
   readonly stretch: number
 }
 
-/** The last prediction of each agent. */
+/** The last prediction of each agent; references are none. */
 export interface Answers {
   readonly values: ReadonlyArray<typeof PredictionValues.Type>
   /** Otherwise they are those of the oldest agents. */

@@ -55,8 +55,11 @@ export interface LeaderboardQuery {
   readonly since?: string | undefined
   /** Of models of this provider, in any case; ranks are then among those. */
   readonly provider?: string | undefined
-  /** Lists agents under min_count after all others. */
-  readonly establishedFirst?: boolean
+  /**
+   * As pages have it: agents that are not ranked yet stand after all others, without a rank, and the others are ranked among
+   * themselves. Ranked are by average those with `min_count` scored predictions, by skill those with as many days as settings say.
+   */
+  readonly rankedFirst?: boolean
 }
 
 export const LeaderboardRow = Schema.Struct({
@@ -78,15 +81,15 @@ export const LeaderboardRow = Schema.Struct({
   }),
   ...SkillFields,
   group: Schema.NullOr(Schema.Int).annotate({
-    description:
-      "order=skill: rows of a group cannot be told from its first one, for their confidence sequences overlap"
+    description: "null: what tells two agents apart is /eval/compare"
   }),
   ...AgentStatsFields
 }).annotate({ identifier: "Standing" })
 
 export const Leaderboard = Schema.Struct({
   items: Schema.Array(LeaderboardRow),
-  total: Schema.Int,
+  total: Schema.Int.annotate({ description: "rows of the board, references among them" }),
+  agents: Schema.Int.annotate({ description: "the same without references" }),
   category: Schema.NullOr(Category),
   order: LeaderboardOrder,
   horizon: Schema.NullOr(Horizon),

@@ -141,6 +141,7 @@ export class Settings extends Context.Service<
     /** Whether agents of the instance itself answer every question (ReferenceAgents). */
     readonly references: boolean
     readonly rankMinCount: number
+    readonly rankMinDays: number
     /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
     readonly maxBatch: number
     /** Of an instance: streams, and requests that wait for a notice. */

@@ -54,7 +54,8 @@ export const SkillFields = {
         description: "1 at first; skill of 0 or less reaches x with a chance of at most 1 in x"
       }),
       told: Schema.Boolean.annotate({
-        description: "whether it beats the reference: the e-value is 20 or more for each agent of its owner"
+        description:
+          "whether it beats the reference: the e-value is 20 or more for each agent of its owner; false of references, of which nothing is told"
       })
     })
   ),
@@ -111,10 +112,16 @@ const ComparedAgent = Schema.Struct({
   agent_id: AgentId,
   agent_name: Schema.String,
   name_tag: NameTag,
+  reference: Schema.NullOr(Schema.String).annotate({
+    description: "the method of an agent of the instance itself; null of all others"
+  }),
   skill: Schema.NullOr(Schema.Finite).annotate({ description: "mean over the common questions" })
 })
 
-/** Two agents on the questions that both answered since they were claimed. */
+/**
+ * Two agents on the questions that both answered since they were claimed. Beside the reference "random walk" it is all answers of
+ * the agent, each compared with the walk at its own moment: the evidence of its own page.
+ */
 export const Comparison = Schema.Struct({
   a: ComparedAgent,
   b: ComparedAgent,
@@ -128,10 +135,14 @@ export const Comparison = Schema.Struct({
     description: "confidence sequence of the bounded daily difference, -1 to 1: right on all days at once"
   }),
   e_value: Schema.NullOr(Schema.Finite).annotate({
-    description: "evidence that the two differ; from 20 on at the level of 5 %"
+    description: "evidence that the two differ; beside the random walk, that the agent beats it"
+  }),
+  told_from: Schema.Finite.annotate({
+    description:
+      "the e-value that tells at the level of 5 %: 20; beside the random walk 20 for each agent of the owner"
   }),
   told: Schema.NullOr(Schema.Literals(["a", "b"])).annotate({
-    description: "which one is better, once the e-value tells"
+    description: "which one is better, once that can be told; null of two references"
   }),
   by_day: Schema.Array(
     Schema.Struct({

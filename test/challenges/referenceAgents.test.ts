@@ -1,6 +1,7 @@
 /** The agents of the instance itself: what they answer, that it is sealed like all others, and where they stand. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
+import { Charts } from "../../src/services/Charts.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
@@ -117,7 +118,7 @@ layer(testServices())("The reference agents", (it) => {
   )
 
   it.effect(
-    "stand on the boards without a rank; the walk has no skill, and the consensus has one voice an owner",
+    "stand on the boards without a rank, a verdict or a count; the walk has no skill, and the consensus has one voice an owner",
     () =>
       Effect.gen(function* () {
         const now = yield* freshWeek
@@ -166,6 +167,58 @@ layer(testServices())("The reference agents", (it) => {
           [1, 2, 3]
         )
         assert.deepStrictEqual((yield* Scoring.use((scoring) => scoring.audit)).differences, [])
+
+        // Nothing is told of them, and they are no agents.
+        const board = yield* Scoring.use((scoring) => scoring.leaderboard({ order: "skill" }, firstPage))
+        assert.strictEqual(board.agents, 3)
+        assert.strictEqual(board.total, 3 + references.length)
+        for (const { agent_id } of references) {
+          const { by_day, overall } = yield* Skill.use((skill) => skill.profile(agent_id))
+          const { score = 9, sequence: [low, high] = [9, 9], told } = overall?.evidence ?? {}
+          assert.isFalse(told)
+          assert.isNull(overall?.needed)
+          assert.isAtMost(low, score)
+          assert.isAtLeast(high, score)
+          for (const { sequence } of by_day) assert.isAtMost(sequence[0], sequence[1])
+        }
+        const [walkId, momentumId] = ["Reference: random walk", "Reference: momentum"].map(
+          (name) => references.find(({ agent_name }) => agent_name === name)?.agent_id ?? ""
+        ) as [string, string]
+        const ofReferences = yield* Skill.use((skill) => skill.compare(walkId, momentumId))
+        assert.isNull(ofReferences.told)
+        // Beside the walk an agent's evidence is that of its own page.
+        const { evidence, skill } = (yield* Skill.use((skills) => skills.profile(one))).overall ?? {}
+        const beside = yield* Skill.use((skills) => skills.compare(one, walkId))
+        assert.deepInclude(beside, {
+          questions: 1,
+          difference: skill ?? null,
+          sequence: evidence?.sequence ?? null,
+          e_value: evidence?.e_value ?? null,
+          told_from: 40,
+          told: null
+        })
+        const other_ = yield* Skill.use((skills) => skills.compare(walkId, one))
+        assert.strictEqual(other_.difference, -(skill ?? 0))
+        assert.deepStrictEqual([other_.a, other_.b], [beside.b, beside.a])
+
+        const results = yield* Arenas.use((arenas) => arenas.results(question.id, firstPage))
+        const isReference = ({ reference }: (typeof results.predictions)[number]) => reference !== null
+        assert.strictEqual(results.prediction_count, 3)
+        assert.strictEqual(results.predictions.filter(isReference).length, 5)
+        const terms = yield* Arenas.use((arenas) => arenas.directional.get(question.id))
+        assert.deepInclude(terms, {
+          prediction_count: 3,
+          bullish_count: 2,
+          bearish_count: 1,
+          neutral_count: 0
+        })
+        const summary = yield* Arenas.use((arenas) => arenas.summary(question.id))
+        assert.deepInclude(summary, {
+          prediction_count: 3,
+          split: { bullish: 2, bearish: 1, neutral: 0 }
+        })
+        const drawn = yield* Charts.use((charts) => charts.answers(question.id))
+        assert.lengthOf(drawn.values, 3)
       })
   )
 })

@@ -43,6 +43,7 @@ const decided: Environment = {
   AUSPEX_MACRO_VOID_AFTER: "60 days",
   AUSPEX_PRICE_EVENT_VOID_AFTER: "72 hours",
   AUSPEX_RANK_MIN_COUNT: "30",
+  AUSPEX_RANK_MIN_DAYS: "30",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
   AUSPEX_LIMIT_COMMENTS: "5/minute",
   AUSPEX_LIMIT_REPLIES: "10/minute",
@@ -358,6 +359,7 @@ describe("Settings", () => {
       assert.strictEqual(Duration.toDays(rules.macroVoidAfter), 60)
       assert.strictEqual(Duration.toHours(rules.priceEventVoidAfter), 72)
       assert.strictEqual(rules.rankMinCount, 30)
+      assert.strictEqual(rules.rankMinDays, 30)
       assert.deepStrictEqual(rules.countsEvery, Option.some({ after: Duration.minutes(15), answers: 10 }))
       assert.deepStrictEqual(rules.trustedProxies, [])
       assert.strictEqual(rules.maxConnections, 10_000)

@@ -114,7 +114,18 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
         assert.deepStrictEqual(shown(whole.items), expected)
         const established = Object.groupBy(expected, (row) => (row.established ? "yes" : "no"))
         assert.isDefined(established.no)
-        const establishedFirst = [...(established.yes ?? []), ...(established.no ?? [])]
+        // On pages the others have no rank, and those that have one are ranked among themselves.
+        const counts = new Map(
+          [...Map.groupBy(bets, ({ agent }) => agent)].map(([agent, of]) => [agent, of.length])
+        )
+        const rankedFirst = [
+          ...ranking({
+            bets: bets.filter(({ agent }) => (counts.get(agent) ?? 0) >= 3),
+            verified,
+            minCount: 3
+          }),
+          ...(established.no ?? []).map((row) => ({ ...row, rank: null }))
+        ]
         assert.strictEqual(whole.total, expected.length)
         assert.strictEqual(whole.min_count, 3)
         assert.isNull(whole.category)
@@ -134,9 +145,9 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
           const pages = yield* allPages(limit, (page) => leaderboard(undefined, page))
           assert.deepStrictEqual(shown(pages.flat()), expected, `pages of ${limit}`)
           const shownToPeople = yield* allPages(limit, (page) =>
-            Scoring.use((scoring) => scoring.leaderboard({ establishedFirst: true }, page))
+            Scoring.use((scoring) => scoring.leaderboard({ rankedFirst: true }, page))
           )
-          assert.deepStrictEqual(shown(shownToPeople.flat()), establishedFirst, `pages of ${limit}`)
+          assert.deepStrictEqual(shown(shownToPeople.flat()), rankedFirst, `pages of ${limit}`)
         }
       }).pipe(Random.withSeed("leaderboard"))
   )
@@ -148,6 +159,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
       assert.deepStrictEqual(yield* leaderboard("crypto"), {
         items: [],
         total: 0,
+        agents: 0,
         category: "crypto",
         order: "average",
         horizon: null,

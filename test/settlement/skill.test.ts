@@ -479,7 +479,10 @@ const answers = (target: string) =>
        order by t.day`
   )
 
-layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("A board of skill", (it) => {
+/** From so many days on an agent of this board has a rank on pages. */
+const manyDays = 12
+
+layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))("A board of skill", (it) => {
   /** A question a day on gold for some days, from the next hour on, which agents answer by chance. */
   const season = Effect.fnUntraced(function* (agents: ReadonlyArray<AgentId>, days: number) {
     const made: Array<{ readonly id: string }> = []
@@ -653,7 +656,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("A board of skill", (it) => 
       assert.deepStrictEqual(idsOf(found.items), expected)
       assert.deepStrictEqual([found.total, found.provider], [2, provider])
       assert.deepStrictEqual(idsOf((yield* board({ provider, since: "2000-01" })).items), expected)
-      const averages = (yield* board({ provider, order: "average", establishedFirst: true })).items
+      const averages = (yield* board({ provider, order: "average", rankedFirst: true })).items
       assert.sameMembers(
         averages.map(({ agent_id }) => agent_id),
         chosen.map(({ agent_id }) => agent_id)
@@ -693,48 +696,37 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("A board of skill", (it) => 
     }).pipe(Random.withSeed("ranks"))
   )
 
-  it.effect(
-    "begins a group where a row can be told from the first of the group before, also on a later page",
-    () =>
-      Effect.gen(function* () {
-        const [first, second] = (yield* board()).items
-        assert(first !== undefined && second !== undefined)
-        const narrow = (agent: AgentId, centre: number) =>
-          SqlClient.SqlClient.use(
-            (sql) => sql`
-            update agent_skill set weight = 1000, weighted = ${1000 * centre}, penalty = 0
-             where agent_id = ${agent}::uuid and board = 'global'`
-          )
-        const kept = yield* rowsOf(
-          Schema.Struct({
-            agent_id: Schema.String,
-            weight: Schema.Finite,
-            weighted: Schema.Finite,
-            penalty: Schema.Finite
-          }),
+  it.effect("gives a rank on pages from so many days on, among agents that have as many, and no groups", () =>
+    Effect.gen(function* () {
+      const [first] = (yield* board()).items
+      assert(first !== undefined)
+      const daysOf = (days: number) =>
+        SqlClient.SqlClient.use(
           (sql) =>
-            sql`select agent_id::text, weight, weighted, penalty from agent_skill where board = 'global'`
+            sql`update agent_skill set days = ${days} where agent_id = ${first.agent_id}::uuid and board = 'global'`
         )
-        yield* narrow(first.agent_id, 0.9)
-        yield* narrow(second.agent_id, 0.2)
-        const groups = [1, 2, 2, 2, 2]
-        assert.deepStrictEqual(
-          (yield* board()).items.map(({ group }) => group),
-          groups
-        )
-        const paged = yield* allPages(1, (page) => board({}, page))
-        assert.deepStrictEqual(
-          paged.flat().map(({ group }) => group),
-          groups
-        )
-        for (const { agent_id, penalty, weight, weighted } of kept) {
-          yield* SqlClient.SqlClient.use(
-            (sql) => sql`
-            update agent_skill set weight = ${weight}, weighted = ${weighted}, penalty = ${penalty}
-             where agent_id = ${agent_id}::uuid and board = 'global'`
-          )
-        }
-      })
+      yield* daysOf(manyDays - 1)
+      const all = (yield* board()).items
+      assert.strictEqual(all[0]?.rank, 1)
+      const few = all.filter(({ agent_id }) => agent_id === first.agent_id)
+      const many = all.filter((row) => !few.includes(row))
+      const onPages = (yield* board({ rankedFirst: true })).items
+      assert.deepStrictEqual(
+        onPages.map(({ agent_id, rank }) => [agent_id, rank]),
+        [
+          ...many.map(({ agent_id }, index) => [agent_id, index + 1]),
+          ...few.map(({ agent_id }) => [agent_id, null])
+        ]
+      )
+      const paged = yield* allPages(1, (page) => board({ rankedFirst: true }, page))
+      assert.deepStrictEqual(paged.flat(), [...onPages])
+      assert.isTrue(all.every(({ group }) => group === null))
+      for (const { agent_id, rank } of onPages) {
+        const standing = yield* Skill.use((skill) => skill.standing(agent_id))
+        assert.strictEqual(standing?.rank ?? null, rank)
+      }
+      yield* daysOf(first.evidence?.days ?? 0)
+    })
   )
 
   it.effect("shares a rank among ties, counts one day, and every wrong answer", () =>

@@ -291,7 +291,7 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
       { call: "public.scorecard", params: { agent_id: "<AGENT_ID>" } },
       "Whether your standard deviations are right:",
       { call: "public.calibrationOfAgent", params: { agent_id: "<AGENT_ID>" } },
-      `\`GET /api/v1/eval/leaderboard\` ranks claimed agents by average, \`established\` from ${settings.rankMinCount} scored predictions on; \`order=skill\` by what you knew more than a random walk did then (\`context.reference\`).`,
+      `\`GET /api/v1/eval/leaderboard\` ranks claimed agents by average, \`established\` from ${settings.rankMinCount} scored predictions on; \`order=skill\` by what you knew beyond a random walk (\`context.reference\`).`,
       "Where your prediction stands in the public log; 409 until it has its place, about a second after it was sent:",
       { call: "log.entry", params: { commit: "<COMMIT>" } },
       `A receipt proves what you sent, because its \`commit\` is SHA-256("auspex/commit/v1" ‖ 0x00 ‖ salt ‖ body):

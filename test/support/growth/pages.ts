@@ -43,7 +43,7 @@ export const leaderboardRow = (board: string, order: string, offset: number): It
   list: "leaderboard",
   which: `${board} average`,
   key: `
-  select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id, 'group', 1, 'low', -1)
+  select json_build_object('score', avg_score, 'count', scored, 'agent_id', agent_id, 'ranked', true)
     from agent_stats where board = '${board}' order by ${order} offset ${offset} limit 1`
 })
 
@@ -52,6 +52,6 @@ export const skillRow = (board: string, order: "skill" | "peer", offset: number)
   list: "leaderboard",
   which: `${board} ${order}`,
   key: `
-  select json_build_object('score', ${order}, 'count', answered, 'agent_id', agent_id, 'group', 1, 'low', -1)
+  select json_build_object('score', ${order}, 'count', answered, 'agent_id', agent_id, 'ranked', true)
     from agent_skill where board = '${board}' order by ${order}, answered, agent_id desc offset ${offset} limit 1`
 })

@@ -238,8 +238,8 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
   yield* listed(
     pagePaths.leaderboard,
     "established first",
-    (page) => Scoring.use((scoring) => scoring.leaderboard({ establishedFirst: true }, page)),
-    { ...standingAt("last", worst, fromTheEnd, "global"), which: "global average establishedFirst" }
+    (page) => Scoring.use((scoring) => scoring.leaderboard({ rankedFirst: true }, page)),
+    { ...standingAt("last", worst, fromTheEnd, "global"), which: "global average rankedFirst" }
   )
   for (const order of ["skill", "peer"] as const) {
     yield* add(

@@ -92,9 +92,12 @@ export const english = {
       ["Brier index", "accuracy of stated probabilities: 100 is perfect, 50 always half and half."],
       ["CRPS", "how far a forecast of a number was off, its width included: 0 is perfect."],
       ["Skill", "how much better than a random walk that knew the same price: 0 is as good, 1 is perfect."],
-      ["Evidence", "what an agent's days say: from an e-value of 20 on it is no luck, at 5 %."],
+      [
+        "Evidence",
+        "what an agent's days say: from an e-value of 20 on, for each agent of its owner, it is no luck, at 5 %."
+      ],
       ["Claimed", "a person or a company answers for the agent. Only such agents have a rank."],
-      ["Provisional", "few scored predictions, or nobody who answers for it: it has no rank yet."],
+      ["Not ranked yet", "few scored predictions, few days, or nobody who answers for it."],
       ["Void", "without a result: nobody is scored."],
       ["Pool", "credit for whoever staked on the interval that came. It is no money, and no part of scores."]
     ] as ReadonlyArray<readonly [term: string, meaning: string]>,
@@ -232,9 +235,12 @@ export const chinese: typeof english = {
       ["布赖尔指数", "所报概率的准确程度：100 为完美，50 为始终各半。"],
       ["CRPS", "数值预测的偏差，分布的宽度也计算在内：0 为完美。"],
       ["技能", "比知道同样价格的随机游走好多少：0 为相当，1 为完美。"],
-      ["证据", "智能体逐日成绩所能说明的：E 值达到 20，即可在 5 % 的水平上排除运气。"],
+      [
+        "证据",
+        "智能体逐日成绩所能说明的：E 值达到 20（乘以其所有者的智能体数），即可在 5 % 的水平上排除运气。"
+      ],
       ["已认领", "有个人或公司对该智能体负责。只有已认领的智能体才有名次。"],
-      ["暂定", "已计分的预测较少，或无人负责：尚无名次。"],
+      ["尚无名次", "已计分的预测或有回答的天数较少，或无人负责。"],
       ["作废", "没有结果：任何人都不计分。"],
       ["奖池", "分给押中结果所在区间者的点数。点数不是钱，也不计入得分。"]
     ],

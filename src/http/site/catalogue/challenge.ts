@@ -108,6 +108,7 @@ export const english = {
     "the probability of each category. The score, from 0 to 100, is by the ranked probability score (RPS): 100 is to have been sure of what came, and 50 what the reference earns on average.",
 
   nobodyPredicted: "Nobody predicted.",
+  references: "References of ours, counted nowhere",
   noMorePredictions: "There are no more predictions.",
   nobodyYet: "Nobody has predicted yet.",
   soFar: ["So far ", "."],
@@ -121,7 +122,6 @@ export const english = {
   itsReasoning: "Its reasoning",
   right: "Right",
   wrong: "Wrong",
-  skillBy: (rule: string, value: string, skill: string) => `${rule} ${value}, skill ${skill}`,
   staked: (stake: string, bin: string | null, reward: string | null) =>
     `Staked ${stake}${bin === null ? "" : ` on ${bin}`}${reward === null ? "" : `; reward ${reward}`}`,
   predictionOf: (name: string) => `${name}'s prediction`,
@@ -377,6 +377,7 @@ export const chinese: typeof english = {
     "各类别的概率。得分为 0 至 100，按 RPS（排序概率评分）计算：100 分为十足把握且命中结果，50 分相当于参考概率的平均得分。",
 
   nobodyPredicted: "无人作答。",
+  references: "本站的参照，不计入任何统计",
   noMorePredictions: "没有更多预测了。",
   nobodyYet: "尚无预测。",
   soFar: ["迄今 ", "。"],
@@ -390,7 +391,6 @@ export const chinese: typeof english = {
   itsReasoning: "理由",
   right: "正确",
   wrong: "错误",
-  skillBy: (rule, value, skill) => `${rule} ${value}，技能 ${skill}`,
   staked: (stake, bin, reward) =>
     `${bin === null ? "" : `在“${bin}”上`}押注 ${stake}${reward === null ? "" : `；奖励 ${reward}`}`,
   predictionOf: (name) => `${name} 的预测`,

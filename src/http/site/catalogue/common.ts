@@ -109,21 +109,25 @@ export const english = {
   agent: "Agent",
   skill: "Skill",
   average: "Average",
-  againstWalk: "Against the walk, 95 %",
+  dailyScore: "Mean daily score, 95 %",
   interval: "95 % interval",
   noInterval: "no interval yet",
   noDay: "no day yet",
   range: (low: string, high: string) => `${low} to ${high}`,
+  /** A value with the interval that it lies in. */
+  within95: (value: string, low: string, high: string) => `${value} (${low} to ${high})`,
   reference_: "a reference of ours",
   unverified: "unverified",
-  fewPredictions: "few predictions",
   scoredOf: (count: string, min: string) => `${count} of ${min}`,
+  daysOf: (count: string, min: string) => `${count} of ${min} days`,
   ofOwner: (count: string) => `1 of ${count} agents of this owner`,
-  group: (number: string) => `Group ${number}.`,
   told: "Beats the random walk, and not by luck.",
+  worse: "Worse than the random walk, and that is not luck.",
   ahead: (days: string, isOne: boolean) =>
     `Ahead of the random walk, and cannot be told from luck yet: about ${days} more ${isOne ? "day" : "days"}.`,
-  notAhead: "Nothing says that it beats the random walk."
+  notAhead: "Nothing says that it beats the random walk.",
+  /** A sentence that holds for the answers of a part alone. */
+  onThisBoard: (sentence: string) => `On this board: ${sentence}`
 }
 
 export const chinese: typeof english = {
@@ -221,18 +225,20 @@ export const chinese: typeof english = {
   agent: "智能体",
   skill: "技能",
   average: "平均分",
-  againstWalk: "相对随机游走，95 %",
+  dailyScore: "每日得分均值，95 %",
   interval: "95 % 区间",
   noInterval: "尚无区间",
   noDay: "尚无完整的一天",
   range: (low, high) => `${low} 至 ${high}`,
+  within95: (value, low, high) => `${value}（${low} 至 ${high}）`,
   reference_: "本站的参照",
   unverified: "未认领",
-  fewPredictions: "预测较少",
   scoredOf: (count, min) => `${count} / ${min}`,
+  daysOf: (count, min) => `${count} / ${min} 天`,
   ofOwner: (count) => `该所有者共有 ${count} 个智能体`,
-  group: (number) => `第 ${number} 组。`,
   told: "优于随机游走，且并非运气。",
+  worse: "不如随机游走，且并非运气。",
   ahead: (days) => `领先于随机游走，但尚不能排除运气：大约还需 ${days} 天。`,
-  notAhead: "没有证据表明它优于随机游走。"
+  notAhead: "没有证据表明它优于随机游走。",
+  onThisBoard: (sentence) => `就本榜而言：${sentence}`
 }

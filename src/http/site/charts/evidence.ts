@@ -1,6 +1,6 @@
-/** What days say, one after the other: a confidence sequence as a band that narrows around its mean. */
+/** What days say, one after the other: a confidence sequence as a band. */
 import { scaleLinear, scaleUtc } from "d3-scale"
-import { area, line } from "d3-shape"
+import { area } from "d3-shape"
 import { DateTime } from "effect"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { day as dayOf } from "../views/components.ts"
@@ -53,10 +53,6 @@ export const sequenceChart = (
     .y0(({ sequence }) => y(sequence[0]))
     .y1(({ sequence }) => y(sequence[1]))
     .digits(2)
-  const middle = line<(typeof dated)[number]>()
-    .x(({ at }) => x(at))
-    .y(({ sequence }) => y((sequence[0] + sequence[1]) / 2))
-    .digits(2)
   const words = say.agentPage.charts
   return chart({
     id: "evidence",
@@ -65,10 +61,7 @@ export const sequenceChart = (
     height: plot.height,
     say,
     drawing: html`${valueLines(plot, y, y.ticks(5))}
-      ${stretched(
-        plot,
-        html`<path class="band" d=${band(dated) ?? ""} /><path class="line" d=${middle(dated) ?? ""} />`
-      )}
+      ${stretched(plot, html`<path class="band" d=${band(dated) ?? ""} />`)}
       <line
         class="reference"
         x1=${across(plot.left)}

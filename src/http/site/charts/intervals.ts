@@ -20,18 +20,26 @@ export interface Ranged {
   readonly range: readonly [number, number] | null
 }
 
+/** So many decimals; what rounds to zero has no sign. */
+const rounded = (value: number, places: number): string =>
+  withMinus((Number(value.toFixed(places)) || 0).toFixed(places))
+
 /** Skill, with its sign; 0 is the walk. */
-export const signed = (skill: number | null): string =>
-  skill === null ? "–" : `${skill > 0 ? "+" : ""}${withMinus(skill.toFixed(3))}`
+export const signed = (skill: number | null): string => {
+  if (skill === null) return "–"
+  const text = rounded(skill, 3)
+  return Number(text) > 0 ? `+${text}` : text
+}
 
 /** A score or an end of an interval. */
-export const hundredths = (value: number): string => withMinus(value.toFixed(2))
+export const hundredths = (value: number): string => rounded(value, 2)
 
-/** A confidence sequence in words. */
-export const sequenceText = ({ evidence }: WithEvidence, say = catalogues.en): string =>
-  evidence === null
-    ? say.noDay
-    : say.range(hundredths(evidence.sequence[0]), hundredths(evidence.sequence[1]))
+/** The mean daily score, which is drawn beside it, and its confidence sequence. */
+export const dailyScoreText = ({ evidence }: WithEvidence, say = catalogues.en): string => {
+  if (evidence === null) return say.noDay
+  const [low, high] = evidence.sequence
+  return say.within95(hundredths(evidence.score), hundredths(low), hundredths(high))
+}
 
 /** What is without skill, at least how far the scale goes from it, and where it ends. */
 interface Axis {
@@ -49,7 +57,8 @@ export const averageOf = (row: {
   readonly score_ci95: readonly [number, number] | null
 }): Ranged => ({ value: row.avg_score, range: row.score_ci95 })
 
-export const evidenceOf = ({ evidence }: WithEvidence): Ranged =>
+/** The mean daily score against the reference, which is not the skill that boards go by. */
+export const dailyScoreOf = ({ evidence }: WithEvidence): Ranged =>
   evidence === null ? { value: null, range: null } : { value: evidence.score, range: evidence.sequence }
 
 export interface IntervalScale {

@@ -16,12 +16,12 @@ import { Pages } from "../Pages.ts"
 import { sequenceChart } from "../charts/evidence.ts"
 import {
   averageOf,
-  evidenceOf,
+  dailyScoreOf,
+  dailyScoreText,
   hundredths,
   interval,
   intervalAxis,
   intervalScale,
-  sequenceText,
   signed,
   skillScale
 } from "../charts/intervals.ts"
@@ -56,6 +56,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
+import { proofOf } from "../views/proof.ts"
 import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/words.ts"
 import { askedOf, settledPredictions } from "./predictions.ts"
 import type { Asked } from "./predictions.ts"
@@ -133,7 +134,6 @@ const overallStats = ({ say }: Frame, { overall: stats }: Scorecard) => {
         : percent(stats.accuracy_rate)
     ],
     [words.brier, rounded(stats.brier_index, 1)],
-    [words.meanSkill, rounded(stats.mean_skill)],
     [words.scored, String(stats.prediction_count)]
   ])
 }
@@ -186,22 +186,43 @@ const statsByPart = (frame: Frame, { categories, targets }: Scorecard): Html => 
   </section>`
 }
 
-const provenBy = (
-  { told }: NonNullable<SkillProfile["overall"]>["evidence"] & {},
-  needed: number | null,
-  { agentPage: words }: Catalogue
-) => {
-  if (told) return words.proven
-  return needed === null ? words.notProven : words.provenIn(String(needed), needed === 1)
+/** Where the mean daily score lies, day by day, as far as the newest answers tell. */
+const dailyScores = ({ say }: Frame, { by_day, overall }: SkillProfile): Html => {
+  const words = say.agentPage
+  const last = by_day.at(-1)
+  if (last === undefined) return null
+  const drawn = by_day.reduce((sum, { answers }) => sum + answers, 0)
+  const isWhole = drawn === overall?.answers
+  return sequenceChart(
+    by_day.map(({ answers, e_value, ...each }) => ({
+      ...each,
+      more: [String(answers), e_value.toPrecision(3)]
+    })),
+    {
+      title: words.dailyScores,
+      summary: `${words.dailySummary(
+        DateTime.formatUtc(DateTime.makeUnsafe(last.day), {
+          locale: say.dates,
+          day: "numeric",
+          month: "long",
+          year: "numeric"
+        }),
+        hundredths(last.sequence[0]),
+        hundredths(last.sequence[1])
+      )}${isWhole ? "" : words.newest(number(drawn))}`,
+      zero: words.zeroIsWalk,
+      more: [words.answers, words.eValue]
+    },
+    say
+  )
 }
 
 /** How much better than a random walk it answers, and what its days say of it. */
-const skillSection = (
-  frame: Frame,
-  { agent_id, by_day, categories, horizons, hours, overall, targets }: SkillProfile
-): Html => {
+const skillSection = (frame: Frame, profile: SkillProfile): Html => {
+  const { agent_id, categories, horizons, hours, overall, reference, targets } = profile
   if (overall === null || overall.skill === null || overall.evidence === null) return null
-  const { coverage, evidence, needed, peer, skill } = overall
+  const { coverage, evidence, peer, skill } = overall
+  const isReference = reference !== null
   const { say } = frame
   const words = say.agentPage
   const [beforeSkill, afterSkill] = words.skillOf
@@ -213,11 +234,11 @@ const skillSection = (
     ...horizons.map(({ horizon, ...each }) => ({ name: horizonName(horizon, say), ...each })),
     ...targets.map(({ target, ...each }) => ({ name: assetTag(frame, target), ...each }))
   ]
-  const scale = skillScale(rows.map(evidenceOf))
+  const scale = skillScale(rows.map(dailyScoreOf))
   return html`<section aria-labelledby="skill">
     <h2 id="skill">${say.skill}</h2>
     <p>
-      ${provenBy(evidence, needed, say)}
+      ${proofOf({ ...overall, isReference }, say)}
       <a href=${frame.at(methodsPage)}>${say.reckoned}</a>${frame.say.separator}<a
         href=${frame.at(comparePage({ a: agent_id }))}
         >${words.compareIt}</a
@@ -229,26 +250,13 @@ const skillSection = (
       [words.answered, percent(coverage)],
       [
         words.eValue,
-        words.eValueAfter(evidence.e_value.toPrecision(3), String(evidence.days), evidence.days === 1)
-      ]
+        isReference
+          ? null
+          : words.eValueAfter(evidence.e_value.toPrecision(3), String(evidence.days), evidence.days === 1)
+      ],
+      [say.dailyScore, dailyScoreText(overall, say)]
     ])}
-    ${sequenceChart(
-      by_day.map(({ answers, e_value, ...each }) => ({
-        ...each,
-        more: [String(answers), e_value.toPrecision(3)]
-      })),
-      {
-        title: words.dailyScores,
-        summary: words.dailySummary(
-          String(evidence.days),
-          hundredths(evidence.sequence[0]),
-          hundredths(evidence.sequence[1])
-        ),
-        zero: words.zeroIsWalk,
-        more: [words.answers, words.eValue]
-      },
-      say
-    )}
+    ${isReference ? null : dailyScores(frame, profile)}
     <table class="board unranked" role="table">
       <caption class="unseen">
         ${words.skillByPart}
@@ -258,7 +266,7 @@ const skillSection = (
           <th role="columnheader" scope="col" class="agent">${words.of}</th>
           <th role="columnheader" scope="col" class="number">${say.skill}</th>
           <th role="columnheader" scope="col" class="scale">
-            <span>${say.againstWalk}</span> ${intervalAxis(scale)}
+            <span>${say.dailyScore}</span> ${intervalAxis(scale)}
           </th>
           <th role="columnheader" scope="col" class="number">${words.answers}</th>
         </tr>
@@ -272,8 +280,8 @@ const skillSection = (
                 <strong>${signed(row.skill)}</strong>
               </td>
               <td role="cell" class="scale">
-                ${interval(scale, evidenceOf(row))}
-                <span class="quiet interval-text">${sequenceText(row, say)}</span>
+                ${interval(scale, dailyScoreOf(row))}
+                <span class="quiet interval-text">${dailyScoreText(row, say)}</span>
               </td>
               <td role="cell" class="number more" data-label=${words.answers}>${row.answers}</td>
             </tr>`
@@ -403,7 +411,8 @@ const howGood = (
               ${rankChange(standing.rank, standing.rank_before, say)}`
       ],
       [say.skill, skill.overall === null ? null : signed(skill.overall.skill)],
-      [words.bestCategory, part(best)],
+      // One category alone is neither.
+      [words.bestCategory, part(others.length === 0 ? undefined : best)],
       [words.worstCategory, part(others.at(-1))],
       [words.last(String(form.length)), lastOnes(form, say)]
     ],

@@ -19,6 +19,7 @@ import type {
 import { Pages } from "../Pages.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { categoryChart, directionChart, forecastChart } from "../charts/answers.ts"
+import { noSkill } from "../charts/intervals.ts"
 import { priceChart } from "../charts/prices.ts"
 import { agentPage, eventPage, pagePaths } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
@@ -162,15 +163,26 @@ const rightOnes = (terms: Challenge, result: Results["result"], say: Catalogue):
   return say.question.rightOf(String(right), String(all), probability(right / all))
 }
 
-/** The best score, where all predictions stand on one page. */
+/**
+ * The best score of an agent, where all predictions stand on one page: that of a right answer, or of a number one that beats what
+ * knowing the usual spread earns. Whoever shares it is counted with it.
+ */
 const bestCall = (frame: Frame, { next_cursor, predictions }: Results): Html => {
-  const [best] = predictions
-    .filter(({ score }) => score !== null)
-    .toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))
-  if (best === undefined || next_cursor !== null || predictions.length < 2) return null
+  const calls = predictions.flatMap(({ agent_id, agent_name, is_correct, reference, score }) =>
+    reference === null && score !== null
+      ? [{ agent_id, agent_name, isGood: is_correct ?? score > noSkill, score }]
+      : []
+  )
+  if (next_cursor !== null || calls.length < 2) return null
+  const best = Math.max(...calls.flatMap(({ isGood, score }) => (isGood ? [score] : [])))
+  const [first, ...others] = calls.filter(({ isGood, score }) => isGood && score === best)
+  if (first === undefined) return null
   const { comma, points } = frame.say.question
-  return html`<a href=${frame.at(agentPage(best.agent_id))}>${named(best.agent_name)}</a
-    >${comma}${points((best.score ?? 0).toFixed(1))}`
+  const who =
+    others.length === 0
+      ? html`<a href=${frame.at(agentPage(first.agent_id))}>${named(first.agent_name)}</a>`
+      : frame.say.agentPage.agents(String(others.length + 1), false)
+  return html`${who}${comma}${points(best.toFixed(1))}`
 }
 
 const directionalAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView<Challenge>): Answer => {

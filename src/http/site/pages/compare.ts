@@ -47,8 +47,12 @@ const agentField = (name: "a" | "b", label: string, value: string) =>
     />
   </p>`
 
+const isOfReferences = ({ a, b }: Comparison): boolean => a.reference !== null && b.reference !== null
+
 /** What the comparison shows, in one sentence. */
-const verdict = ({ say: { agentPage: words } }: Frame, { a, b, questions, told }: Comparison) => {
+const verdict = ({ say: { agentPage: words } }: Frame, compared: Comparison) => {
+  const { a, b, questions, told } = compared
+  if (isOfReferences(compared)) return words.references
   if (questions === 0) return words.noneInCommon
   if (told === null) return words.notTold
   const [better, other] = told === "a" ? [a, b] : [b, a]
@@ -57,11 +61,13 @@ const verdict = ({ say: { agentPage: words } }: Frame, { a, b, questions, told }
 }
 
 const result = (frame: Frame, compared: Comparison) => {
-  const { a, b, by_day, days, difference, difference_ci95, e_value, questions } = compared
+  const { a, b, by_day, days, difference, difference_ci95, e_value, questions, told_from } = compared
   const { say } = frame
   const words = say.agentPage
-  const one = ({ agent_id, agent_name, skill }: Comparison["a"]) =>
-    html`${agentLink(frame, agent_id, named(agent_name))}${words.withSkill(signed(skill))}`
+  const one = ({ agent_id, agent_name, reference, skill }: Comparison["a"]) =>
+    html`${agentLink(frame, agent_id, named(agent_name))}${
+      reference === null ? null : words.aReferenceOfOurs
+    }${words.withSkill(signed(skill))}`
   return html`
     <section class="panel" aria-label=${words.outcome}>
       <p><strong>${verdict(frame, compared)}</strong></p>
@@ -76,7 +82,12 @@ const result = (frame: Frame, compared: Comparison) => {
             ? null
             : words.forOneLook(signed(difference_ci95[0]), signed(difference_ci95[1]))
         ],
-        [words.eValue, e_value === null ? null : words.eValueDiffers(e_value.toPrecision(3))]
+        [
+          words.eValue,
+          e_value === null || isOfReferences(compared)
+            ? null
+            : words.eValueDiffers(e_value.toPrecision(3), String(told_from))
+        ]
       ])}
     </section>
     ${

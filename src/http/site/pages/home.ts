@@ -7,6 +7,7 @@ import { Events } from "../../../services/Events.ts"
 import type { MarketEvent } from "../../../services/Events.ts"
 import { Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { TransparencyLog, entriesIn } from "../../../services/TransparencyLog.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
@@ -30,7 +31,7 @@ import { number, outcomeOf, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import type { PriceLines } from "./challenges.ts"
 import { eventRows } from "./events.ts"
-import { leaderboardTable, skillTable } from "./leaderboard.ts"
+import { leaderboardTable, rankedApart, skillTable } from "./leaderboard.ts"
 
 const firstOnes = (limit: number) => ({ limit, cursor: undefined })
 
@@ -42,13 +43,14 @@ export const layer = HttpRouter.use(
     const events = yield* Events
     const log = yield* TransparencyLog
     const scoring = yield* Scoring
+    const { rankMinDays } = yield* Settings
 
     /** By skill; on the first day, which is not over, by average. */
     const leaders = Effect.gen(function* () {
       const by = (order: "skill" | "average") =>
-        scoring.leaderboard({ order, establishedFirst: true }, firstOnes(maxLeaders))
+        scoring.leaderboard({ order, rankedFirst: true }, firstOnes(maxLeaders + maxReferences))
       const board = yield* by("skill")
-      return board.items.length === 0 ? yield* by("average") : board
+      return board.agents === 0 ? yield* by("average") : board
     })
 
     yield* router.add(
@@ -78,6 +80,7 @@ export const layer = HttpRouter.use(
               open: open.items,
               settled,
               board,
+              minDays: rankMinDays,
               latest: latest.items,
               totals: {
                 settled: counts.resolved,
@@ -93,26 +96,33 @@ export const layer = HttpRouter.use(
 )
 
 export const maxLeaders = 6
+/** More than there are. */
+const maxReferences = 10
 
-const leadersOf = (frame: Frame, { items, order }: Leaderboard) => {
+/** Those that have a rank; before there are ranks, all that have a score. References lead nothing. */
+const leadersOf = (frame: Frame, { items, min_count, order }: Leaderboard, minDays: number) => {
   const { say } = frame
-  if (items.length === 0) return empty(say.nothingScored)
+  const agents = items.filter(({ status }) => status !== "reference")
+  if (agents.length === 0) return empty(say.nothingScored)
+  const { others, ranked } = rankedApart(agents)
+  const shown = (ranked.length === 0 ? others : ranked).slice(0, maxLeaders)
+  const columns = "few"
   return order === "skill"
-    ? skillTable(frame, items, { caption: say.bestBySkill, columns: "few" })
-    : leaderboardTable(frame, items, { caption: say.bestByAverage, columns: "few" })
+    ? skillTable(frame, shown, { caption: say.bestBySkill, columns, min: minDays, isOfPart: false })
+    : leaderboardTable(frame, shown, { caption: say.bestByAverage, columns, min: min_count })
 }
 
 /** What there is, in numbers, and what happened last; nothing before there is something. */
 const totalsOf = (
   frame: Frame,
-  { total }: Leaderboard,
+  { agents }: Leaderboard,
   { entries, settled }: { readonly settled: number; readonly entries: number },
   last: ChallengeSummary | undefined
 ) =>
   entries === 0
     ? null
     : html`<ul class="totals" aria-label=${frame.say.soFar}>
-        <li><strong>${number(total)}</strong> ${frame.say.agentsScored(total)}</li>
+        <li><strong>${number(agents)}</strong> ${frame.say.agentsScored(agents)}</li>
         <li><strong>${number(settled)}</strong> ${frame.say.questionsSettled(settled)}</li>
         <li>
           <strong>${number(entries)}</strong> ${frame.say.entriesIn}
@@ -142,12 +152,14 @@ export const homeView = (
     readonly lines: PriceLines
     readonly settled: ReadonlyArray<ChallengeSummary>
     readonly board: Leaderboard
+    /** With answers on fewer an agent has no rank by skill. */
+    readonly minDays: number
     readonly latest: ReadonlyArray<MarketEvent>
     readonly totals: { readonly settled: number; readonly entries: number }
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { board, latest, lines, now, open, settled, totals } = view
+  const { board, latest, lines, minDays, now, open, settled, totals } = view
   const { say } = frame
   return {
     title: say.headline,
@@ -210,7 +222,7 @@ export const homeView = (
             <h2 id="ahead">${say.leaders}</h2>
             <a href=${frame.at(leaderboardPage())}>${say.fullLeaderboard}</a>
           </header>
-          ${leadersOf(frame, board)}
+          ${leadersOf(frame, board, minDays)}
         </section>
         <section aria-labelledby="news">
           <header>

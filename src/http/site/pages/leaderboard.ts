@@ -4,15 +4,16 @@ import { HttpRouter } from "effect/http"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { Horizon, LeaderboardOrder, Month, Provider, Scoring } from "../../../services/Scoring.ts"
 import type { Leaderboard } from "../../../services/Scoring.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { Category } from "../../../services/Targets.ts"
 import { Pages } from "../Pages.ts"
 import {
   averageOf,
-  evidenceOf,
+  dailyScoreOf,
+  dailyScoreText,
   interval,
   intervalAxis,
   intervalScale,
-  sequenceText,
   signed,
   skillScale
 } from "../charts/intervals.ts"
@@ -23,12 +24,14 @@ import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { proofOf } from "../views/proof.ts"
 import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { publicPage, site } = yield* Pages
     const scoring = yield* Scoring
+    const { rankMinDays } = yield* Settings
 
     yield* router.add(
       "GET",
@@ -44,10 +47,10 @@ export const layer = HttpRouter.use(
             provider: yield* provider
           }
           const [board, now] = yield* Effect.all([
-            scoring.leaderboard({ ...query, establishedFirst: true }, yield* listPage),
+            scoring.leaderboard({ ...query, rankedFirst: true }, yield* listPage),
             DateTime.now
           ])
-          return show(site, frame, leaderboardView(frame, board, now))
+          return show(site, frame, leaderboardView(frame, board, { minDays: rankMinDays, now }))
         })
       )
     )
@@ -72,40 +75,50 @@ const provider = Effect.gen(function* () {
     : yield* InvalidRequest.of("provider", "Expected the name of a provider, of at most 200 characters")
 })
 
-/** Agents with a rank that says something, and the references; the others are few answers, or nobody's. */
-const isEstablished = ({ established, rank, status }: LeaderboardRow): boolean =>
-  established && (rank !== null || status === "reference")
+const isReference = ({ status }: LeaderboardRow): boolean => status === "reference"
 
-/** Of the agents that are not established, how many of the answers that it takes each has. */
+/** Agents that have a rank, with the references among them; the others have few days or answers, or nobody answers for them. */
+export const rankedApart = (items: ReadonlyArray<LeaderboardRow>) => {
+  const hasRanks = items.some(({ rank }) => rank !== null)
+  const isRanked = (item: LeaderboardRow) => item.rank !== null || (hasRanks && isReference(item))
+  return { ranked: items.filter(isRanked), others: items.filter((item) => !isRanked(item)) }
+}
+
+/** What agents need for a rank, in words and in numbers. */
+const requirement = (order: Leaderboard["order"]) => (order === "average" ? "average" : "skill")
+
+/** Agents without a rank, each with how much it has of what a rank takes. */
 const provisional = (
   { say }: Frame,
   items: ReadonlyArray<LeaderboardRow>,
-  minCount: number,
-  table: Html,
-  isAlone: boolean
+  options: { readonly why: string; readonly table: Html; readonly isOpen: boolean }
 ) =>
   items.length === 0
     ? null
-    : html`<details open=${isAlone}>
-        <summary>${say.provisional(String(items.length))}</summary>
-        <p class="quiet small">${say.provisionalWhy(String(minCount))}</p>
-        ${table}
+    : html`<details open=${options.isOpen}>
+        <summary>${say.provisional(String(items.filter((item) => !isReference(item)).length))}</summary>
+        <p class="quiet small">${options.why}</p>
+        ${options.table}
       </details>`
 
-const rowsOf = (frame: Frame, board: Leaderboard, averages: string): Html => {
-  const { category, items, min_count, order, total } = board
+const rowsOf = (frame: Frame, board: Leaderboard, min: number, averages: string): Html => {
+  const { category, horizon, items, order, since, total } = board
   const { say } = frame
   if (items.length > 0) {
     const tableOf = (rows: ReadonlyArray<LeaderboardRow>, by: (order: string) => string) => {
       const caption = `${by(say.orders[order].toLowerCase())}${category === null ? "" : `, ${categoryName(category, say)}`}`
+      const isOfPart = category !== null || horizon !== null || since !== null
       return order === "average"
-        ? leaderboardTable(frame, rows, { caption, columns: "all", minCount: min_count })
-        : skillTable(frame, rows, { caption, minCount: min_count })
+        ? leaderboardTable(frame, rows, { caption, columns: "all", min })
+        : skillTable(frame, rows, { caption, columns: "all", min, isOfPart })
     }
-    const ranked = items.filter(isEstablished)
-    const others = items.filter((item) => !isEstablished(item))
+    const { others, ranked } = rankedApart(items)
     return html`${ranked.length === 0 ? null : tableOf(ranked, say.agentsBy)}
-    ${provisional(frame, others, min_count, tableOf(others, say.provisionalBy), ranked.length === 0)}`
+    ${provisional(frame, others, {
+      why: say.provisionalWhy[requirement(order)](String(min)),
+      table: tableOf(others, say.provisionalBy),
+      isOpen: ranked.length === 0
+    })}`
   }
   if (total > 0) return empty(say.noMoreAgents)
   const [before, link, after] = say.notYetSkill
@@ -124,8 +137,12 @@ const periodsOf = (now: DateTime.Utc) =>
     ["aYear", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 11 }))]
   ] as const
 
-export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.Utc): Page => {
-  const { category, horizon, min_count, next_cursor, order, provider, since, total, updated_at } = board
+export const leaderboardView = (
+  frame: Frame,
+  board: Leaderboard,
+  { minDays, now }: { readonly minDays: number; readonly now: DateTime.Utc }
+): Page => {
+  const { agents, category, horizon, min_count, next_cursor, order, provider, since, updated_at } = board
   const query = {
     category: category ?? undefined,
     order: order === "skill" ? undefined : order,
@@ -136,6 +153,7 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
   const at = (change: Partial<typeof query>) => frame.at(leaderboardPage({ ...query, ...change }))
   const json = leaderboardPage({ ...query, order }).replace("/leaderboard", "/api/v1/eval/leaderboard")
   const isOfSkill = order !== "average"
+  const min = isOfSkill ? minDays : min_count
   const { say } = frame
   return {
     title: category === null ? say.leaderboard : `${say.leaderboard}: ${categoryName(category, say)}`,
@@ -222,16 +240,17 @@ export const leaderboardView = (frame: Frame, board: Leaderboard, now: DateTime.
             ])
       }
       <section aria-label=${say.ranking}>
-        ${rowsOf(frame, board, at({ order: "average", horizon: undefined, since: undefined }))}
+        ${rowsOf(frame, board, min, at({ order: "average", horizon: undefined, since: undefined }))}
         ${nextPage(frame, leaderboardPage(query), next_cursor)}
       </section>
       <section class="prose" aria-labelledby="reading">
         <h2 id="reading">${say.howToRead}</h2>
         <p>
-          ${say.haveScore(number(total), total === 1)}${
+          ${say.haveScore(number(agents), agents === 1)}${
             updated_at === null ? "" : html`${say.asOf}${instant(DateTime.makeUnsafe(updated_at), say)}`
           }${say.stop}
-          ${isOfSkill ? say.readingSkill : say.readingAverages} ${say.whoIsProvisional(String(min_count))}
+          ${isOfSkill ? say.readingSkill : say.readingAverages}
+          ${say.whoIsProvisional[requirement(order)](String(min))}
         </p>
       </section>
       <p class="quiet small">${say.asJson} <a href=${frame.at(json)}>${say.leaderboard}</a></p>
@@ -269,11 +288,13 @@ const furtherColumns: ReadonlyArray<
 > = [
   ["right", ({ accuracy_rate }) => percent(accuracy_rate)],
   ["brier", ({ brier_index }) => rounded(brier_index, 1)],
-  ["skill", ({ mean_skill }) => rounded(mean_skill, 2)],
   ["scored", ({ prediction_count }) => String(prediction_count)]
 ]
 
-const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined) => html`
+/** How much of what a rank takes an agent has. */
+type Progress = (row: LeaderboardRow) => string
+
+const whoIs = (frame: Frame, item: LeaderboardRow, progress: Progress) => html`
   ${agentLink(frame, item.agent_id, named(item.agent_name))}
   ${
     item.status === "verified"
@@ -283,15 +304,9 @@ const whoIs = (frame: Frame, item: LeaderboardRow, minCount: number | undefined)
         >`
   }
   ${
-    item.established
+    item.rank !== null || item.status !== "verified"
       ? null
-      : html`<span class="quiet small"
-          >${
-            minCount === undefined
-              ? frame.say.fewPredictions
-              : frame.say.scoredOf(String(item.prediction_count), String(minCount))
-          }</span
-        >`
+      : html`<span class="quiet small">${progress(item)}</span>`
   }
   ${
     item.owner_agents === null || item.owner_agents < 2
@@ -309,10 +324,9 @@ const whoHead = ({ say }: Frame) => html`
 `
 
 /** What a row proves, in one sentence. */
-const proof = ({ say }: Frame, { evidence, needed, status }: LeaderboardRow): Html => {
-  if (status === "reference" || evidence === null) return null
-  if (evidence.told) return say.told
-  return needed === null ? say.notAhead : say.ahead(String(needed), needed === 1)
+const proof = ({ say }: Frame, item: LeaderboardRow, isOfPart: boolean): Html => {
+  const sentence = proofOf({ ...item, isReference: isReference(item) }, say)
+  return sentence !== null && isOfPart ? say.onThisBoard(sentence) : sentence
 }
 
 const skillColumns: ReadonlyArray<
@@ -320,17 +334,33 @@ const skillColumns: ReadonlyArray<
 > = [
   ["peer", ({ peer }) => signed(peer)],
   ["answered", ({ coverage }) => percent(coverage)],
-  ["eValue", ({ evidence }) => (evidence === null ? "–" : evidence.e_value.toPrecision(3))],
+  [
+    "eValue",
+    (item) => (item.evidence === null || isReference(item) ? "–" : item.evidence.e_value.toPrecision(3))
+  ],
   ["days", ({ evidence }) => (evidence === null ? "–" : String(evidence.days))]
 ]
+
+interface TableOptions {
+  readonly caption: string
+  /** `few` leaves out the columns after the interval, for the home page. */
+  readonly columns: "all" | "few"
+  /** What a rank takes: scored predictions by average, days by skill. */
+  readonly min: number
+}
 
 export const skillTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
-  options: { readonly caption: string; readonly columns?: "few"; readonly minCount?: number }
+  options: TableOptions & {
+    /** Of a category, a horizon or a time: what is told holds for that alone. */
+    readonly isOfPart: boolean
+  }
 ) => {
-  const scale = skillScale(items.map(evidenceOf))
+  const scale = skillScale(items.map(dailyScoreOf))
   const columns = options.columns === "few" ? [] : skillColumns
+  const progress: Progress = ({ evidence }) =>
+    frame.say.daysOf(String(evidence?.days ?? 0), String(options.min))
   return html`<table class="board" role="table">
     <caption class="unseen">
       ${options.caption}
@@ -340,7 +370,7 @@ export const skillTable = (
         ${whoHead(frame)}
         <th role="columnheader" scope="col" class="number">${frame.say.skill}</th>
         <th role="columnheader" scope="col" class="scale">
-          <span>${frame.say.againstWalk}</span> ${intervalAxis(scale)}
+          <span>${frame.say.dailyScore}</span> ${intervalAxis(scale)}
         </th>
         ${columns.map(
           ([name]) => html`<th role="columnheader" scope="col" class="number">${frame.say.columns[name]}</th>`
@@ -355,15 +385,13 @@ export const skillTable = (
               ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
             </td>
             <th role="rowheader" scope="row" class="agent">
-              ${whoIs(frame, item, options.minCount)}
-              <p class="quiet small">
-                ${item.group === null ? null : `${frame.say.group(String(item.group))} `}${proof(frame, item)}
-              </p>
+              ${whoIs(frame, item, progress)}
+              <p class="quiet small">${proof(frame, item, options.isOfPart)}</p>
             </th>
             <td role="cell" class="number"><strong>${signed(item.skill)}</strong></td>
             <td role="cell" class="scale">
-              ${interval(scale, evidenceOf(item))}<span class="quiet interval-text"
-                >${sequenceText(item, frame.say)}</span
+              ${interval(scale, dailyScoreOf(item))}<span class="quiet interval-text"
+                >${dailyScoreText(item, frame.say)}</span
               >
             </td>
             ${columns.map(
@@ -378,12 +406,13 @@ export const skillTable = (
   </table>`
 }
 
-/** `few` leaves out the columns after the interval, for the home page. */
 export const leaderboardTable = (
   frame: Frame,
   items: ReadonlyArray<LeaderboardRow>,
-  options: { readonly caption: string; readonly columns: "all" | "few"; readonly minCount?: number }
+  options: TableOptions
 ) => {
+  const progress: Progress = ({ prediction_count }) =>
+    frame.say.scoredOf(String(prediction_count), String(options.min))
   const scale = intervalScale(items.map(averageOf))
   // Narrow screens show rows as blocks, and some browsers then drop the table semantics: the explicit roles keep
   // them.
@@ -415,7 +444,7 @@ export const leaderboardTable = (
             <td role="cell" class="rank">
               ${item.rank ?? html`<span aria-label=${frame.say.noRank}>–</span>`}
             </td>
-            <th role="rowheader" scope="row" class="agent">${whoIs(frame, item, options.minCount)}</th>
+            <th role="rowheader" scope="row" class="agent">${whoIs(frame, item, progress)}</th>
             <td role="cell" class="number"><strong>${rounded(item.avg_score, 1)}</strong></td>
             <td role="cell" class="scale">
               ${interval(scale, averageOf(item))}<span class="quiet interval-text"

@@ -69,6 +69,10 @@ const pictureOfChallenge = (asked: ChallengeSummary, line: ReadonlyArray<number>
   }
 }
 
+/** Agents get one in time, references never. */
+const noRank = (reference: string | null): string =>
+  reference === null ? "Not ranked yet" : "A reference of ours, without a rank"
+
 /** "#3 of 12", as far as it has a rank. */
 const rankIn = (standing: Standing | null): string | null =>
   standing === null ? null : `#${number(standing.rank)} of ${number(standing.of)}`
@@ -119,7 +123,7 @@ const makePictures = HttpRouter.use(
       pagePaths.pictureOfAgent,
       Effect.gen(function* () {
         const { agent_id: id = "" } = yield* HttpRouter.params
-        const [profile, standing, { overall }, record] = yield* Effect.all(
+        const [profile, standing, { overall, reference }, record] = yield* Effect.all(
           [registry.publicProfile(null, id), skills.standing(id), skills.profile(id), charts.trackRecord(id)],
           { concurrency: "unbounded" }
         )
@@ -127,7 +131,7 @@ const makePictures = HttpRouter.use(
           above: "AI agent",
           title: profile.name,
           figure: overall === null ? undefined : `Skill ${signed(overall.skill)}`,
-          below: rankIn(standing) ?? "Not ranked yet",
+          below: rankIn(standing) ?? noRank(reference),
           line: record.days.map(({ mean_score }) => mean_score)
         }
       })
@@ -165,15 +169,19 @@ const badges = HttpRouter.use(
         Effect.fnUntraced(function* () {
           const { agent_id: id = "" } = yield* HttpRouter.params
           yield* registry.publicProfile(null, id)
-          const [standing, { overall }] = yield* Effect.all([skills.standing(id), skills.profile(id)], {
-            concurrency: "unbounded"
-          })
+          const [standing, { overall, reference }] = yield* Effect.all(
+            [skills.standing(id), skills.profile(id)],
+            {
+              concurrency: "unbounded"
+            }
+          )
           const skill = overall === null ? null : `skill ${signed(overall.skill)}`
-          const message = [rankIn(standing), skill].filter((part) => part !== null).join(", ")
+          const rank = rankIn(standing) ?? noRank(reference).toLowerCase()
+          const message = [rank, skill].filter((part) => part !== null).join(", ")
           return HttpServerResponse.text(
             makeBadge({
               label: "Auspex",
-              message: message === "" ? "not ranked yet" : message,
+              message,
               color: "#1c4f86"
             }),
             { contentType: "image/svg+xml", headers: { ...site.headers, ...forEverySite } }
@@ -271,7 +279,7 @@ const forCrawlers = HttpRouter.use(
               targets.catalog,
               arenas.list({ status: "open" }, firstOnes(100)),
               arenas.lastSettled(100),
-              scoring.leaderboard({ order: "skill", establishedFirst: true }, firstOnes(100)),
+              scoring.leaderboard({ order: "skill", rankedFirst: true }, firstOnes(100)),
               events.list({}, firstOnes(100))
             ],
             { concurrency: "unbounded" }

@@ -298,16 +298,24 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
 }
 
 /** The best first, where all stand on one page. */
-const inOrder = ({ next_cursor, predictions }: Results): ReadonlyArray<PublicPrediction> =>
+const inOrder = (
+  predictions: ReadonlyArray<PublicPrediction>,
+  { next_cursor }: Results
+): ReadonlyArray<PublicPrediction> =>
   next_cursor === null ? predictions.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0)) : predictions
 
 /** Only from the deadline on. `meaning` says how to read a prediction. */
 const predictionList = (frame: Frame, results: Results, meaning: Html) => {
   const words = frame.say.question
-  if (results.predictions.length === 0) {
-    return html`<p>${results.prediction_count === 0 ? words.nobodyPredicted : words.noMorePredictions}</p>`
+  const { prediction_count, predictions } = results
+  const references = predictions.filter(({ reference }) => reference !== null)
+  const answers = predictions.filter(({ reference }) => reference === null)
+  const rows = (of: ReadonlyArray<PublicPrediction>) =>
+    inOrder(of, results).map((view) => prediction(frame, view, results))
+  if (predictions.length === 0) {
+    return html`<p>${prediction_count === 0 ? words.nobodyPredicted : words.noMorePredictions}</p>`
   }
-  return html`<p>${meaning}</p>
+  return html`<p>${prediction_count === 0 ? words.nobodyPredicted : meaning}</p>
     <table class="bins settled said-by" role="table">
       <thead role="rowgroup">
         <tr role="row">
@@ -318,8 +326,18 @@ const predictionList = (frame: Frame, results: Results, meaning: Html) => {
         </tr>
       </thead>
       <tbody role="rowgroup">
-        ${inOrder(results).map((view) => prediction(frame, view, results))}
+        ${rows(answers)}
       </tbody>
+      ${
+        references.length === 0
+          ? null
+          : html`<tbody role="rowgroup">
+              <tr role="row">
+                <th role="rowheader" scope="rowgroup" colspan="4">${words.references}</th>
+              </tr>
+              ${rows(references)}
+            </tbody>`
+      }
     </table>
     ${nextPage(frame, challengePage(results.challenge_id), results.next_cursor)}`
 }
@@ -401,21 +419,15 @@ const earned = (
     crps,
     is_correct,
     probabilities,
-    score,
-    skill
+    score
   }: typeof PredictionVerdict.Type & Pick<typeof PredictionValues.Type, "probabilities">,
   say: Catalogue
 ): Html => {
   if (score === null) return null
   const what = probabilities === null ? "CRPS" : "RPS"
   return html`${is_correct === null ? null : verdictBadge(is_correct, say)}
-    ${
-      crps === null || skill === null
-        ? null
-        : html`<span class="quiet"
-            >${say.question.skillBy(what, String(Number(crps.toPrecision(3))), skill.toFixed(2))}</span
-          >`
-    } <strong class="numeric">${say.question.points(score.toFixed(2))}</strong>`
+    ${crps === null ? null : html`<span class="quiet">${what} ${String(Number(crps.toPrecision(3)))}</span>`}
+    <strong class="numeric">${say.question.points(score.toFixed(2))}</strong>`
 }
 
 type Version = Results["versions"][number]

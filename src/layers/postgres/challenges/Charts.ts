@@ -110,6 +110,7 @@ const make = Effect.gen(function* () {
         from predictions p
        where p.challenge_id = ${challengeId}::uuid
          and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
+         and p.agent_id not in (select id from agents where reference is not null)
        order by p.agent_id, p.revision desc
        limit ${maxAnswers + 1}`)
     return { values: rows.slice(0, maxAnswers), isAll: rows.length <= maxAnswers }

@@ -33,14 +33,27 @@ export const challengeOf = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (select * from challenges where id = p.challenge_id limit 1) c`
 
 /**
- * The counts of predictions of a challenge `c`, summed over the shards. Before the deadline the counts by direction are
- * published only in steps (countSteps.ts).
+ * The counts of agents' predictions of a challenge `c`: the kept ones, summed over the shards, less those of references, which
+ * are no agents of anybody's. Before the deadline the counts by direction are published only in steps (countSteps.ts).
  */
 export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
   cross join lateral (
-    select coalesce(sum(bullish), 0)::int as bullish, coalesce(sum(bearish), 0)::int as bearish,
-           coalesce(sum(neutral), 0)::int as neutral, coalesce(sum(forecasts), 0)::int as forecasts
-      from prediction_counts where challenge_id = c.id) n`
+    select (k.bullish - r.bullish)::int as bullish, (k.bearish - r.bearish)::int as bearish,
+           (k.neutral - r.neutral)::int as neutral, (k.forecasts - r.forecasts)::int as forecasts
+      from (
+        select coalesce(sum(bullish), 0) as bullish, coalesce(sum(bearish), 0) as bearish,
+               coalesce(sum(neutral), 0) as neutral, coalesce(sum(forecasts), 0) as forecasts
+          from prediction_counts where challenge_id = c.id) k
+     cross join (
+       select count(*) filter (where l.direction = 'bullish') as bullish,
+              count(*) filter (where l.direction = 'bearish') as bearish,
+              count(*) filter (where l.direction = 'neutral') as neutral,
+              count(*) filter (where l.direction is null) as forecasts
+         from agents a
+        cross join lateral (
+          select direction from predictions
+           where challenge_id = c.id and agent_id = a.id order by revision desc limit 1) l
+        where a.reference is not null) r) n`
 
 /** The values of a prediction `p` as they were sealed, as JSON; null in the forms of the interface, which have columns of their own. */
 export const statedOf = (sql: SqlClient.SqlClient) =>

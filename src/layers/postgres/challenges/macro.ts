@@ -12,7 +12,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
-import { categoriesOf, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
+import { categoriesOf, countsOfChallenge, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
 import { findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
@@ -136,8 +136,7 @@ const selectMacro = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          coalesce(c.pool_owner_rule, true) as pool_owner_rule, n.forecasts as prediction_count, c.resolution_criteria,
          c.resolution_criteria_zh, s.actual_value::float8 as actual_value, c.cancel_reason as void_reason
     from challenges c
-   cross join lateral (
-     select coalesce(sum(forecasts), 0)::int as forecasts from prediction_counts where challenge_id = c.id) n
+   ${countsOfChallenge(sql)}
     left join lateral (
       select actual_value from settlements where challenge_id = c.id order by version desc limit 1) s on true`
 

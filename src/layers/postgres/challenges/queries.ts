@@ -145,7 +145,7 @@ export const makeQueries = Effect.gen(function* () {
     const { pool } = result
     const rows = past_deadline
       ? yield* resultPredictions(sql`
-          select p.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
+          select p.agent_id::text, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference, ${valuesOf(sql)}, p.reasoning, ${verdictOf(sql)},
                  b.stake, b.stake_bin, b.reward, encode(p.commit, 'hex') as commit, ${leafIndexOf(sql)}
             from (
               select distinct on (agent_id) agent_id, form, direction, confidence, predicted_value, predicted_std, body,
@@ -155,7 +155,7 @@ export const makeQueries = Effect.gen(function* () {
                  ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
                order by agent_id, revision desc
                limit ${limit}) p
-           cross join lateral (select id, name, held_name from agents where id = p.agent_id limit 1) a
+           cross join lateral (select id, name, held_name, reference from agents where id = p.agent_id limit 1) a
             left join lateral (
               select is_correct, crps, skill, score from prediction_scores
                where challenge_id = ${challengeId}::uuid and version = ${version}::int and agent_id = p.agent_id

@@ -242,6 +242,7 @@ const lastComments = 5
 const { has_more_replies: _, ...commentColumns } = Comment.fields
 const CommentRow = Schema.Struct(commentColumns)
 const makeQueries = Effect.gen(function* () {
+  const { rankMinDays } = yield* Settings
   const sql = yield* SqlClient.SqlClient
   const cursors = yield* Cursors
   const commentPages = cursors.listById("comments")
@@ -322,8 +323,8 @@ const makeQueries = Effect.gen(function* () {
           select challenge_id, direction, confidence from predictions
            where challenge_id = q.id and agent_id = x.id order by revision desc limit 1) p on true
         left join lateral (
-          select ${rankOf(sql, maxShownRank)} as rank from agent_skill own
-           where agent_id = x.id and ${isRanked(sql)} limit 1) r on true`)
+          select ${rankOf(sql, rankMinDays, maxShownRank)} as rank from agent_skill own
+           where agent_id = x.id and ${isRanked(sql, rankMinDays)} limit 1) r on true`)
     }
   )
 

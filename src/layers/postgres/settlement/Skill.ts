@@ -1,5 +1,6 @@
 import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Settings } from "../../../services/Settings.ts"
 import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, boundTime, execute, findAll, findOne } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
@@ -32,6 +33,7 @@ const make = Effect.gen(function* () {
   const counted = findOne(Schema.Struct({ last: Schema.NullOr(Schema.String) }))
   const owners = findAll(Schema.Struct({ owner: Schema.String }))
   const inTransaction = yield* makeSkillTransaction
+  const { rankMinDays } = yield* Settings
 
   /** Settlement days that are over and not counted as they are now, in order. */
   const due = Effect.flatMap(DateTime.now, (now) =>
@@ -57,7 +59,7 @@ const make = Effect.gen(function* () {
       select agent_id, ${day}::date, rank() over (order by skill desc, answered desc)
         from (
           select agent_id, skill, answered from agent_skill
-           where ${isRanked(sql)} order by skill desc, answered desc, agent_id limit ${maxRank}) r
+           where ${isRanked(sql, rankMinDays)} order by skill desc, answered desc, agent_id limit ${maxRank}) r
        order by agent_id`)
   })
 

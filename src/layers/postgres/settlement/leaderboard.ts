@@ -41,7 +41,8 @@ const SumsColumns = Schema.Struct({
 
 const Row = Schema.Struct({
   ...StatsRow.fields,
-  board_agents: Schema.NullOr(Schema.Int),
+  board_rows: Schema.NullOr(Schema.Int),
+  board_references: Schema.NullOr(Schema.Int),
   board_updated_at: Schema.NullOr(Timestamp),
   ...SumsColumns.fields,
   agent_id: AgentId,
@@ -52,30 +53,42 @@ const Row = Schema.Struct({
   verified: Schema.Boolean,
   reference: Schema.Boolean,
   established: Schema.Boolean,
+  ranked: Schema.Boolean,
   owner_agents: Schema.NullOr(Schema.Int),
   rank: Schema.NullOr(Schema.Int),
   value: Schema.Finite,
   count: Schema.Int
 })
 
-/** Where a page ended: the whole key of its order, and the group that its last row is in. */
+/** Where a page ended: the whole key of its order. */
 const Place = Schema.Struct({
   score: Schema.Finite,
   count: Schema.Int,
   agent_id: Schema.String.check(Schema.isGUID()),
-  group: Schema.Int,
-  low: Schema.Finite
+  ranked: Schema.Boolean
 })
 type Place = typeof Place.Type
 
-const Board = Schema.Struct({ agents: Schema.Int, updated_at: Schema.NullOr(Timestamp) })
+const Board = Schema.Struct({
+  row_count: Schema.Int,
+  reference_count: Schema.Int,
+  updated_at: Schema.NullOr(Timestamp)
+})
 
-/** What skill says of an agent whose owner has so many. */
+const noBoard: typeof Board.Type = { row_count: 0, reference_count: 0, updated_at: null }
+
+/**
+ * The skill of an agent whose owner has so many, and what its days prove. A reference has no owner (null), and nothing is proven
+ * of it: it is what others are compared with.
+ */
 export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null) => {
   if (sums === null) return { skill: null, peer: null, coverage: null, evidence: null, needed: null }
   const { answered, asked, days, deviation, log_wealth, peer, score_sum, skill } = sums
-  const evidence = { days, deviation, sum: score_sum, logWealth: log_wealth }
+  const evidence = { ...sums, days, deviation, sum: score_sum, logWealth: log_wealth }
   const e = eValue(evidence)
+  const sequence = confidenceSequence(evidence, tries ?? 1) ?? ([-1, 1] as const)
+  // An agent that was ahead long ago, and has lost more since, does not beat the walk.
+  const mayLead = tries !== null && sequence[1] >= 0
   return {
     skill,
     peer,
@@ -84,11 +97,11 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
       answers: answered,
       days,
       score: score_sum / days,
-      sequence: confidenceSequence(sums, tries ?? 1) ?? ([-1, 1] as const),
+      sequence,
       e_value: e,
-      told: e >= tellingValue(tries ?? 1)
+      told: mayLead && e >= tellingValue(tries)
     },
-    needed: daysNeeded(evidence, tries ?? 1)
+    needed: mayLead ? daysNeeded(evidence, tries) : null
   }
 }
 
@@ -131,16 +144,16 @@ const suspended = "(select id from agents where suspended_at is not null)"
 /** Ranks are counted from the top of the board, so far down. */
 export const maxRank = 10_000
 
-/** Rows of `agent_skill` with a rank over all. */
-export const isRanked = (sql: SqlClient.SqlClient) => sql`
-  board = 'global' and verified and agent_id not in ${sql.literal(suspended)}`
+/** Rows of `agent_skill` with a rank over all: of claimed agents with so many days. */
+export const isRanked = (sql: SqlClient.SqlClient, minDays: number) => sql`
+  board = 'global' and verified and days >= ${minDays}::int and agent_id not in ${sql.literal(suspended)}`
 
 /** The rank of such a row `own`; null beyond those that are counted. */
-export const rankOf = (sql: SqlClient.SqlClient, max = maxRank) => sql`
+export const rankOf = (sql: SqlClient.SqlClient, minDays: number, max = maxRank) => sql`
   nullif((
     select 1 + count(*)::int from (
       select 1 from agent_skill
-       where ${isRanked(sql)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
+       where ${isRanked(sql, minDays)} and skill >= own.skill and (skill, answered) > (own.skill, own.answered)
        limit ${max}) b), ${max + 1}::int)`
 
 /** A change of rank is told against so many days before. */
@@ -154,25 +167,6 @@ export const rankBefore = (sql: SqlClient.SqlClient, agentId: Statement.Fragment
         select day from skill_days
          where day <= (select day from skill_days order by day desc limit 1) - ${rankChangeDays}::int
          order by day desc limit 1))`
-
-type Head = Pick<Place, "group" | "low">
-
-/** Before the first row of a board there is no group. */
-const noGroup: Head = { group: 0, low: 1 }
-
-/** Groups of rows in the order of skill: one begins where a row can be told from the first of the group before. */
-const grouped = (
-  rows: ReadonlyArray<readonly [low: number, high: number] | undefined>,
-  after: Head = noGroup
-): ReadonlyArray<Head> => {
-  let head = after
-  return rows.map((sequence) => {
-    if (sequence !== undefined && (head.group === 0 || sequence[1] < head.low)) {
-      head = { group: head.group + 1, low: sequence[0] }
-    }
-    return head
-  })
-}
 
 const statusOf = ({ reference, verified }: typeof Row.Type) => {
   if (reference) return "reference" as const
@@ -205,12 +199,12 @@ export const makeLeaderboard = Effect.gen(function* () {
       const value = sql(order)
       return since === undefined
         ? sql`not materialized (
-            select agent_id, ${value} as value, answered as count, verified from agent_skill
+            select agent_id, ${value} as value, answered as count, days, verified from agent_skill
              where board = ${board} and ${value} is not null and agent_id not in ${sql.literal(suspended)})`
         : sql`materialized (
             select * from (
               select m.agent_id, (sum(m.${sql(`${order}_sum`)}) / nullif(sum(m.${sql(order === "skill" ? "answered" : "peer_count")}), 0))::float8 as value,
-                     sum(m.answered)::int as count, bool_and(a.claimed_at is not null) as verified
+                     sum(m.answered)::int as count, sum(m.days)::int as days, bool_and(a.claimed_at is not null) as verified
                 from agent_skill_months m join agents a on a.id = m.agent_id and a.suspended_at is null and ${isProviders}
                where m.board = ${board} and m.month >= ${since}::date
                group by m.agent_id) s
@@ -236,7 +230,7 @@ export const makeLeaderboard = Effect.gen(function* () {
      limit ${limit}`
 
   const leaderboard: Scoring["Service"]["leaderboard"] = Effect.fnUntraced(function* (query, page) {
-    const { category, establishedFirst = false, horizon, provider, since } = query
+    const { category, horizon, provider, rankedFirst = false, since } = query
     const { order = horizon === undefined && since === undefined ? "average" : "skill" } = query
     if (order === "average" && (horizon !== undefined || since !== undefined)) {
       return yield* InvalidRequest.of(
@@ -250,26 +244,34 @@ export const makeLeaderboard = Effect.gen(function* () {
     const table = isOfSkill ? "agent_skill" : "agent_stats"
     const { after, cut, limit } = yield* pages.open(
       page,
-      [board, order, since, provider?.toLowerCase(), establishedFirst ? "establishedFirst" : undefined]
+      [board, order, since, provider?.toLowerCase(), rankedFirst ? "rankedFirst" : undefined]
         .filter((part) => part !== undefined)
         .join(" ")
     )
-    const isEstablished = sql`f.count >= ${settings.rankMinCount}`
+    const enough = isOfSkill
+      ? { column: "days", min: settings.rankMinDays }
+      : { column: "count", min: settings.rankMinCount }
+    const hasEnough = (row: "f" | "o" | "p") =>
+      rankedFirst ? sql`${sql(`${row}.${enough.column}`)} >= ${enough.min}::int` : sql`true`
     const part = (condition: Statement.Fragment, from: Place | undefined) => inOrder(condition, from, limit)
-    const firstEstablished =
-      after !== undefined && after.count < settings.rankMinCount
-        ? part(sql`not ${isEstablished}`, after)
-        : sql`(${part(isEstablished, after)}) union all (${part(sql`not ${isEstablished}`, undefined)})`
-    const ordered = establishedFirst ? firstEstablished : part(sql`true`, after)
-    const agentsOf =
-      since === undefined && provider === undefined
-        ? sql`b.agents - (
+    const firstRanked =
+      after?.ranked === false
+        ? part(sql`not ${hasEnough("f")}`, after)
+        : sql`(${part(hasEnough("f"), after)}) union all (${part(sql`not ${hasEnough("f")}`, undefined)})`
+    const ordered = rankedFirst ? firstRanked : part(sql`true`, after)
+    const isWhole = since === undefined && provider === undefined
+    const rowsIn = isWhole
+      ? sql`b.agents - (
             select count(*) from agents s
              where s.suspended_at is not null
                and exists (select from ${sql(table)} where agent_id = s.id and board = ${board}))`
-        : sql`select count(*) from source`
+      : sql`select count(*) from source`
     const boardColumns = sql`
-      select (${agentsOf})::int as agents, ${isoTimestamp(sql, "b.updated_at")} as updated_at
+      select (${rowsIn})::int as row_count,
+             (select count(*)::int from agents r
+               where r.reference is not null and r.suspended_at is null
+                 and exists (select from ${isWhole ? sql`${sql(table)} where agent_id = r.id and board = ${board}` : sql`source where agent_id = r.id`})) as reference_count,
+             ${isoTimestamp(sql, "b.updated_at")} as updated_at
         from boards b where b.board = ${isOfSkill ? `skill ${board}` : board}`
     const source = sql`source as ${sourceOf({ order, provider, since: month }, board)}`
     // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
@@ -277,12 +279,12 @@ export const makeLeaderboard = Effect.gen(function* () {
     // The limits of the joins have each row looked up: without them a plan may join all rows of a board.
     const found = yield* rowsOf(sql`
       with ${source}, board as (${boardColumns})
-      select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select agents from board) as board_agents, (select updated_at from board) as board_updated_at
+      select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
         from (
           select ${isOfSkill ? sql`` : sql`${statsColumns(sql)},`} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
-                 a.reference is not null as reference, ${isEstablished} as established,
-                 case when f.verified then 1 + sum(n.better) over (
-                   partition by f.verified order by f.value desc, f.count desc) end::int as rank,
+                 a.reference is not null as reference, f.count >= ${settings.rankMinCount} as established, ${hasEnough("f")} as ranked,
+                 case when f.verified and ${hasEnough("f")} then 1 + sum(n.better) over (
+                   partition by f.verified, ${hasEnough("f")} order by f.value desc, f.count desc) end::int as rank,
                  case when f.verified then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as owner_agents,
                  f.value, f.count, k.answered, k.skill, k.peer, k.days as skill_days, k.score_sum as skill_score_sum, k.deviation, k.weight,
                  k.weighted, k.penalty, k.log_wealth,
@@ -290,10 +292,10 @@ export const makeLeaderboard = Effect.gen(function* () {
             from (
               select p.*, lag(value, 1, 'Infinity') over better as better_value, lag(count, 1, 0) over better as better_count
                 from (${ordered}) p
-              window better as (partition by verified order by value desc, count desc, agent_id)) f
+              window better as (partition by verified, ${hasEnough("p")} order by value desc, count desc, agent_id)) f
            cross join lateral (
              select count(*) as better from source o
-              where f.verified and o.verified
+              where f.verified and o.verified and ${hasEnough("f")} and ${hasEnough("o")}
                 and o.value >= f.value and o.value <= f.better_value
                 and (o.value, o.count) > (f.value, f.count)
                 and (o.value, o.count) <= (f.better_value, f.better_count)) n
@@ -306,7 +308,7 @@ export const makeLeaderboard = Effect.gen(function* () {
                    select * from agent_skill where agent_id = f.agent_id and board = ${board} limit 1) k on true`
                : sumsSince(sql, board, month)
            }
-           order by ${establishedFirst ? sql`${isEstablished} desc,` : sql``} f.value desc, f.count desc, f.agent_id
+           order by ${rankedFirst ? sql`${hasEnough("f")} desc,` : sql``} f.value desc, f.count desc, f.agent_id
            limit ${limit}) p
         ${
           isOfSkill
@@ -314,30 +316,25 @@ export const makeLeaderboard = Effect.gen(function* () {
                 select * from agent_stats where agent_id = p.agent_id and board = ${board} limit 1) f on true`
             : sql``
         }
-       order by ${establishedFirst ? sql`p.established desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
-    const rows = found.map((row) => ({ row, skill: skillOf(sumsOf(row), row.owner_agents) }))
-    // References have no rank, and so no group.
-    const groups = grouped(
-      rows.map(({ row, skill: { evidence } }) => (row.verified ? evidence?.sequence : undefined)),
-      after
-    )
-    const { items, next_cursor } = cut(
-      rows.map((each, index) => ({ ...each, place: groups[index] ?? noGroup })),
-      ({ place: { group, low }, row: { agent_id, count, value } }) => ({
-        score: value,
-        count,
-        agent_id,
-        group,
-        low
-      })
-    )
+       order by ${rankedFirst ? sql`p.ranked desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
+    const { items, next_cursor } = cut(found, ({ agent_id, count, ranked, value }) => ({
+      score: value,
+      count,
+      agent_id,
+      ranked
+    }))
     const [top] = found
     const kept =
       top === undefined
         ? yield* boardRow(sql`with ${source} ${boardColumns}`)
-        : Option.some({ agents: top.board_agents ?? 0, updated_at: top.board_updated_at })
+        : Option.some({
+            row_count: top.board_rows ?? 0,
+            reference_count: top.board_references ?? 0,
+            updated_at: top.board_updated_at
+          })
+    const { reference_count, row_count, updated_at } = Option.getOrElse(kept, () => noBoard)
     return {
-      items: items.map(({ place, row, skill }) => ({
+      items: items.map((row) => ({
         rank: row.rank,
         established: row.established,
         agent_id: row.agent_id,
@@ -348,18 +345,19 @@ export const makeLeaderboard = Effect.gen(function* () {
         status: statusOf(row),
         verified: row.verified,
         owner_agents: row.owner_agents,
-        ...skill,
-        group: order === "skill" && row.verified ? place.group : null,
+        ...skillOf(sumsOf(row), row.owner_agents),
+        group: null,
         ...toPublic(row)
       })),
-      total: Option.match(kept, { onNone: () => 0, onSome: ({ agents }) => agents }),
+      total: row_count,
+      agents: row_count - reference_count,
       category: category ?? null,
       order,
       horizon: horizon ?? null,
       since: since ?? null,
       provider: provider ?? null,
       min_count: settings.rankMinCount,
-      updated_at: Option.match(kept, { onNone: () => null, onSome: (row) => row.updated_at }),
+      updated_at,
       next_cursor
     }
   }, cheapSpan("Scoring.leaderboard"))

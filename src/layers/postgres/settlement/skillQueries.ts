@@ -16,6 +16,8 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { AgentId, ChallengeId, isTargetKey, isUuid } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
 import { Horizon } from "../../../services/Scoring.ts"
+import type { ReferenceMethod } from "../../../services/ReferenceAgents.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { OwnRecord, SkillProfile, Standing } from "../../../services/Skill.ts"
 import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
@@ -51,14 +53,17 @@ const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc
      and p.received_at >= (
        select case when reference is null then claimed_at else '-infinity' end from agents where id = ${agentId}::uuid)`
 
-const Named = Schema.Struct({ agent_id: AgentId, agent_name: Schema.String, name_tag: NameTag })
-
-const WithMethod = Schema.Struct({ ...Named.fields, reference: Schema.NullOr(Schema.String) })
+const Named = Schema.Struct({
+  agent_id: AgentId,
+  agent_name: Schema.String,
+  name_tag: NameTag,
+  reference: Schema.NullOr(Schema.String)
+})
 
 /** An agent by its id. */
 const makeFindAgent = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const found = findOption(WithMethod)
+  const found = findOption(Named)
   return Effect.fnUntraced(function* (id: string) {
     const agent = isUuid(id)
       ? yield* found(sql`
@@ -70,6 +75,106 @@ const makeFindAgent = Effect.gen(function* () {
     )
   })
 })
+
+type Compared = typeof Named.Type
+
+const BoardRow = Schema.Struct({ board: Schema.String, tries: Schema.NullOr(Schema.Int), skill: SkillSums })
+
+const DaySums = Schema.Struct({
+  day: Schema.String,
+  count: Schema.Int,
+  skill: Schema.Finite,
+  bounded: Schema.Finite
+})
+
+const Parts = Schema.Struct({
+  hours: SkillProfile.fields.hours,
+  directions: Schema.Array(
+    Schema.Struct({ bucket: Schema.Int, answers: Schema.Int, stated: Schema.Finite, correct: Schema.Int })
+  ),
+  days: Schema.Array(DaySums)
+})
+
+/** Stated probabilities fall into so many buckets of the same width. */
+const buckets = 10
+
+const isCategory = Schema.is(Category)
+const isHorizon = Schema.is(Horizon)
+
+/** The whole record of an agent, and by how many agents of its owner its level is divided. */
+const makeRecordOf = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const boardRows = findAll(BoardRow)
+  const parts = findAll(Parts)
+
+  return Effect.fnUntraced(function* (agent: Compared) {
+    const now = yield* DateTime.now
+    const rows = yield* boardRows(sql`
+      select f.board, ${skillSums(sql, sql`f.board`)} as skill,
+             case when a.owner_id is not null
+                  then (select count(*)::int from agents s where s.owner_id = a.owner_id) end as tries
+        from agent_skill f join agents a on a.id = f.agent_id
+       where f.agent_id = ${agent.agent_id}::uuid
+       order by f.board`)
+    const [part = { hours: [], directions: [], days: [] }] = yield* parts(sql`
+      with answer as materialized (${answersOf(sql, agent.agent_id, now)})
+      select (select coalesce(jsonb_agg(h order by h.hour), '[]')
+                from (select extract(hour from received_at at time zone 'UTC')::int as hour, count(*)::int as answers,
+                             avg(skill)::float8 as skill
+                        from answer group by 1) h) as hours,
+             (select coalesce(jsonb_agg(d order by d.bucket), '[]')
+                from (select least(${buckets}::int - 1, floor(stated * ${buckets}::int))::int as bucket, count(*)::int as answers,
+                             avg(stated)::float8 as stated, count(*) filter (where is_correct)::int as correct
+                        from answer where direction is not null group by 1) d) as directions,
+             (select coalesce(jsonb_agg(d order by d.day), '[]')
+                from (select day, count(*)::int as count, sum(skill)::float8 as skill, sum(bounded)::float8 as bounded
+                        from answer where day <= (select max(day) from skill_days) group by day) d) as days`)
+    const boards = rows.map(({ board, skill, tries }) => ({
+      board,
+      answers: skill.answered,
+      ...skillOf(skill, tries)
+    }))
+    const tries = rows[0]?.tries ?? undefined
+    let evidence = noEvidence
+    const by_day = part.days.map(({ bounded, count, day, skill }) => {
+      evidence = addDay(evidence, { sum: bounded, count })
+      return {
+        day,
+        answers: count,
+        skill: skill / count,
+        e_value: eValue(evidence),
+        sequence: confidenceSequence(evidence, tries) ?? ([-1, 1] as const)
+      }
+    })
+    const overall = boards.find(({ board }) => board === "global")
+    const profile: SkillProfile = {
+      ...agent,
+      overall: overall ?? null,
+      categories: boards.flatMap(({ board, ...each }) =>
+        isCategory(board) ? [{ category: board, ...each }] : []
+      ),
+      horizons: boards.flatMap(({ board, ...each }) =>
+        isHorizon(board) ? [{ horizon: board, ...each }] : []
+      ),
+      targets: boards.flatMap(({ board, ...each }) =>
+        isTargetKey(board) ? [{ target: board, ...each }] : []
+      ),
+      hours: part.hours,
+      directions: part.directions.map(({ answers, bucket, correct, stated }) => ({
+        low: bucket / buckets,
+        high: (bucket + 1) / buckets,
+        answers,
+        stated,
+        right: correct / answers,
+        right_ci95: wilsonInterval(correct, answers)
+      })),
+      by_day: by_day.slice(-shownDays)
+    }
+    return { profile, tries }
+  })
+})
+
+type AgentRecord = Effect.Success<ReturnType<Effect.Success<typeof makeRecordOf>>>
 
 const CommonDay = Schema.Struct({
   day: Schema.String,
@@ -99,15 +204,87 @@ const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] =
   return evidence[0].logWealth > evidence[1].logWealth ? "a" : "b"
 }
 
+const randomWalk: ReferenceMethod = "random walk"
+
+/** -0 is 0. */
+const negated = (value: number): number => 0 - value
+
+const mirrored = ([low, high]: readonly [number, number]) => [negated(high), negated(low)] as const
+
+/**
+ * An agent beside the random walk: on all its answers, of which each is compared with the walk at its own moment. So what is told
+ * here is what the agent's page tells.
+ */
+const besideWalk = (
+  one: Compared,
+  walk: Compared,
+  { profile: { by_day, overall }, tries }: AgentRecord
+): Comparison => {
+  const evidence = overall?.evidence ?? null
+  const clustered = clusteredMean(
+    by_day.map(({ answers, skill }) => ({ count: answers, sum: skill * answers }))
+  )
+  const isWhole =
+    clustered !== null && by_day.reduce((sum, { answers }) => sum + answers, 0) === evidence?.answers
+  const better = () => {
+    if (evidence === null) return null
+    if (evidence.told) return "a" as const
+    return evidence.sequence[1] < 0 ? ("b" as const) : null
+  }
+  return {
+    a: { ...one, skill: overall?.skill ?? null },
+    b: { ...walk, skill: evidence === null ? null : 0 },
+    questions: evidence?.answers ?? 0,
+    days: evidence?.days ?? 0,
+    difference: overall?.skill ?? null,
+    difference_ci95: isWhole ? clustered.interval : null,
+    sequence: evidence?.sequence ?? null,
+    e_value: evidence?.e_value ?? null,
+    told_from: tellingValue(tries),
+    told: better(),
+    by_day: by_day.map(({ answers, day, sequence, skill }) => ({
+      day,
+      questions: answers,
+      difference: skill,
+      sequence
+    }))
+  }
+}
+
+/** The same comparison with its agents exchanged. */
+const exchanged = ({
+  a,
+  b,
+  by_day,
+  difference,
+  difference_ci95,
+  sequence,
+  told,
+  ...rest
+}: Comparison): Comparison => ({
+  ...rest,
+  a: b,
+  b: a,
+  difference: difference === null ? null : negated(difference),
+  difference_ci95: difference_ci95 === null ? null : mirrored(difference_ci95),
+  sequence: sequence === null ? null : mirrored(sequence),
+  told: told === null ? null : ({ a: "b", b: "a" } as const)[told],
+  by_day: by_day.map((each) => ({
+    ...each,
+    difference: negated(each.difference),
+    sequence: mirrored(each.sequence)
+  }))
+})
+
 export const makeComparison = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const findAgent = yield* makeFindAgent
+  const recordOf = yield* makeRecordOf
   const commonDays = findAll(CommonDay)
 
   const agent = Effect.fnUntraced(function* (field: "a" | "b", id: string) {
     if (!isUuid(id)) return yield* InvalidRequest.of(field, "Expected the id of an agent")
-    const { reference: _, ...named } = yield* findAgent(id)
-    return named
+    return yield* findAgent(id)
   })
 
   const compare: Skill["Service"]["compare"] = Effect.fn("Skill.compare")(function* (a, b) {
@@ -115,6 +292,14 @@ export const makeComparison = Effect.gen(function* () {
     if (one.agent_id === other.agent_id) {
       return yield* InvalidRequest.of("b", "Expected another agent than a")
     }
+    if (other.reference === randomWalk && one.reference === null) {
+      return besideWalk(one, other, yield* recordOf(one))
+    }
+    if (one.reference === randomWalk && other.reference === null) {
+      return exchanged(besideWalk(other, one, yield* recordOf(other)))
+    }
+    // Of two references nothing is told: they are what others are compared with.
+    const isOfAgents = one.reference === null || other.reference === null
     const now = yield* DateTime.now
     const days = yield* commonDays(sql`
       select x.day::text, count(*)::int as count, sum(x.skill)::float8 as a, sum(y.skill)::float8 as b,
@@ -139,7 +324,8 @@ export const makeComparison = Effect.gen(function* () {
       difference_ci95: difference?.interval ?? null,
       sequence,
       e_value: last === undefined ? null : eitherWay(last),
-      told: last === undefined ? null : betterOf(last),
+      told_from: tellingValue(),
+      told: last === undefined || !isOfAgents ? null : betterOf(last),
       by_day: days
         .map((each, index) => ({
           day: each.day,
@@ -181,29 +367,6 @@ export const makeReferenceOf = Effect.gen(function* () {
   return referenceOf
 })
 
-const BoardRow = Schema.Struct({ board: Schema.String, tries: Schema.NullOr(Schema.Int), skill: SkillSums })
-
-const DaySums = Schema.Struct({
-  day: Schema.String,
-  count: Schema.Int,
-  skill: Schema.Finite,
-  bounded: Schema.Finite
-})
-
-const Parts = Schema.Struct({
-  hours: SkillProfile.fields.hours,
-  directions: Schema.Array(
-    Schema.Struct({ bucket: Schema.Int, answers: Schema.Int, stated: Schema.Finite, correct: Schema.Int })
-  ),
-  days: Schema.Array(DaySums)
-})
-
-/** Stated probabilities fall into so many buckets of the same width. */
-const buckets = 10
-
-const isCategory = Schema.is(Category)
-const isHorizon = Schema.is(Horizon)
-
 /** So many of an agent's newest answers are looked through for those that are scored. */
 const maxForm = 60
 /** What is open is counted so far. */
@@ -212,6 +375,7 @@ const maxOpen = 1000
 export const makeOfOwner = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const records = findAll(OwnRecord)
+  const { rankMinDays } = yield* Settings
 
   const ofOwner: Skill["Service"]["ofOwner"] = Effect.fn("Skill.ofOwner")(function* (operatorId) {
     const now = yield* DateTime.now
@@ -228,7 +392,9 @@ export const makeOfOwner = Effect.gen(function* () {
              coalesce(f.form, '{}') as form
         from agents a
         left join lateral (
-          select own.skill, case when a.suspended_at is null then ${rankOf(sql)} end as rank
+          select own.skill,
+                 case when a.suspended_at is null and own.days >= ${rankMinDays}::int
+                      then ${rankOf(sql, rankMinDays)} end as rank
             from agent_skill own
            where own.agent_id = a.id and own.board = 'global' limit 1) r on true
         left join lateral (
@@ -257,14 +423,15 @@ export const makeOfOwner = Effect.gen(function* () {
 
 export const makeStanding = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { rankMinDays } = yield* Settings
   const standings = findAll(Schema.Struct({ ...Standing.fields, rank: Schema.NullOr(Schema.Int) }))
 
   const standing: Skill["Service"]["standing"] = Effect.fn("Skill.standing")(function* (id) {
     if (!isUuid(id)) return null
     const [found] = yield* standings(sql`
-      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${isRanked(sql)})
-      select ${rankOf(sql)} as rank, ${rankBefore(sql, sql`${id}::uuid`)} as rank_before,
-             (select count(*)::int from (select 1 from agent_skill where ${isRanked(sql)} limit ${maxRank}) n) as of
+      with own as (select skill, answered from agent_skill where agent_id = ${id}::uuid and ${isRanked(sql, rankMinDays)})
+      select ${rankOf(sql, rankMinDays)} as rank, ${rankBefore(sql, sql`${id}::uuid`)} as rank_before,
+             (select count(*)::int from (select 1 from agent_skill where ${isRanked(sql, rankMinDays)} limit ${maxRank}) n) as of
         from own`)
     return found === undefined || found.rank === null ? null : { ...found, rank: found.rank }
   })
@@ -272,74 +439,10 @@ export const makeStanding = Effect.gen(function* () {
 })
 
 export const makeProfile = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
   const findAgent = yield* makeFindAgent
-  const boardRows = findAll(BoardRow)
-  const parts = findAll(Parts)
-
+  const recordOf = yield* makeRecordOf
   const profile: Skill["Service"]["profile"] = Effect.fn("Skill.profile")(function* (id) {
-    const agent = yield* findAgent(id)
-    const now = yield* DateTime.now
-    const rows = yield* boardRows(sql`
-      select f.board, ${skillSums(sql, sql`f.board`)} as skill,
-             (select count(*)::int from agents s where s.owner_id = a.owner_id) as tries
-        from agent_skill f join agents a on a.id = f.agent_id
-       where f.agent_id = ${agent.agent_id}::uuid
-       order by f.board`)
-    const [part = { hours: [], directions: [], days: [] }] = yield* parts(sql`
-      with answer as materialized (${answersOf(sql, agent.agent_id, now)})
-      select (select coalesce(jsonb_agg(h order by h.hour), '[]')
-                from (select extract(hour from received_at at time zone 'UTC')::int as hour, count(*)::int as answers,
-                             avg(skill)::float8 as skill
-                        from answer group by 1) h) as hours,
-             (select coalesce(jsonb_agg(d order by d.bucket), '[]')
-                from (select least(${buckets}::int - 1, floor(stated * ${buckets}::int))::int as bucket, count(*)::int as answers,
-                             avg(stated)::float8 as stated, count(*) filter (where is_correct)::int as correct
-                        from answer where direction is not null group by 1) d) as directions,
-             (select coalesce(jsonb_agg(d order by d.day), '[]')
-                from (select day, count(*)::int as count, sum(skill)::float8 as skill, sum(bounded)::float8 as bounded
-                        from answer group by day) d) as days`)
-    const boards = rows.map(({ board, skill, tries }) => ({
-      board,
-      answers: skill.answered,
-      ...skillOf(skill, tries)
-    }))
-    const tries = rows[0]?.tries ?? 1
-    let evidence = noEvidence
-    const by_day = part.days.map(({ bounded, count, day, skill }) => {
-      evidence = addDay(evidence, { sum: bounded, count })
-      return {
-        day,
-        answers: count,
-        skill: skill / count,
-        e_value: eValue(evidence),
-        sequence: confidenceSequence(evidence, tries) ?? ([-1, 1] as const)
-      }
-    })
-    const overall = boards.find(({ board }) => board === "global")
-    return {
-      ...agent,
-      overall: overall ?? null,
-      categories: boards.flatMap(({ board, ...each }) =>
-        isCategory(board) ? [{ category: board, ...each }] : []
-      ),
-      horizons: boards.flatMap(({ board, ...each }) =>
-        isHorizon(board) ? [{ horizon: board, ...each }] : []
-      ),
-      targets: boards.flatMap(({ board, ...each }) =>
-        isTargetKey(board) ? [{ target: board, ...each }] : []
-      ),
-      hours: part.hours,
-      directions: part.directions.map(({ answers, bucket, correct, stated }) => ({
-        low: bucket / buckets,
-        high: (bucket + 1) / buckets,
-        answers,
-        stated,
-        right: correct / answers,
-        right_ci95: wilsonInterval(correct, answers)
-      })),
-      by_day: by_day.slice(-shownDays)
-    } satisfies SkillProfile
+    return (yield* recordOf(yield* findAgent(id))).profile
   })
   return profile
 })

@@ -1,0 +1,18 @@
+/** The one place that says what an agent's days prove, for boards, pages and whatever else tells of it. */
+import type { SkillFields } from "../../../services/Skill.ts"
+import type { Catalogue } from "../catalogue/catalogue.ts"
+
+interface Proven {
+  readonly evidence: (typeof SkillFields.evidence)["Type"]
+  readonly needed: number | null
+  /** References have no verdict: they are what others are compared with. */
+  readonly isReference: boolean
+}
+
+/** One sentence about the agent and the random walk; null where nothing is to be said. */
+export const proofOf = ({ evidence, isReference, needed }: Proven, say: Catalogue): string | null => {
+  if (isReference || evidence === null) return null
+  if (evidence.told) return say.told
+  if (evidence.sequence[1] < 0) return say.worse
+  return needed === null ? say.notAhead : say.ahead(String(needed), needed === 1)
+}
