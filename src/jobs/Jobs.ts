@@ -15,7 +15,7 @@ import type { Instance } from "../services/Instances.ts"
 import { JobRuns } from "../services/JobRuns.ts"
 import { LogSequencer, maxPerPass, watchInterval } from "../services/LogSequencer.ts"
 import { RateLimiter } from "../services/RateLimiter.ts"
-import { Mailer } from "../services/Mailer.ts"
+import { Mailer, maxSends, urgencies } from "../services/Mailer.ts"
 import { Notices } from "../services/Notices.ts"
 import { Operators } from "../services/Operators.ts"
 import { OwnerMails } from "../services/OwnerMails.ts"
@@ -36,8 +36,8 @@ import { inSteps, poll, repeating, singletonCron } from "./scheduler.ts"
 const aMinute = Duration.minutes(1)
 const anHour = Duration.hours(1)
 const tickMemory = Duration.days(7)
-/** Mails are sent within a second of the request that caused them. */
-const mailInterval = Duration.millis(500)
+/** Links to sign in and to claim leave within a second of the request that caused them. */
+const mailInterval = { urgent: Duration.millis(500), normal: Duration.seconds(1), bulk: Duration.seconds(5) }
 const webhookInterval = Duration.millis(500)
 /** Entries get an index and a signed checkpoint within about a second. */
 const logInterval = Duration.seconds(1)
@@ -103,7 +103,13 @@ const start = Effect.gen(function* () {
     const publishDue = inSteps({ predictions: arenas.publishDue, pools: pools.publishDue })
     yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }
-  yield* Effect.forkScoped(poll("mail", mailInterval, mailer.drain))
+  for (const urgency of urgencies) {
+    const send = Effect.repeat(mailer.sendNext(urgency), { while: Option.isSome })
+    for (let each = 0; each < maxSends[urgency]; each++) {
+      yield* Effect.forkScoped(poll(`${urgency} mail`, mailInterval[urgency], send))
+    }
+  }
+  yield* Effect.forkScoped(poll("mail gauges", measureInterval, mailer.measure))
   yield* Effect.forkScoped(
     poll("webhooks", webhookInterval, inSteps({ dispatch: webhooks.dispatch, send: webhooks.send }))
   )

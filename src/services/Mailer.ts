@@ -24,6 +24,13 @@ export const senderOf = (text: string): Option.Option<Sender> => {
   }))
 }
 
+/** Somebody waits for a link to sign in or to claim; nobody for a digest. Kinds of newer versions are normal. */
+export const urgencies = ["urgent", "normal", "bulk"] as const
+export type Urgency = (typeof urgencies)[number]
+
+/** Mails that an instance sends at once. Each urgency has sends of its own, so that none waits for another. */
+export const maxSends: Readonly<Record<Urgency, number>> = { urgent: 5, normal: 2, bulk: 3 }
+
 export interface Message {
   /** The outbox row's: names the file, and makes the Message-ID, by which a receiver knows a mail sent twice. */
   readonly id: string
@@ -31,6 +38,7 @@ export interface Message {
   readonly subject: string
   readonly text: string
   readonly unsubscribeUrl: string | null
+  readonly urgency: Urgency
   readonly createdAt: DateTime.Utc
 }
 
@@ -46,15 +54,17 @@ export class MailTransport extends Context.Service<
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
 >()("auspex/services/MailTransport") {}
 
-export type MailKind =
-  | "sign_in"
-  | "claim"
-  | "grace_reminder"
-  | "issuance_paused"
-  | "credit_alert"
-  | "webhook_disabled"
-  | "agent_suspended"
-  | "digest"
+export const mailKinds = [
+  "sign_in",
+  "claim",
+  "grace_reminder",
+  "issuance_paused",
+  "credit_alert",
+  "webhook_disabled",
+  "agent_suspended",
+  "digest"
+] as const
+export type MailKind = (typeof mailKinds)[number]
 
 /** A mail in plain text, to one address. */
 export interface Mail {
@@ -64,18 +74,17 @@ export interface Mail {
   readonly text: string
   /** Where one click ends mails of this kind (RFC 8058). */
   readonly unsubscribeUrl?: string
+  /** It is sent from then on; default: at once. */
+  readonly dueAt?: DateTime.Utc
   /** From when on it would only confuse: what it links to has ended. */
   readonly expiresAt: DateTime.Utc
 }
 
-/** What became of the mails that were due. */
-interface DrainReport {
-  readonly sent: number
-  /** Not taken this time; tried again later. */
-  readonly deferred: number
-  /** Given up: refused for good, or no longer worth sending. */
-  readonly failed: number
-}
+/** Deferred: not taken this time, and tried again later. Failed: refused for good, or no longer worth sending. */
+export type MailOutcome = "sent" | "deferred" | "failed"
+
+/** How many of the mails that were due came out so. */
+type DrainReport = Readonly<Record<MailOutcome, number>>
 
 export class Mailer extends Context.Service<
   Mailer,
@@ -83,10 +92,14 @@ export class Mailer extends Context.Service<
     /** Puts a mail into the outbox, within the caller's transaction. */
     readonly enqueue: (mail: Mail) => Effect.Effect<void>
     /**
-     * Sends what is due. Any number of replicas may do so at once: each mail is leased by one of them, and a lease
-     * ends by itself if its holder dies.
+     * Sends the next mail of this urgency that is due. Any number may do so at once, in all replicas: each mail is leased by one,
+     * and a lease ends by itself if its holder dies.
      */
+    readonly sendNext: (urgency: Urgency) => Effect.Effect<Option.Option<MailOutcome>>
+    /** Sends all that is due, as the jobs do. */
     readonly drain: Effect.Effect<DrainReport>
+    /** Brings the gauges of the queue up to date. */
+    readonly measure: Effect.Effect<void>
     /** Forgets mails that were sent or given up long ago. */
     readonly trim: Effect.Effect<void>
   }

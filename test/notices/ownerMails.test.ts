@@ -1,12 +1,14 @@
 /** Mails that owners choose, and end by one click. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect } from "effect"
+import { DateTime, Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { OwnerMails } from "../../src/services/OwnerMails.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { Message } from "../../src/services/Mailer.ts"
 import { address, agentOf, newMails, ownerVisitor, signedIn, tokenOf } from "../support/agents.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "../support/challenges.ts"
+import { rowsOf } from "../support/database.ts"
 import { testServer } from "../support/server.ts"
 import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
 
@@ -122,6 +124,7 @@ layer(testServer())("An owner", (it) => {
       yield* scored(plus(monday, "7 days"), 110)
       // Two instances.
       yield* Effect.all([mails.sendDigests, mails.sendDigests], { concurrency: 2 })
+      yield* moveTo(plus(monday, { days: 7, hours: 2 }))
       const sent = yield* newMails
       assert.deepStrictEqual(subjects(sent), ["2 of your agents' predictions were scored"])
       assert.deepInclude(sent[0], { to: email })
@@ -131,10 +134,47 @@ layer(testServer())("An owner", (it) => {
       )
       yield* moveTo(plus(monday, "15 days"))
       yield* mails.sendDigests
+      yield* moveTo(plus(monday, { days: 15, hours: 1 }))
       assert.deepStrictEqual(subjects(yield* newMails), ["1 of your agents' predictions were scored"])
       const token = tokenOf(sent[0]?.unsubscribeUrl ?? undefined)
       assert.strictEqual(yield* mails.unsubscribe({ mail: "digest", token }), "digest")
       assert.deepStrictEqual(yield* mails.chosen(operatorId), [])
     })
+  )
+})
+
+layer(testServer())("Digests", (it) => {
+  it.effect(
+    "of many owners are due in every part of the hour after they were made, and at once for none",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const mails = yield* OwnerMails
+        const now = DateTime.toDateUtc(monday)
+        yield* SqlClient.SqlClient.use(
+          (sql) => sql`
+          insert into operators (id, email, mailbox, created_at, mails, digest_day)
+          select gen_random_uuid(), 'd' || n || '@example.org', 'd' || n || '@example.org', ${now}, '{digest}', '2026-01-01'
+            from generate_series(1, 300) n`
+        )
+        const owners = yield* rowsOf(
+          Schema.Struct({ id: Schema.String }),
+          (sql) => sql`select id::text from operators`
+        )
+        yield* Effect.forEach(owners, ({ id }) =>
+          mails.tell(id, "digest", { subject: "A week", text: "News\n" })
+        )
+        const parts = yield* rowsOf(
+          Schema.Struct({ part: Schema.Int, count: Schema.Int }),
+          (sql) => sql`
+          select floor(extract(epoch from due_at - ${now}::timestamptz) / 600)::int as part, count(*)::int as count
+            from mails where kind = 'digest' group by 1 order by 1`
+        )
+        assert.deepStrictEqual(
+          parts.map(({ part }) => part),
+          [0, 1, 2, 3, 4, 5]
+        )
+        for (const { count } of parts) assert.isAtLeast(count, 20)
+      })
   )
 })

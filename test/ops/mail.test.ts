@@ -12,10 +12,11 @@ import { english, printableName } from "../../src/layers/mail/texts.ts"
 import { textsOf } from "../../src/layers/mail/language.ts"
 import { pagePaths } from "../../src/http/site/paths.ts"
 import type { MailTexts } from "../../src/layers/mail/texts.ts"
-import { MailTransport } from "../../src/services/Mailer.ts"
+import { MailTransport, maxSends } from "../../src/services/Mailer.ts"
 import type { Message } from "../../src/services/Mailer.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { address } from "../support/agents.ts"
+import { until } from "../support/process.ts"
 import { read, smtpServer } from "../support/smtpServer.ts"
 
 const sender = { name: "Auspex", address: "auspex@auspex.example" }
@@ -26,6 +27,7 @@ const message = (fields: Partial<Message> = {}): Message => ({
   subject: "Sign in to Auspex",
   text: "Open this page:\n\nhttps://auspex.example/sign-in/aus_si_AAAA\n",
   unsubscribeUrl: null,
+  urgency: "urgent",
   createdAt: DateTime.makeUnsafe("2026-03-02T12:00:00Z"),
   ...fields
 })
@@ -90,6 +92,41 @@ describe("Mail by SMTP", () => {
       assert.strictEqual(mail?.email.text?.trim(), text.trim())
       assert.strictEqual(mail?.email.subject, "Claim your agent 算法")
     })
+  )
+
+  it.live(
+    "is taken at once while a server keeps silent about all others that are sent, and keeps their connections",
+    () =>
+      Effect.gen(function* () {
+        const silent: Array<string> = []
+        const { port, received } = yield* smtpServer({
+          closeTimeout: 100,
+          onRcptTo: ({ address }, _, callback) => {
+            if (address.startsWith("digest")) silent.push(address)
+            else callback()
+          }
+        })
+        yield* Effect.gen(function* () {
+          const others = Array.from({ length: 12 }, (_, index) =>
+            deliver(
+              message({
+                urgency: index % 2 === 0 ? "bulk" : "normal",
+                to: address(`digest-${index}@example.org`)
+              })
+            )
+          )
+          yield* Effect.forEach(others, (each) => Effect.forkScoped(each))
+          yield* until(
+            "the connections of others are held",
+            Effect.sync(() => silent.length === maxSends.normal + maxSends.bulk)
+          )
+          yield* Effect.all([deliver(message()), deliver(message()), deliver(message())], {
+            concurrency: "unbounded"
+          }).pipe(Effect.timeout("5 seconds"))
+          assert.strictEqual(received.length, 3)
+          assert.strictEqual(silent.length, maxSends.normal + maxSends.bulk)
+        }).pipe(Effect.scoped, Effect.provide(through(`smtp://127.0.0.1:${port}`)))
+      })
   )
 
   it.live("signs in with the user and password of the URL", () =>

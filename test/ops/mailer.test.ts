@@ -1,14 +1,15 @@
 /** The outbox: what is written is sent once, when it can be, for as long as it means anything. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Deferred, Effect, Fiber, Layer, Schema } from "effect"
+import { DateTime, Deferred, Effect, Fiber, Layer, Metric, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import * as Jobs from "../../src/jobs/Jobs.ts"
 import * as MailerLayer from "../../src/layers/postgres/Mailer.ts"
 import { Mailer, DeliveryFailed } from "../../src/services/Mailer.ts"
 import type { Mail } from "../../src/services/Mailer.ts"
 import { address } from "../support/agents.ts"
-import { rowsOf } from "../support/database.ts"
+import { asOwner, countOf, rowsOf } from "../support/database.ts"
 import { Mailbox } from "../support/mailbox.ts"
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
@@ -179,7 +180,7 @@ layer(testServices())("Replicas", (it) => {
     })
   )
 
-  it.effect("a mail is another's to send when its holder has died, after three minutes", () =>
+  it.effect("a mail is another's to send when its holder has died, after a minute", () =>
     Effect.gen(function* () {
       const mailbox = yield* Mailbox
       const before = mailbox.delivered.length
@@ -191,10 +192,130 @@ layer(testServices())("Replicas", (it) => {
       yield* Fiber.interrupt(dying)
       mailbox.answer(() => Effect.void)
       assert.strictEqual((yield* drain).sent, 0)
-      yield* TestClock.adjust("3 minutes")
+      yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* drain).sent, 1)
       assert.strictEqual(mailbox.delivered.length, before + 1)
     })
+  )
+})
+
+/** As the migration of a newer version does. */
+const admitNewerKinds = asOwner(
+  SqlClient.SqlClient.use((sql) => sql`alter table mails drop constraint if exists mails_kind`)
+)
+
+/** Waits in the queue, so many of a kind, due since long before now. */
+const waiting = (kind: string, count: number) =>
+  Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const [from, until] = [DateTime.subtract(now, { hours: 1 }), DateTime.add(now, { hours: 1 })]
+    yield* SqlClient.SqlClient.use(
+      (sql) => sql`
+        insert into mails (id, kind, recipient, encrypted, created_at, expires_at, due_at)
+        select uuidv7(), ${kind}, 'ada' || n || '@example.org', encrypted, ${DateTime.toDateUtc(from)},
+               ${DateTime.toDateUtc(until)}, ${DateTime.toDateUtc(from)}
+          from generate_series(1, ${count}::int) n
+         cross join (select encrypted from mails where encrypted is not null limit 1) m`
+    )
+  })
+
+layer(testServices())("A mail with a link that somebody waits for", (it) => {
+  const others = [
+    "digest",
+    "grace_reminder",
+    "issuance_paused",
+    "credit_alert",
+    "webhook_disabled",
+    "a_newer_kind"
+  ]
+  it.effect.each(
+    (["sign_in", "claim"] as const).flatMap((kind) => others.map((other) => [kind, other] as const))
+  )("such as %s is sent at once while every send of %s hangs and a thousand wait", ([kind, other]) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const mailbox = yield* Mailbox
+      yield* sql`delete from mails`
+      yield* admitNewerKinds
+      yield* enqueue({ kind: "agent_suspended" })
+      yield* waiting(other, 1000)
+      const before = mailbox.delivered.length
+      mailbox.answer(({ urgency }) => (urgency === "urgent" ? Effect.void : Effect.never))
+      yield* Layer.build(Jobs.layer)
+      yield* TestClock.adjust("10 seconds")
+      yield* enqueue({ kind, subject: "A link" })
+      const sent = countOf(
+        (sql) => sql`select count(*)::int as count from mails where sent_at is not null`
+      ).pipe(Effect.tap(TestClock.adjust("100 millis")))
+      yield* Effect.repeat(sent, { until: (count) => count > 0 })
+      assert.deepStrictEqual(
+        mailbox.delivered.slice(before).map(({ subject }) => subject),
+        ["A link"]
+      )
+    })
+  )
+
+  it.effect("is found among a hundred thousand others by an index", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* enqueue({ kind: "digest" })
+      yield* waiting("digest", 100_000)
+      yield* sql`update mails set encrypted = decode('00', 'hex') where encrypted is not null`
+      yield* enqueue({ kind: "sign_in" })
+      const read = countOf(
+        (sql) => sql`
+          select (idx_tup_fetch + seq_tup_read)::int as count from pg_stat_xact_user_tables where relname = 'mails'`
+      )
+      const [before, after] = yield* sql
+        .withTransaction(Effect.all([read, Mailer.use((mailer) => mailer.sendNext("urgent")), read]))
+        .pipe(
+          Effect.map(
+            ([first, outcome, last]) => [first, last, assert.isTrue(Option.isSome(outcome))] as const
+          )
+        )
+      assert.isBelow(after - before, 20)
+    })
+  )
+})
+
+layer(testServices())("The gauges of the queue", (it) => {
+  it.effect(
+    "say by kind how many mails wait and for how long the oldest has, and nothing of what was sent",
+    () =>
+      Effect.gen(function* () {
+        const mailbox = yield* Mailbox
+        const gauges = Effect.gen(function* () {
+          yield* Mailer.use((mailer) => mailer.measure)
+          const metrics = yield* Metric.snapshot
+          const of = (id: string, kind: string) =>
+            metrics.find((each) => each.id === id && each.attributes?.["kind"] === kind)?.state
+          return ["sign_in", "claim", "digest", "a_newer_kind"].map((kind) => [
+            kind,
+            of("mails_waiting", kind),
+            of("mails_oldest_seconds", kind)
+          ])
+        })
+        const value = (each: number) => ({ value: each })
+        yield* admitNewerKinds
+        yield* enqueue({ kind: "sign_in" })
+        yield* TestClock.adjust("90 seconds")
+        yield* enqueue({ kind: "sign_in" })
+        yield* waiting("a_newer_kind", 3)
+        yield* enqueue({ kind: "digest", dueAt: DateTime.add(yield* DateTime.now, { hours: 1 }) })
+        assert.deepStrictEqual(yield* gauges, [
+          ["sign_in", value(2), value(90)],
+          ["claim", value(0), value(0)],
+          ["digest", value(1), value(0)],
+          ["a_newer_kind", value(3), value(3600)]
+        ])
+        mailbox.answer(() => Effect.void)
+        assert.strictEqual((yield* drain).sent, 5)
+        yield* TestClock.adjust("30 minutes")
+        assert.deepStrictEqual((yield* gauges).slice(0, 3), [
+          ["sign_in", value(0), value(0)],
+          ["claim", value(0), value(0)],
+          ["digest", value(1), value(1800)]
+        ])
+      })
   )
 })
 

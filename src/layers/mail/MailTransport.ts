@@ -2,7 +2,7 @@
 import { DateTime, Effect, FileSystem, Layer, Path, Predicate, Redacted } from "effect"
 import { createTransport } from "nodemailer"
 import type { SendMailOptions } from "nodemailer"
-import { DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
+import { DeliveryFailed, MailTransport, maxSends } from "../../services/Mailer.ts"
 import type { Message, Sender } from "../../services/Mailer.ts"
 
 /** The message for nodemailer. Addresses are objects and the envelope is explicit, since a comma in a text makes two recipients. */
@@ -51,23 +51,25 @@ export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender
   Layer.effect(
     MailTransport,
     Effect.gen(function* () {
-      const transport = yield* Effect.acquireRelease(
+      const common = {
+        url: Redacted.value(options.url),
+        disableFileAccess: true,
+        disableUrlAccess: true,
+        ...timeouts
+      }
+      const pooled = yield* Effect.acquireRelease(
         Effect.sync(() =>
-          createTransport({
-            url: Redacted.value(options.url),
-            pool: true,
-            maxConnections: 2,
-            disableFileAccess: true,
-            disableUrlAccess: true,
-            ...timeouts
-          })
+          createTransport({ ...common, pool: true, maxConnections: maxSends.normal + maxSends.bulk })
         ),
         (open) => Effect.sync(() => open.close())
       )
+      // Each urgent mail has a connection of its own, and waits for none that has fallen silent.
+      const apart = createTransport({ ...common, pool: false })
       return MailTransport.of({
         deliver: Effect.fn("MailTransport.deliver")(function* (message) {
           yield* Effect.tryPromise({
-            try: () => transport.sendMail(composed(message, options.sender)),
+            try: () =>
+              (message.urgency === "urgent" ? apart : pooled).sendMail(composed(message, options.sender)),
             catch: (error) => new DeliveryFailed({ reason: reasonOf(error), permanent: isPermanent(error) })
           })
         })

@@ -2,15 +2,22 @@ import { DateTime, Duration, Effect, Layer, Metric, Option, Schema } from "effec
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { EmailAddress } from "../../services/domain/emails.ts"
-import { Mailer, DeliveryFailed, MailTransport } from "../../services/Mailer.ts"
+import {
+  DeliveryFailed,
+  Mailer,
+  mailKinds,
+  MailTransport,
+  maxSends,
+  urgencies
+} from "../../services/Mailer.ts"
+import type { MailOutcome, Urgency } from "../../services/Mailer.ts"
 import { Settings } from "../../services/Settings.ts"
 import { encryption } from "../crypto/encryption.ts"
-import { boundTime, boundNow, execute, findAll, timestamp } from "./sql.ts"
+import { mailUrgency } from "./schema/operations.ts"
+import { boundTime, boundNow, execute, findAll, findOption, timestamp } from "./sql.ts"
 
-const batch = 20
-const maxConcurrent = 5
-/** Longer than a batch in which every mail times out. */
-const lease = Duration.minutes(3)
+/** Longer than a send that times out. */
+const lease = Duration.minutes(1)
 const timeout = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
 const maxPause = Duration.hours(1)
@@ -43,7 +50,16 @@ const outcomes = Metric.counter("mails_total", {
   incremental: true
 })
 
-type Outcome = "sent" | "deferred" | "failed"
+const waitingGauge = Metric.gauge("mails_waiting", { description: "Mails that wait to be sent, by kind" })
+const oldestGauge = Metric.gauge("mails_oldest_seconds", {
+  description: "How long the oldest mail has waited to be sent, by kind; digests are spread over an hour"
+})
+
+const Waiting = Schema.Struct({
+  kind: Schema.String,
+  count: Schema.Int,
+  created_at: Schema.DateTimeUtcFromDate
+})
 
 /** Twice as long after every attempt. */
 const pauseAfter = (attempts: number): Duration.Duration =>
@@ -54,7 +70,8 @@ const make = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const transport = yield* MailTransport
   const { decrypt, encrypt } = encryption((yield* Settings).tokenSecret, "mail")
-  const leasedRows = findAll(LeasedRow)
+  const leasedRow = findOption(LeasedRow)
+  const waitingRows = findAll(Waiting)
   const decodeContent = Schema.decodeUnknownOption(contentText)
 
   const enqueue: Mailer["Service"]["enqueue"] = Effect.fn("Mailer.enqueue")(function* (mail) {
@@ -67,18 +84,19 @@ const make = Effect.gen(function* () {
     })
     yield* execute(sql`
       insert into mails (id, kind, recipient, encrypted, created_at, expires_at, due_at)
-      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(now)})`)
+      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(mail.dueAt ?? now)})`)
   })
 
-  /** Leases mails. Attempts are counted here, so that a mail that crashes the process runs out of them. */
-  const leaseDue = Effect.fnUntraced(function* () {
+  /** Leases a mail. Attempts are counted here, so that a mail that crashes the process runs out of them. */
+  const leaseNext = Effect.fnUntraced(function* (urgency: Urgency) {
     const now = yield* DateTime.now
-    return yield* leasedRows(sql`
+    return yield* leasedRow(sql`
       with due as (
         select id from mails
-         where sent_at is null and failed_at is null and due_at <= ${boundTime(sql, now)}
+         where sent_at is null and failed_at is null
+           and ${sql.literal(mailUrgency)} = ${urgencies.indexOf(urgency)}::int and due_at <= ${boundTime(sql, now)}
          order by due_at, id
-         limit ${batch}
+         limit 1
            for update skip locked
       )
       update mails m
@@ -86,10 +104,10 @@ const make = Effect.gen(function* () {
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at, m.expires_at <= ${boundTime(sql, now)} as is_over`)
-    // Not traced: it runs twice a second, mostly without a result.
+    // Not traced: it runs many times a second, mostly without a result.
   }, Effect.withTracerEnabled(false))
 
-  const deliver = Effect.fnUntraced(function* (mail: Leased) {
+  const deliver = Effect.fnUntraced(function* (mail: Leased, urgency: Urgency) {
     if (mail.is_over) {
       return yield* new DeliveryFailed({ reason: "what it links to has ended", permanent: true })
     }
@@ -101,7 +119,7 @@ const make = Effect.gen(function* () {
       })
     }
     yield* transport
-      .deliver({ id: mail.id, to: mail.recipient, createdAt: mail.created_at, ...content.value })
+      .deliver({ id: mail.id, to: mail.recipient, urgency, createdAt: mail.created_at, ...content.value })
       .pipe(
         Effect.timeoutOrElse({
           duration: timeout,
@@ -133,9 +151,9 @@ const make = Effect.gen(function* () {
     return "deferred" as const
   })
 
-  const send = Effect.fn("Mailer.send")(function* (mail: Leased) {
-    const failure = yield* deliver(mail).pipe(Effect.flip, Effect.option)
-    const outcome: Outcome = yield* record(mail, failure)
+  const send = Effect.fn("Mailer.send")(function* (mail: Leased, urgency: Urgency) {
+    const failure = yield* deliver(mail, urgency).pipe(Effect.flip, Effect.option)
+    const outcome: MailOutcome = yield* record(mail, failure)
     yield* Metric.update(Metric.withAttributes(outcomes, { kind: mail.kind, outcome }), 1)
     if (Option.isSome(failure)) {
       yield* Effect.logWarning(
@@ -152,16 +170,37 @@ const make = Effect.gen(function* () {
     return outcome
   })
 
-  const drain: Mailer["Service"]["drain"] = Effect.gen(function* () {
-    const seen: Array<Outcome> = []
-    let leased = yield* leaseDue()
-    while (leased.length > 0) {
-      seen.push(...(yield* Effect.forEach(leased, send, { concurrency: maxConcurrent })))
-      leased = leased.length < batch ? [] : yield* leaseDue()
-    }
-    const having = (wanted: Outcome) => seen.filter((outcome) => outcome === wanted).length
-    return { sent: having("sent"), deferred: having("deferred"), failed: having("failed") }
+  const sendNext: Mailer["Service"]["sendNext"] = Effect.fnUntraced(function* (urgency) {
+    const leased = yield* leaseNext(urgency)
+    return Option.isSome(leased) ? Option.some(yield* send(leased.value, urgency)) : Option.none()
   })
+
+  const drain: Mailer["Service"]["drain"] = Effect.gen(function* () {
+    const seen = { sent: 0, deferred: 0, failed: 0 }
+    const sends = urgencies.flatMap((urgency) =>
+      Array.from({ length: maxSends[urgency] }, () =>
+        sendNext(urgency).pipe(
+          Effect.tap((outcome) => Effect.sync(() => Option.isSome(outcome) && (seen[outcome.value] += 1))),
+          Effect.repeat({ while: Option.isSome })
+        )
+      )
+    )
+    yield* Effect.all(sends, { concurrency: "unbounded", discard: true })
+    return seen
+  })
+
+  const measure: Mailer["Service"]["measure"] = Effect.gen(function* () {
+    const now = DateTime.toEpochMillis(yield* DateTime.now)
+    const waiting = yield* waitingRows(sql`
+      select kind, count(*)::int as count, min(created_at) as created_at from mails
+       where sent_at is null and failed_at is null group by kind`)
+    for (const kind of new Set([...mailKinds, ...waiting.map((each) => each.kind)])) {
+      const found = waiting.find((each) => each.kind === kind)
+      const oldest = found === undefined ? 0 : (now - DateTime.toEpochMillis(found.created_at)) / 1000
+      yield* Metric.update(Metric.withAttributes(waitingGauge, { kind }), found?.count ?? 0)
+      yield* Metric.update(Metric.withAttributes(oldestGauge, { kind }), oldest)
+    }
+  }).pipe(Effect.withSpan("Mailer.measure"))
 
   const trim: Mailer["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
@@ -170,7 +209,7 @@ const make = Effect.gen(function* () {
        where (sent_at is not null or failed_at is not null) and created_at < ${boundTime(sql, now, retention)}`)
   }).pipe(Effect.withSpan("Mailer.trim"))
 
-  return Mailer.of({ enqueue, drain, trim })
+  return Mailer.of({ enqueue, sendNext, drain, measure, trim })
 })
 
 export const layer = Layer.effect(Mailer, make)

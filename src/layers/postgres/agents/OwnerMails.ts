@@ -14,6 +14,8 @@ import { arrayParam, boundNow, execute, findAll, findOption, transaction } from 
 /** From then on its news would be old. */
 const lifetime = Duration.days(2)
 const week = Duration.days(7)
+/** All digests of a week are made at midnight; mail servers get them over this time. */
+const digestSpread = Duration.hours(1)
 /** Owners of one transaction. */
 const batch = 50
 
@@ -93,8 +95,13 @@ const make = Effect.gen(function* () {
     }
   )
 
+  /** At the same moment of each hour for one owner: the end of an id is random. */
+  const dueOf = (ownerId: string, now: DateTime.Utc) =>
+    DateTime.addDuration(now, Duration.times(digestSpread, Number.parseInt(ownerId.slice(-8), 16) / 2 ** 32))
+
   const tell: OwnerMails["Service"]["tell"] = Effect.fn("OwnerMails.tell")(
     function* (ownerId, mail, message) {
+      const now = yield* DateTime.now
       const found = yield* addressRow(sql`
       select email from operators where id = ${ownerId}::uuid and ${mail}::text = any(mails) and email is not null`)
       if (Option.isNone(found)) return
@@ -104,7 +111,8 @@ const make = Effect.gen(function* () {
         to: found.value.email,
         ...withUnsubscribe(message, texts.unsubscribe(unsubscribeUrl)),
         unsubscribeUrl,
-        expiresAt: DateTime.addDuration(yield* DateTime.now, lifetime)
+        dueAt: mail === "digest" ? dueOf(ownerId, now) : now,
+        expiresAt: DateTime.addDuration(now, lifetime)
       })
     }
   )

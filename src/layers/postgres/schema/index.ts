@@ -35,7 +35,7 @@ import { ranks } from "./migrations/0023_ranks.ts"
 import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
-import { operations } from "./operations.ts"
+import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
 
@@ -151,7 +151,15 @@ export const migrations = {
     ...expand(ranks)
   },
   "0024_database_time": expand(databaseTime),
-  "0025_instances": expand(instances),
+  "0025_instances": {
+    indexes: [
+      {
+        name: "mails_waiting",
+        definition: `on mails (${mailUrgency}, due_at, id) where sent_at is null and failed_at is null`
+      }
+    ],
+    ...expand(instances)
+  },
   "0030_possible_prices": expand(possiblePrices)
 }
 

@@ -2,6 +2,10 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, asOwner, kept } from "./guards.ts"
 
+/** The place of a mail's kind among the urgencies; an index is on it. */
+export const mailUrgency =
+  "(case when kind in ('sign_in', 'claim') then 0 when kind = 'digest' then 2 else 1 end)"
+
 /** The instance, limits, idempotency keys, scheduled runs, mails, and the record of what administrators did. */
 export const operations = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
