@@ -5,6 +5,7 @@ import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
 import { list } from "../../services/domain/text.ts"
 import { isOwnMachine, isPublicAddress, literalAddress } from "../keys/publicUrl.ts"
 import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
+import { decodeXml } from "./encoding.ts"
 
 const FeedList = Schema.Struct({ feeds: list(FeedSource, { minimum: 1, maximum: 500 }) })
 const decode = Schema.decodeUnknownEffect(FeedList)
@@ -64,7 +65,14 @@ export interface Validators {
 
 export type FeedAnswer =
   | { readonly changed: false }
-  | ({ readonly changed: true; readonly document: string } & Validators)
+  | ({
+      readonly changed: true
+      readonly document: string
+      /** The address that answered, after redirects. */
+      readonly url?: string
+      /** Says which bytes of it stand for no characters; each of these is a U+FFFD in the document. */
+      readonly misread?: string
+    } & Validators)
 
 const validator = (value: string | undefined): string | null =>
   value === undefined || value.length > maxValidator ? null : value
@@ -99,9 +107,12 @@ export const fetchFeed = Effect.fnUntraced(function* (
       return unchanged
     }
     if (status === 200) {
+      const { misread, text } = decodeXml(bytes, answered["content-type"])
       const changed: FeedAnswer = {
         changed: true,
-        document: new TextDecoder(charsetOf(answered["content-type"], bytes)).decode(bytes),
+        document: text,
+        ...(misread !== undefined && { misread }),
+        ...(url !== from && { url }),
         etag: validator(answered.etag),
         last_modified: validator(answered["last-modified"])
       }
@@ -115,15 +126,3 @@ export const fetchFeed = Effect.fnUntraced(function* (
   }
   return yield* new FetchFailed({ reason: `it redirects more than ${maxRedirects} times` })
 })
-
-/** The charset of the header, else of the XML declaration (XML 1.0, 4.3.3), else UTF-8. */
-const charsetOf = (contentType: string | undefined, bytes: Uint8Array): string => {
-  const start = Buffer.from(bytes.subarray(0, 200)).toString("latin1")
-  const label =
-    /charset="?([\w-]+)/i.exec(contentType ?? "")?.[1] ?? /^<\?xml[^>]*encoding=["']([\w-]+)/.exec(start)?.[1]
-  try {
-    return new TextDecoder(label ?? "utf-8").encoding
-  } catch {
-    return "utf-8"
-  }
-}
