@@ -46,6 +46,10 @@ export const MarketEvent = Schema.Struct({
   url: Schema.NullOr(Schema.String),
   source: Schema.NullOr(Schema.String),
   published_at: Timestamp,
+  published_at_estimated: Schema.optionalKey(Schema.Literal(true)).annotate({
+    description:
+      "the source states no exact time: published_at is the stated day, or when the event was first seen"
+  }),
   spaces: Schema.Array(Space),
   assets: Schema.Array(Schema.String),
   social: Social

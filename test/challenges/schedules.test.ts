@@ -11,6 +11,7 @@ import { Schedules } from "../../src/services/Schedules.ts"
 import type { ScheduleReport } from "../../src/services/Schedules.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Targets } from "../../src/services/Targets.ts"
+import { make as makeFeeds } from "../../src/layers/postgres/community/FeedIngestion.ts"
 import { claimedAgent } from "../support/agents.ts"
 import {
   importCandles,
@@ -310,6 +311,42 @@ world("flash")("Flash challenges", (it) => {
       )
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
       yield* at("2026-01-09T15:10:01Z")
+      assert.deepStrictEqual(made(yield* make), ["flash GC"])
+    })
+  )
+
+  it.effect("are made of a feed's items that state a time of the last hour, and of no others", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-12T15:10:00Z")
+      yield* priced(["GC", "ETH"])
+      const items = (dates: ReadonlyArray<string>) =>
+        dates.map((date) => `<item><guid>${date}</guid><title>T</title><pubDate>${date}</pubDate></item>`)
+      const feed = (name: string, asset: string, dates: ReadonlyArray<string>) =>
+        makeFeeds([{ url: `https://${name}.example/`, source: name, assets: [asset] }], () =>
+          Effect.succeed({
+            changed: true as const,
+            document: `<rss version="2.0"><channel><title>T</title>${items(dates).join("")}</channel></rss>`,
+            etag: null,
+            last_modified: null
+          })
+        )
+      const old = yield* feed("undated", "GC", [
+        "",
+        "yesterday",
+        "12/01/2026 15:00:00 GMT",
+        "Mon, 12 Jan 2026 15:00:00",
+        "Mon, 12 Jan 2026 15:00:00 IST",
+        "2026-01-12",
+        "2026-01-12T15:00:00",
+        "Mon, 12 Jan 2026 15:10:01 GMT",
+        "Mon, 12 Jan 2026 15:00:00 PST",
+        "Fri, 09 Jan 2026 10:00:00 EST",
+        "Mon, 12 Jan 2026 15:00:00 CET"
+      ])
+      yield* old.ingestDue
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      const fresh = yield* feed("dated", "GC", ["Mon, 12 Jan 2026 10:00:00 EST"])
+      yield* fresh.ingestDue
       assert.deepStrictEqual(made(yield* make), ["flash GC"])
     })
   )

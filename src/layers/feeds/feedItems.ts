@@ -1,11 +1,14 @@
 /** Parses a feed into items, the newest ones, each with the keys that identify it. */
 import { createHash } from "node:crypto"
-import { DateTime, Option } from "effect"
+import { DateTime } from "effect"
+import { decodeHTMLStrict } from "entities"
 import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
 import { maxRawLength, toNfc } from "../../services/domain/text.ts"
+import { statedDate } from "./dates.ts"
+import type { StatedDate } from "./dates.ts"
 
-/** A longer feed is cut to its first items, which are the newest. */
+/** Of a longer feed the newest items are taken. */
 const maxItems = 200
 const maxTitle = 500
 const maxSummary = 2000
@@ -15,18 +18,34 @@ export interface FeedItem {
   readonly summary: string | null
   readonly url: string | null
   readonly publishedAt: DateTime.Utc
-  /** SHA-256 of the guid within the feed, and of the address: items that share a key are the same item. */
+  /**
+   * False where the feed states no moment that can be read, or one to come. `publishedAt` is then the stated day or time as of
+   * UTC, if that is past, else now.
+   */
+  readonly isPublishedAtKnown: boolean
+  /** The date as it is written. */
+  readonly stated: string | undefined
+  /** Keys (SHA-256) of the item: an event that has one of them is this item. */
+  readonly names: ReadonlyArray<Uint8Array>
+  /** The key of its address where guids tell the items of this feed apart: an event of another feed that has it is this item. */
+  readonly elsewhere: ReadonlyArray<Uint8Array>
+  /** All keys that the item leaves behind. */
   readonly keys: ReadonlyArray<Uint8Array>
 }
 
 /** An item of any of the formats. */
 interface Entry {
   readonly guid: string | undefined
+  /** A guid that is an address, too. */
+  readonly permalink?: string | undefined
   readonly title: string | undefined
   readonly link: string | undefined
   readonly text: string | undefined
   readonly date: string | undefined
 }
+
+/** RFC 4287, 4.2.7.2: a link without a relation, and the name of the relation as an IRI, mean the same. */
+const alternate = new Set([undefined, "alternate", "http://www.iana.org/assignments/relation/alternate"])
 
 const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
   const { feed, format } = parseFeed(document)
@@ -34,14 +53,16 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
     case "rss":
       return (feed.items ?? []).map((item) => ({
         guid: item.guid?.value,
+        permalink: item.guid?.isPermaLink === false ? undefined : item.guid?.value,
         title: item.title,
-        link: item.link ?? (item.guid?.isPermaLink === true ? item.guid.value : undefined),
+        link: item.link,
         text: item.description ?? item.content?.encoded,
         date: item.pubDate ?? item.dc?.dates?.[0]
       }))
     case "rdf":
       return (feed.items ?? []).map((item) => ({
         guid: item.rdf?.about,
+        permalink: item.rdf?.about,
         title: item.title,
         link: item.link,
         text: item.description,
@@ -51,7 +72,7 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
       return (feed.entries ?? []).map((entry) => ({
         guid: entry.id,
         title: entry.title?.value,
-        link: entry.links?.find(({ rel }) => rel === undefined || rel === "alternate")?.href,
+        link: entry.links?.find(({ rel }) => alternate.has(rel))?.href,
         text: entry.summary?.value ?? entry.content?.value,
         date: entry.published ?? entry.updated
       }))
@@ -60,7 +81,7 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
   }
 }
 
-const webAddress = (link: string | undefined, base: string): string | null => {
+const webAddress = (link: string | undefined, base?: string): string | null => {
   if (link === undefined || !URL.canParse(link.trim(), base)) return null
   const url = new URL(link.trim(), base)
   return eventUrlFault(url) === undefined ? url.href : null
@@ -78,43 +99,89 @@ const canonical = (address: string): string => {
 const keyOf = (...parts: ReadonlyArray<string>): Uint8Array =>
   createHash("sha256").update(parts.join("\0")).digest()
 
-/** An item without a date, or with one in the future, counts as published now. */
-const publishedAt = (date: string | undefined, now: DateTime.Utc): DateTime.Utc =>
-  Option.getOrElse(
-    Option.filter(
-      Option.map(DateTime.make(date ?? ""), DateTime.toUtc),
-      (said) => DateTime.isLessThan(said, now) && DateTime.toEpochMillis(said) > 0
-    ),
-    () => now
-  )
+/** The stated date, unless it is still to come or before the epoch, as the zero of a clock is. */
+const pastDate = (date: string | undefined, now: DateTime.Utc): StatedDate | undefined => {
+  const stated = date === undefined ? undefined : statedDate(date)
+  const millis = stated === undefined ? 0 : DateTime.toEpochMillis(stated.at)
+  return millis > 0 && millis <= DateTime.toEpochMillis(now) ? stated : undefined
+}
 
-/** The items of a document, each once, oldest first; undefined where it is no RSS or Atom feed. */
+interface Unnamed {
+  readonly guid: string | undefined
+  readonly address: string | undefined
+  readonly title: string
+}
+
+/** An item is known by the first of guid, address and title that no other item of its document has. */
+const naming = (items: ReadonlyArray<Unnamed>, feedUrl: string) => {
+  const distinct = new Map(items.map((item) => [JSON.stringify([item.guid, item.address, item.title]), item]))
+  const holders = (part: "guid" | "address") => Map.groupBy(distinct.values(), (item) => item[part])
+  const [guids, addresses] = [holders("guid"), holders("address")]
+  return ({ address, guid, title }: Unnamed): Pick<FeedItem, "names" | "elsewhere" | "keys"> => {
+    const byTitle = keyOf("title", feedUrl, address ?? guid ?? "", title)
+    const both =
+      guid === undefined || address === undefined ? [] : [keyOf("guid and url", feedUrl, guid, address)]
+    const isOwn = address !== undefined && addresses.get(address)?.length === 1
+    const byAddress = isOwn ? [keyOf("url", address)] : []
+    // An address that told an item apart before the feed had guids.
+    const withoutGuid = isOwn ? [keyOf("url without guid", address)] : []
+    if (guid !== undefined && guids.get(guid)?.length === 1) {
+      const byGuid = keyOf("guid", feedUrl, guid)
+      return {
+        names: [byGuid, ...both, ...withoutGuid],
+        elsewhere: byAddress,
+        keys: [byGuid, ...both, ...byAddress]
+      }
+    }
+    return isOwn
+      ? { names: byAddress, elsewhere: [], keys: [...byAddress, ...withoutGuid, ...both, byTitle] }
+      : { names: [byTitle], elsewhere: [], keys: [byTitle] }
+  }
+}
+
+const millisOf = (date: StatedDate | undefined): number =>
+  date === undefined ? 0 : DateTime.toEpochMillis(date.at)
+
+/**
+ * The items of a document, each once, oldest first; undefined where it is no RSS or Atom feed. Relative links begin from `base`,
+ * the address that answered.
+ */
 export const feedItems = (
   document: string,
   feedUrl: string,
-  now: DateTime.Utc
+  now: DateTime.Utc,
+  base: string = feedUrl
 ): ReadonlyArray<FeedItem> | undefined => {
+  const entries = entriesOf(document)?.flatMap(({ date, guid, link, permalink, text, title }) => {
+    const summary = plainText(text ?? "", maxSummary)
+    const heading = plainText(title ?? "", maxTitle) || plainText(summary, 120)
+    const url = webAddress(link, base) ?? webAddress(permalink)
+    if (heading === "" || (guid === undefined && url === null)) return []
+    const address = url === null ? undefined : canonical(url)
+    return [{ guid, address, title: heading, summary, url, date, past: pastDate(date, now) }]
+  })
+  if (entries === undefined) return undefined
+  const newest = entries
+    .toSorted((left, right) => millisOf(right.past) - millisOf(left.past))
+    .slice(0, maxItems)
+  const nameOf = naming(newest, feedUrl)
   const seen = new Set<string>()
-  return entriesOf(document)
-    ?.slice(0, maxItems)
-    .flatMap(({ date, guid, link, text, title }) => {
-      const summary = plainText(text ?? "", maxSummary)
-      const heading = plainText(title ?? "", maxTitle) || plainText(summary, 120)
-      const url = webAddress(link, feedUrl)
-      const keys = [
-        ...(guid === undefined ? [] : [keyOf("guid", feedUrl, guid)]),
-        ...(url === null ? [] : [keyOf("url", canonical(url))])
-      ]
-      const names = keys.map((key) => Buffer.from(key).toString("hex"))
-      if (heading === "" || keys.length === 0 || names.some((name) => seen.has(name))) return []
-      for (const name of names) seen.add(name)
+  return newest
+    .flatMap((entry): ReadonlyArray<FeedItem> => {
+      const { date, past, summary, title, url } = entry
+      const named = nameOf(entry)
+      const name = Buffer.from(named.names[0] ?? []).toString("hex")
+      if (seen.has(name)) return []
+      seen.add(name)
       return [
         {
-          title: heading,
+          title,
           summary: summary === "" ? null : summary,
           url,
-          publishedAt: publishedAt(date, now),
-          keys
+          publishedAt: past?.at ?? now,
+          isPublishedAtKnown: past?.isExact ?? false,
+          stated: date,
+          ...named
         }
       ]
     })
@@ -140,33 +207,11 @@ const inlineTags: ReadonlySet<string> = new Set(
 /** Longer markup is cut. */
 const maxMarkup = 100_000
 
-const named: Readonly<Record<string, string>> = {
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: " ",
-  ndash: "–",
-  mdash: "—",
-  hellip: "…",
-  lsquo: "‘",
-  rsquo: "’",
-  ldquo: "“",
-  rdquo: "”",
-  euro: "€",
-  pound: "£",
-  copy: "©"
-}
-
-const character = (code: number, otherwise: string): string =>
-  code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : otherwise
-
+/** A reference that stands for no character stays as it is written. */
 const decoded = (text: string): string =>
-  text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,8}));/gi, (whole, decimal, hex, name) => {
-    if (decimal !== undefined) return character(Number(decimal), whole)
-    if (hex !== undefined) return character(Number.parseInt(hex, 16), whole)
-    return named[String(name)] ?? whole
+  text.replaceAll(/&(?:#\d{1,12}|#x[0-9a-f]{1,12}|[a-z][a-z0-9]{1,40});/gi, (reference) => {
+    const character = decodeHTMLStrict(reference)
+    return character === "\ufffd" ? reference : character
   })
 
 /** The position after the next `end`, or the end of the text. */

@@ -15,6 +15,9 @@ const processorTime = (work: () => void): number => {
 }
 
 const read = (document: string) => feedItems(document, "https://news.example/feed", now)
+const rss = (items: string) => `<rss version="2.0"><channel><title>T</title>${items}</channel></rss>`
+const of = (items: string) => read(rss(items)) ?? []
+const titlesOf = (items: string) => of(items).map(({ title }) => title)
 
 describe("The items of a feed", () => {
   it("are read from RSS, RDF and Atom alike, the oldest first", () => {
@@ -45,9 +48,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("have a title and something to be known by; a time that cannot be is now", () => {
-    const rss = (items: string) => `<rss version="2.0"><channel><title>T</title>${items}</channel></rss>`
-    const of = (items: string) => read(rss(items)) ?? []
+  it("have a title and something to be known by; a time that cannot be is marked as not known", () => {
     assert.deepStrictEqual(of("<item><title>Nothing else</title></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid><title>&lt;br&gt;</title></item>"), [])
@@ -63,7 +64,7 @@ describe("The items of a feed", () => {
       "1900-01-01T00:00:00Z"
     ]) {
       const [item] = of(`<item><guid>1</guid><title>T</title><pubDate>${date}</pubDate></item>`)
-      assert.deepStrictEqual(item?.publishedAt, now, date)
+      assert.deepStrictEqual([item?.publishedAt, item?.isPublishedAtKnown], [now, false], date)
     }
     for (const link of [
       "javascript:alert(1)",
@@ -84,6 +85,60 @@ describe("The items of a feed", () => {
       of(Array.from({ length: 500 }, (_, n) => `<item><guid>${n}</guid><title>${n}</title></item>`).join("")),
       200
     )
+  })
+
+  it("are taken by their dates, not by their order, where there are too many, and the undated last", () => {
+    const dated = (hour: number) =>
+      `<item><guid>${hour}</guid><title>${hour}</title><pubDate>${DateTime.formatIso(DateTime.subtract(now, { hours: hour }))}</pubDate></item>`
+    const hours = Array.from({ length: 250 }, (_, index) => (index * 7) % 250)
+    const titles = titlesOf(`<item><guid>x</guid><title>Undated</title></item>${hours.map(dated).join("")}`)
+    assert.deepStrictEqual(
+      titles,
+      Array.from({ length: 200 }, (_, index) => String(199 - index))
+    )
+  })
+
+  it("have the address of a guid where it is one and nothing says otherwise", () => {
+    const guid = (attribute: string, value = "https://x.example/1") =>
+      of(`<item><guid${attribute}>${value}</guid><title>T</title></item>`)[0]?.url
+    for (const attribute of ["", ' isPermaLink="true"', ' isPermaLink="TRUE"', ' isPermaLink=""']) {
+      assert.strictEqual(guid(attribute), "https://x.example/1", attribute)
+    }
+    for (const attribute of [' isPermaLink="false"', ' isPermaLink="False"', ' ispermalink=" false "']) {
+      assert.isNull(guid(attribute), attribute)
+    }
+    for (const value of [
+      "1",
+      "urn:uuid:1",
+      "tag:x.example,2026:1",
+      "/relative",
+      "x.example/1",
+      "javascript:alert(1)"
+    ]) {
+      assert.isNull(guid("", value), value)
+    }
+    const linked = (link: string) =>
+      of(`<item><guid>https://x.example/1</guid><link>${link}</link><title>T</title></item>`)[0]?.url
+    assert.strictEqual(linked("https://x.example/2"), "https://x.example/2")
+    assert.strictEqual(linked(""), "https://x.example/1")
+    assert.strictEqual(linked("javascript:alert(1)"), "https://x.example/1")
+  })
+
+  it("are told apart by guid, where guids repeat by address, and where these repeat, too, by title", () => {
+    const item = (guid: string, link: string, title: string) =>
+      `<item>${guid && `<guid isPermaLink="false">${guid}</guid>`}${link && `<link>${link}</link>`}<title>${title}</title></item>`
+    const home = "https://x.example/"
+    for (const [items, titles] of [
+      [[item("1", home, "A"), item("2", home, "B"), item("3", home, "C")], "C B A"],
+      [[item("1", `${home}a`, "A"), item("1", `${home}b`, "B"), item("1", `${home}c`, "C")], "C B A"],
+      [[item("1", home, "A"), item("1", home, "B")], "B A"],
+      [[item("", home, "A"), item("", home, "B")], "B A"],
+      [[item("1", `${home}a`, "A"), item("1", `${home}a`, "A"), item("2", `${home}b`, "B")], "B A"],
+      [[item("", `${home}a`, "A"), item("", `${home}a#top`, "A"), item("", `${home}b`, "B")], "B A"],
+      [[item("1", "", "A"), item("1", "", "B"), item("2", "", "B")], "B B A"]
+    ] as const) {
+      assert.strictEqual(titlesOf(items.join("")).join(" "), titles, items.join("\n"))
+    }
   })
 
   it("are none of what is no feed", () => {
@@ -117,6 +172,13 @@ describe("Markup as plain text", () => {
       ["&lt;b&gt; &amp;amp; &#65;&#x42; &nope; &#1114112;", "<b> &amp; AB &nope; &#1114112;"],
       ["be\u202eware\u0000 e\u0301", "beware \u00e9"],
       ["x<script>never ends", "x"],
+      [
+        "L&rsquo;&eacute;conomie, &Zcaron;&ccaron; &notin; &CounterClockwiseContourIntegral;",
+        "L’économie, Žč ∉ ∳"
+      ],
+      ["&#128;5 &#x80;5 &#146;s &#x9f; &#8364;", "€5 €5 ’s Ÿ €"],
+      ["Z&uuml;rich &amp;uuml; &Uuml; &UUML;", "Zürich &uuml; Ü &UUML;"],
+      ["&#0; &#xD800; &#x110000; ?a=1&copy=2 AT&T; R&D", "&#0; &#xD800; &#x110000; ?a=1&copy=2 AT&T; R&D"],
       ["  ", ""]
     ] as const) {
       assert.strictEqual(plainText(markup, 100), text, markup)

@@ -24,12 +24,15 @@ const item = (fields: Readonly<Record<string, string>>) =>
 const rss = (...items: ReadonlyArray<string>) =>
   `<?xml version="1.0"?><rss version="2.0"><channel><title>Feed</title>${items.join("")}</channel></rss>`
 
-const changed = (document: string, validators: Partial<Validators> = {}): FeedAnswer => ({
+const changed = (
+  document: string,
+  more: Partial<Validators> & { readonly misread?: string; readonly url?: string } = {}
+): FeedAnswer => ({
   changed: true,
   document,
   etag: null,
   last_modified: null,
-  ...validators
+  ...more
 })
 
 const source = (url: string, more: Partial<FeedSource> = {}): FeedSource => ({
@@ -152,21 +155,22 @@ layer(testServices())("A feed", (it) => {
   )
 
   it.effect(
-    "is asked at its interval with the validators that it gave, and a guid or an address is taken once",
+    "is asked at its interval with the validators that it gave, and an item is taken once by its guid, elsewhere by its address",
     () =>
       Effect.gen(function* () {
         yield* freshWeek
         const [one, two] = ["https://a.example/feed", "https://b.example/feed"]
         const first = item({ title: "First", link: "https://a.example/1", guid: "g1" })
         const moved = item({ title: "First, edited", link: "https://a.example/1-edited", guid: "g1" })
-        const same = item({ title: "Another guid", link: "https://a.example/1?utm_medium=x", guid: "g2" })
+        const same = item({ title: "No guid", link: "https://a.example/1?utm_medium=x" })
         const elsewhere = item({ title: "On another feed", link: "https://a.example/1", guid: "g1" })
         const fresh = item({ title: "Second", link: "https://a.example/2", guid: "g3" })
         const { asked, fetch } = scripted({
           [one]: [
             changed(rss(first), { etag: '"v1"', last_modified: "then" }),
             { changed: false },
-            changed(rss(fresh, moved, same, first))
+            changed(rss(fresh, moved)),
+            changed(rss(fresh, same))
           ],
           [two]: [changed(rss(elsewhere, elsewhere))]
         })
@@ -175,7 +179,7 @@ layer(testServices())("A feed", (it) => {
         yield* feeds.ingestDue
         yield* feeds.ingestDue
         assert.lengthOf(asked, 2)
-        for (const _ of times(2, String)) {
+        for (const _ of times(3, String)) {
           yield* TestClock.adjust("5 minutes")
           yield* feeds.ingestDue
         }
@@ -183,7 +187,8 @@ layer(testServices())("A feed", (it) => {
         assert.deepStrictEqual(ofOne, [
           { etag: null, last_modified: null },
           { etag: '"v1"', last_modified: "then" },
-          { etag: '"v1"', last_modified: "then" }
+          { etag: '"v1"', last_modified: "then" },
+          { etag: null, last_modified: null }
         ])
         const made = (yield* titles).filter((title) => !before.includes(title))
         assert.include(
@@ -228,6 +233,114 @@ layer(testServices())("A feed", (it) => {
         pauses.map((millis) => millis / 60_000),
         [5, 10, 20, 40, 80, 160, 320, 360, 360]
       )
+    })
+  )
+
+  it.effect("tells what was not understood, once, and its undated items say so", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const url = "https://undated.example/feed"
+      const dates = ["Sun, 01 Mar 2026 10:00:00 GMT", "soon", "Sun, 01 Mar 2026 10:00:00 IST", "2026-02-27"]
+      const items = dates.map((pubDate) => item({ title: `Dated "${pubDate}"`, guid: pubDate, pubDate }))
+      const { fetch } = scripted({
+        [url]: [changed(rss(...items)), { changed: false }, changed(rss(items[0] ?? ""))]
+      })
+      const feeds = yield* make([source(url, { assets: ["HG"] })], fetch)
+      const warning = rowsOf(
+        Schema.Struct({ warning: Schema.NullOr(Schema.String) }),
+        (sql) => sql`select warning from feeds where url = ${url}`
+      )
+      yield* feeds.ingestDue
+      const { items: events } = yield* Events.use((all) => all.list({ asset: "HG" }, firstPage))
+      assert.sameDeepMembers(
+        events.map(({ published_at, published_at_estimated, title }) => [
+          title,
+          published_at,
+          published_at_estimated
+        ]),
+        [
+          [`Dated "soon"`, DateTime.formatIso(now), true],
+          [`Dated "Sun, 01 Mar 2026 10:00:00 IST"`, "2026-03-01T10:00:00.000Z", true],
+          [`Dated "Sun, 01 Mar 2026 10:00:00 GMT"`, "2026-03-01T10:00:00.000Z", undefined],
+          [`Dated "2026-02-27"`, "2026-02-27T00:00:00.000Z", true]
+        ]
+      )
+      const [told] = yield* warning
+      assert.include(told?.warning, "3 of 4 items")
+      assert.include(told?.warning, `"Sun, 01 Mar 2026 10:00:00 IST"`)
+      yield* TestClock.adjust("5 minutes")
+      yield* feeds.ingestDue
+      assert.deepStrictEqual((yield* warning)[0], told)
+      yield* TestClock.adjust("5 minutes")
+      yield* feeds.ingestDue
+      assert.deepStrictEqual(yield* warning, [{ warning: null }])
+    })
+  )
+
+  it.effect(
+    "keeps items by their guids, also where all have one address, and by addresses where guids repeat",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const home = "https://status.example/"
+        const one = (number: number) => item({ title: `Status ${number}`, link: home, guid: `s${number}` })
+        const two = (number: number) =>
+          item({ title: `Report ${number}`, link: `${home}${number}`, guid: "always" })
+        const three = (number: number) => item({ title: `Note ${number}`, link: `${home}notes` })
+        const [byGuid, byAddress, byTitle] = ["guid", "address", "title"].map((name) => `${home}${name}`) as [
+          string,
+          string,
+          string
+        ]
+        const { fetch } = scripted({
+          [byGuid]: [changed(rss(one(1))), changed(rss(one(2))), changed(rss(one(3), one(2), one(1)))],
+          [byAddress]: [changed(rss(two(2), two(1))), changed(rss(two(2))), changed(rss(two(3), two(2)))],
+          [byTitle]: [changed(rss(three(2), three(1))), changed(rss(three(3), three(2), three(1)))]
+        })
+        const feeds = yield* make(
+          [byGuid, byAddress, byTitle].map((url) => source(url, { assets: ["ZS"] })),
+          fetch
+        )
+        for (const _ of times(3, String)) {
+          yield* feeds.ingestDue
+          yield* TestClock.adjust("5 minutes")
+        }
+        const { items } = yield* Events.use((all) => all.list({ asset: "ZS" }, firstPage))
+        assert.deepStrictEqual(
+          items.map(({ title }) => title).sort(),
+          ["Note", "Report", "Status"].flatMap((name) => [1, 2, 3].map((number) => `${name} ${number}`))
+        )
+      })
+  )
+
+  it.effect("leaves out items with bytes that are no text, and takes them once they are", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const url = "https://bytes.example/feed"
+      const whole = item({ title: "Copper falls", guid: "1" })
+      const { fetch } = scripted({
+        [url]: [
+          changed(rss(whole, item({ title: "Caf\ufffd closes", guid: "2" })), {
+            misread: "it holds bytes that are no text in utf-8"
+          }),
+          changed(rss(whole, item({ title: "Caf\u00e9 closes", guid: "2" })))
+        ]
+      })
+      const feeds = yield* make([source(url, { assets: ["NG"] })], fetch)
+      const titled = Effect.map(
+        Events.use((all) => all.list({ asset: "NG" }, firstPage)),
+        ({ items }) => items.map(({ title }) => title).sort()
+      )
+      yield* feeds.ingestDue
+      assert.deepStrictEqual(yield* titled, ["Copper falls"])
+      const [told] = yield* rowsOf(
+        Schema.Struct({ warning: Schema.String }),
+        (sql) => sql`select warning from feeds where url = ${url}`
+      )
+      assert.include(told?.warning, "no text in utf-8; 1 items with such bytes are left out")
+      yield* TestClock.adjust("5 minutes")
+      yield* feeds.ingestDue
+      assert.deepStrictEqual(yield* titled, ["Caf\u00e9 closes", "Copper falls"])
     })
   )
 

@@ -2,6 +2,7 @@
 
 export const english = {
   readAtSource: "Read it at its source",
+  timeNotKnown: "(time of publication not known)",
   inBrackets: (host: string): string => `(${host})`,
   restOfSummary: "The rest of the summary",
   mostLiked: "Most liked",
@@ -44,6 +45,7 @@ export const english = {
 
 export const chinese: typeof english = {
   readAtSource: "阅读原文",
+  timeNotKnown: "（发布时间不详）",
   inBrackets: (host) => `（${host}）`,
   restOfSummary: "展开摘要其余部分",
   mostLiked: "最多赞",

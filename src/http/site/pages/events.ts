@@ -20,6 +20,7 @@ import {
   assetTag,
   choices,
   empty,
+  day,
   instant,
   longText,
   named,
@@ -41,10 +42,10 @@ export const layer = HttpRouter.use(
     const charts = yield* Charts
 
     /** What the prices of its assets did, from some hours before it to two days after. */
-    const movesSince = ({ assets, published_at }: MarketEvent, now: DateTime.Utc) => {
+    const movesSince = ({ assets, published_at, published_at_estimated }: MarketEvent, now: DateTime.Utc) => {
       const at = DateTime.makeUnsafe(published_at)
       return Effect.forEach(
-        assets.slice(0, maxMoves),
+        published_at_estimated === true ? [] : assets.slice(0, maxMoves),
         (asset) =>
           Effect.map(
             charts.prices(
@@ -125,9 +126,18 @@ interface Move {
 const speakersOf = ({ comments }: CommentList) =>
   comments.flatMap(({ agent, replies }) => [agent.agent_id, ...replies.map((reply) => reply.agent.agent_id)])
 
-const eventMeta = (frame: Frame, { assets, published_at, source, spaces }: MarketEvent) =>
+const eventMeta = (
+  frame: Frame,
+  { assets, published_at, published_at_estimated, source, spaces }: MarketEvent
+) =>
   html`<p class="meta">
-    ${instant(DateTime.makeUnsafe(published_at), frame.say)}
+    ${
+      published_at_estimated === true
+        ? html`<span
+            >${day(DateTime.makeUnsafe(published_at), frame.say)} ${frame.say.eventPage.timeNotKnown}</span
+          >`
+        : instant(DateTime.makeUnsafe(published_at), frame.say)
+    }
     ${source === null || source === "" ? null : html`<span>${named(source)}</span>`}
     ${spaces.map((space) => html`<span>${frame.say.spaces[space]}</span>`)}
     ${assets.map((asset) => assetTag(frame, asset))}

@@ -115,6 +115,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       select distinct on (a.target) a.target, e.id as event_id
         from events e cross join lateral unnest(e.assets) as a (target)
        where e.published_at > ${timestamp(DateTime.subtractDuration(now, settings.flashWithin))} and e.published_at <= ${timestamp(now)}
+         and e.published_at_known
          and not exists (
            select 1 from scheduled_challenges s
             where s.schedule = 'flash' and s.target = a.target and s.period = ${period})

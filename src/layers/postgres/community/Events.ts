@@ -38,14 +38,20 @@ const newestOfEach = (records: ReadonlyArray<EventRecord>): ReadonlyArray<EventR
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
-  const events = findAll(MarketEvent)
+  const rows = findAll(Schema.Struct({ ...MarketEvent.fields, is_estimated: Schema.Boolean }))
+  const events = (statement: Parameters<typeof rows>[0]) =>
+    Effect.map(rows(statement), (found) =>
+      found.map(({ is_estimated, ...event }): MarketEvent =>
+        is_estimated ? { ...event, published_at_estimated: true } : event
+      )
+    )
   const unknownAssets = findAll(Schema.Struct({ asset: Schema.String }))
   const targets = findAll(Target.mapFields(Struct.pick(["key", "name"])))
   const pages = (yield* Cursors).list("events", Schema.Struct({ published_at: InstantText, id: EventId }))
 
   const columns = sql`
     e.id as event_id, e.id as news_id, e.title, e.summary, e.url, e.source,
-    ${isoTimestamp(sql, "e.published_at")} as published_at, e.spaces, e.assets,
+    ${isoTimestamp(sql, "e.published_at")} as published_at, not e.published_at_known as is_estimated, e.spaces, e.assets,
     jsonb_build_object('comment_count', n.comment_count, 'top_comments', t.top_comments) as social`
 
   /** Upserts events of different ids, in the order of the ids, so that two imports cannot deadlock. */
@@ -63,6 +69,8 @@ const make = Effect.gen(function* () {
       on conflict (id) do update set
         title = excluded.title, summary = excluded.summary, url = excluded.url, source = excluded.source,
         published_at = coalesce((select s.published_at from sent s where s.id = excluded.id), events.published_at),
+        published_at_known = events.published_at_known
+          or exists (select 1 from sent s where s.id = excluded.id and s.published_at is not null),
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
       returning events.*, old.id is null as is_new
       ),
@@ -119,7 +127,7 @@ const make = Effect.gen(function* () {
         ? []
         : [sql`(published_at, event_id) < (${after.published_at}::timestamptz, ${after.id})`])
     ])
-    const rows = yield* events(sql`
+    const found = yield* events(sql`
       select ${columns}
         from (
           select event_id as listed from event_lists where ${conditions}
@@ -128,7 +136,7 @@ const make = Effect.gen(function* () {
        cross join lateral (select * from events where id = l.listed limit 1) e
        ${social(sql)}
        order by e.published_at desc, e.id desc`)
-    return cut(rows, (last) => ({ published_at: last.published_at, id: last.event_id }))
+    return cut(found, (last) => ({ published_at: last.published_at, id: last.event_id }))
   })
 
   const get: Events["Service"]["get"] = Effect.fn("Events.get")(function* (eventId) {

@@ -28,8 +28,33 @@ const storeLock = 4_280_771_021n
 const Due = Schema.Struct({
   url: Schema.String,
   etag: Schema.NullOr(Schema.String),
-  last_modified: Schema.NullOr(Schema.String)
+  last_modified: Schema.NullOr(Schema.String),
+  warning: Schema.NullOr(Schema.String)
 })
+
+/** Text of which every byte was read. */
+const isWhole = ({ summary, title, url }: FeedItem): boolean =>
+  ![title, summary, url].some((text) => text?.includes("\ufffd") === true)
+
+/** What the operator should know of a document that was taken. */
+const warningOf = (
+  items: ReadonlyArray<FeedItem>,
+  leftOut: number,
+  misread: string | undefined
+): string | null => {
+  const undated = items.filter(({ isPublishedAtKnown }) => !isPublishedAtKnown)
+  const stated = undated.flatMap(({ stated = [] }) => stated).at(-1)
+  const parts = [
+    ...(misread === undefined ? [] : [`${misread}; ${leftOut} items with such bytes are left out`]),
+    ...(undated.length === 0
+      ? []
+      : [
+          `${undated.length} of ${items.length} items state no time in the past with a zone that can be read` +
+            (stated === undefined ? "" : `, such as "${stated.slice(0, 100)}"`)
+        ])
+  ]
+  return parts.length === 0 ? null : parts.join("; ").toWellFormed().replaceAll("\0", "")
+}
 
 type Fetch = (
   url: string,
@@ -75,7 +100,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         from (select url from feeds where url = any(${urls}) and due_at <= ${timestamp(began)}
                order by due_at, url limit 1 for update skip locked) d
        where f.url = d.url
-      returning f.url, f.etag, f.last_modified`)
+      returning f.url, f.etag, f.last_modified, f.warning`)
     return claimed
   })
 
@@ -85,6 +110,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
     items: ReadonlyArray<FeedItem>,
     now: DateTime.Utc
   ) {
+    const hex = (keys: ReadonlyArray<Uint8Array>) => keys.map((key) => Buffer.from(key).toString("hex"))
     const records = yield* Effect.forEach(items, (item) =>
       Effect.map(random.uuidV7(), (id) => ({
         id,
@@ -92,48 +118,51 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
         summary: item.summary,
         url: item.url,
         published_at: timestamp(item.publishedAt),
-        keys: item.keys.map((key) => Buffer.from(key).toString("hex"))
+        published_at_known: item.isPublishedAtKnown,
+        names: hex(item.names),
+        elsewhere: hex(item.elsewhere),
+        keys: hex(item.keys)
       }))
     )
     yield* execute(sql`select pg_advisory_xact_lock(${storeLock})`)
     return yield* counted(sql`
       with item as (
         select * from jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as r
-          (id text, title text, summary text, url text, published_at timestamptz, keys text[])
+          (id text, title text, summary text, url text, published_at timestamptz, published_at_known boolean,
+           names text[], elsewhere text[], keys text[])
       ),
-      fresh as (
-        select * from item i
-         where not exists (select 1 from unnest(i.keys) as k (hex)
-                             join feed_items f on f.key = decode(k.hex, 'hex'))
+      found as (
+        select i.*,
+               (select f.event_id
+                  from unnest(i.names || i.elsewhere) with ordinality as k (hex, position)
+                  join feed_items f on f.key = decode(k.hex, 'hex')
+                 where k.position <= cardinality(i.names) or f.feed_url <> ${url}
+                 order by k.position limit 1) as event_id
+          from item i
       ),
       made as (
-        insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-        select id, title, summary, url, ${source}, published_at, ${arrayParam("text", spaces)}, ${arrayParam("text", assets)},
-               ${timestamp(now)}, ${timestamp(now)}
-          from fresh order by id
+        insert into events (id, title, summary, url, source, published_at, published_at_known, spaces, assets, created_at, updated_at)
+        select id, title, summary, url, ${source}, published_at, published_at_known, ${arrayParam("text", spaces)},
+               ${arrayParam("text", assets)}, ${timestamp(now)}, ${timestamp(now)}
+          from found where event_id is null order by id
         returning *
       ),
       told as (${tellEvents(sql, sql`made e`)}),
       known as (
         -- With the other keys of known items, too: an item may come back by any of them.
         insert into feed_items (key, event_id, feed_url, seen_at)
-        select distinct on (k.hex) decode(k.hex, 'hex'), e.id, ${url}, ${timestamp(now)}
-          from item i
-         cross join lateral (
-           select coalesce((select f.event_id from unnest(i.keys) as o (hex)
-                              join feed_items f on f.key = decode(o.hex, 'hex')
-                             order by f.seen_at limit 1), i.id) as id) e
-         cross join unnest(i.keys) as k (hex)
+        select distinct on (k.hex) decode(k.hex, 'hex'), coalesce(i.event_id, i.id), ${url}, ${timestamp(now)}
+          from found i cross join unnest(i.keys) as k (hex)
          order by k.hex
         on conflict (key) do nothing
       )
       select count(*)::int as stored from made`)
   })
 
-  const settle = (url: string, answer: FeedAnswer, now: DateTime.Utc) =>
+  const settle = (url: string, answer: FeedAnswer, warning: string | null, now: DateTime.Utc) =>
     execute(sql`
       update feeds set due_at = ${timestamp(DateTime.addDuration(now, feedInterval))}, answered_at = ${timestamp(now)}, failures = 0,
-                       failure = null,
+                       failure = null, warning = ${warning},
                        etag = case when ${answer.changed} then ${answer.changed ? answer.etag : null} else etag end,
                        last_modified = case when ${answer.changed} then ${answer.changed ? answer.last_modified : null}
                                             else last_modified end
@@ -147,25 +176,35 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
                          make_interval(secs => ${Duration.toSeconds(maxPause)}::float8))
        where url = ${url}`)
 
-  const take = Effect.fnUntraced(function* (feed: FeedSource, validators: Validators) {
-    const answer = yield* fetch(feed.url, validators, ownMachine).pipe(
+  const take = Effect.fnUntraced(function* (
+    feed: FeedSource,
+    { etag, last_modified, warning: known }: typeof Due.Type
+  ) {
+    const answer = yield* fetch(feed.url, { etag, last_modified }, ownMachine).pipe(
       Effect.mapError(({ reason }) => reason)
     )
     const now = yield* boundNow(sql)
-    const items = answer.changed
+    const read = answer.changed
       ? yield* Effect.try({
-          try: () => feedItems(answer.document, feed.url, now),
+          try: () => feedItems(answer.document, feed.url, now, answer.url),
           catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
         })
       : []
-    if (items === undefined) return yield* Effect.fail("it is no RSS or Atom feed")
+    if (read === undefined) return yield* Effect.fail("it is no RSS or Atom feed")
+    const items = answer.changed && answer.misread !== undefined ? read.filter(isWhole) : read
+    const warning = answer.changed ? warningOf(items, read.length - items.length, answer.misread) : known
     const { stored } = yield* transaction(sql)(
       Effect.gen(function* () {
         const made = items.length === 0 ? { stored: 0 } : yield* store(feed, items, now)
-        yield* settle(feed.url, answer, now)
+        yield* settle(feed.url, answer, warning, now)
         return made
       })
     )
+    if (warning !== null && known === null) {
+      yield* Effect.logWarning("a feed was not understood in full").pipe(
+        Effect.annotateLogs({ feed: feed.url, warning })
+      )
+    }
     if (stored > 0) {
       yield* Effect.logInfo("events were made of a feed").pipe(
         Effect.annotateLogs({ feed: feed.url, events: stored })
@@ -175,10 +214,11 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
 
   /** A failure of one feed stops no other. */
   const ask = Effect.fnUntraced(
-    function* ({ url, ...validators }: typeof Due.Type) {
+    function* (due: typeof Due.Type) {
+      const { url } = due
       const feed = sources.get(url)
       if (feed === undefined) return
-      const outcome = yield* Effect.result(take(feed, validators))
+      const outcome = yield* Effect.result(take(feed, due))
       if (Result.isSuccess(outcome)) return
       const reason = outcome.failure.slice(0, maxReason)
       yield* postpone(url, reason.toWellFormed().replaceAll("\0", ""), yield* boundNow(sql))

@@ -34,6 +34,7 @@ import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
 import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
+import { undatedEvents } from "./migrations/0028_undated_events.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
@@ -160,6 +161,7 @@ export const migrations = {
     ],
     ...expand(instances)
   },
+  "0028_undated_events": expand(undatedEvents),
   "0030_possible_prices": expand(possiblePrices)
 }
 
