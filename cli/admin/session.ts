@@ -3,7 +3,7 @@ import { Console, Context, DateTime, Duration, Effect, Layer, Option, Schema, Te
 import type { Config, FileSystem, Path, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import type { HttpClient } from "effect/http"
-import { Instant } from "../../src/services/domain/text.ts"
+import { Instant, wholeSecond } from "../../src/services/domain/text.ts"
 import {
   CommandFailed,
   administratorToken,
@@ -129,7 +129,7 @@ const decodeInstant = Schema.decodeUnknownEffect(Instant)
 /** ISO 8601, or relative to `now`: "in 2 hours", "90 minutes", "45s". */
 export const instantOf = (flag: string, text: string, now: DateTime.Utc) =>
   Option.match(fromNow(text), {
-    onSome: (distance) => Effect.succeed(DateTime.addDuration(now, distance)),
+    onSome: (distance) => Effect.succeed(wholeSecond(DateTime.addDuration(now, distance))),
     onNone: () =>
       decodeInstant(text).pipe(
         Effect.mapError(

@@ -5,6 +5,10 @@
  * Hours by contract: cmegroup.com (GC, HG, CL, NG, ES, ZN: 18:00 to 17:00; ZS: 20:00 to 08:45 and 09:30 to 14:20),
  * ice.com (US Dollar Index: 20:00 to 17:00), all in New York's time, from the evening before.
  *
+ * Contracts: Yahoo's prices are those of the front contract and do not name it, so on the last trading day of a contract they
+ * go over to the next one. `mayRoll` says when; the rules are beside each target. DXY is the index itself, computed from
+ * spot rates (ice.com, U.S. Dollar Index Contracts FAQ), and has no contract that ends.
+ *
  * Holidays and short days follow the rules of NYSE (Rule 7.2), which CME Group's settlement days follow:
  * nyse.com/markets/hours-calendars, cmegroup.com/tools-information/holiday-calendar.html. Closures that are announced (a
  * national day of mourning, a hurricane) follow no rule and are not here.
@@ -136,6 +140,90 @@ export const tradesThrough = (target: string, from: number, until: number): bool
         from >= inNewYork(dayNumber, opens) && until <= inNewYork(dayNumber, Math.min(closes, close))
     )
   })
+}
+
+/** The trading day so many before a day, which may be none itself. */
+const tradingDayBefore = (dayNumber: number, count: number): number => {
+  let [found, passed] = [dayNumber, 0]
+  while (passed < count) {
+    found -= 1
+    if (isTradingDay(found)) passed += 1
+  }
+  return found
+}
+
+const firstOfNextMonth = (year: number, month: number): number =>
+  month === 12 ? dayOf(year + 1, 1, 1) : dayOf(year, month + 1, 1)
+
+const thirdLast: LastTradingDay = (year, month) => tradingDayBefore(firstOfNextMonth(year, month), 3)
+
+/** The last trading day of the contract that ends in a month. */
+type LastTradingDay = (year: number, month: number) => number
+
+interface Contracts {
+  /** The months in which one ends, from 1; absent: every month. */
+  readonly months?: ReadonlyArray<number>
+  readonly lastDay: LastTradingDay
+}
+
+const quarterly = [3, 6, 9, 12]
+
+/**
+ * When contracts end, as CME Group publishes it ("Termination of Trading" of each contract's specifications at cmegroup.com,
+ * with the chapter of its rulebook). A rule's day that is no business day is the one before.
+ */
+const contracts: Readonly<Record<string, Contracts>> = {
+  // COMEX 113: the third last business day of the contract month.
+  GC: { lastDay: thirdLast },
+  // COMEX 111: likewise.
+  HG: { lastDay: thirdLast },
+  // NYMEX 220: the third last business day of the month before the contract month.
+  NG: { lastDay: thirdLast },
+  // NYMEX 200: 3 business days before the 25th of the month before the contract month, 4 where the 25th is none.
+  CL: {
+    lastDay: (year, month) => {
+      const the25th = dayOf(year, month, 25)
+      return tradingDayBefore(the25th, isTradingDay(the25th) ? 3 : 4)
+    }
+  },
+  // CME 358: the third Friday of the contract month, at 9:30.
+  ES: {
+    months: quarterly,
+    lastDay: (year, month) => tradingDayBefore(nth(3, friday, year, month) + 1, 1)
+  },
+  // CBOT 19: the seventh business day before the last one of the contract month.
+  ZN: { months: quarterly, lastDay: (year, month) => tradingDayBefore(firstOfNextMonth(year, month), 8) },
+  // CBOT 11: the business day before the 15th of the contract month.
+  ZS: {
+    months: [1, 3, 5, 7, 8, 9, 11],
+    lastDay: (year, month) => tradingDayBefore(dayOf(year, month, 15), 1)
+  }
+}
+
+/** Whether a contract of the target ends on a day. */
+export const isLastTradingDay = (target: string, dayNumber: number): boolean => {
+  const ending = contracts[target]
+  if (ending === undefined) return false
+  const { month, year } = DateTime.toPartsUtc(DateTime.makeUnsafe(dayNumber * day))
+  return (ending.months?.includes(month) ?? true) && ending.lastDay(year, month) === dayNumber
+}
+
+const eveningBefore = -6
+
+/**
+ * Whether the front contract of a target may change from one time to another: from the evening on which a last trading day
+ * begins until the night in New York after which the next one is under way. Then two prices may be of two contracts.
+ */
+export const mayRoll = (target: string, from: number, until: number): boolean => {
+  const first = newYorkDay(from) - maxRest
+  return Array.from({ length: newYorkDay(until) + 2 - first }, (_, index) => first + index).some(
+    (dayNumber) => {
+      if (!isLastTradingDay(target, dayNumber)) return false
+      let next = dayNumber + 1
+      while (!isTradingDay(next)) next += 1
+      return from < inNewYork(next, 0) && until > inNewYork(dayNumber, eveningBefore)
+    }
+  )
 }
 
 /** The Monday midnight (UTC) that comes after `time`. 1970-01-05 was a Monday. */

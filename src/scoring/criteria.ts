@@ -97,28 +97,42 @@ interface DirectionalTerms {
   readonly cancelAfterHours: number
 }
 
-const englishUnits = { day: " days", hour: " hours", oneHour: "1 hour" }
-const chineseUnits = { day: " 天", hour: " 小时", oneHour: "1 小时" }
+type Unit = "day" | "hour" | "minute" | "second"
 
-const days = (hours: number, unit: typeof englishUnits): string => {
-  if (hours === 1) return unit.oneHour
-  return hours % 24 === 0 && hours > 24 ? `${hours / 24}${unit.day}` : `${hours}${unit.hour}`
+const inEnglish = (count: number, unit: Unit): string => `${count} ${unit}${count === 1 ? "" : "s"}`
+
+const unitsInChinese = { day: "天", hour: "小时", minute: "分钟", second: "秒" }
+const inChinese = (count: number, unit: Unit): string => `${count} ${unitsInChinese[unit]}`
+
+/** A span of whole seconds as people say it: whole days beyond one, else hours, minutes and seconds, each where there are any. */
+const spanIn = (hours: number, say: (count: number, unit: Unit) => string): string => {
+  const seconds = Math.round(hours * 3600)
+  if (seconds % 86_400 === 0 && seconds > 86_400) return say(seconds / 86_400, "day")
+  const parts: ReadonlyArray<readonly [number, Unit]> = [
+    [Math.floor(seconds / 3600), "hour"],
+    [Math.floor(seconds / 60) % 60, "minute"],
+    [seconds % 60, "second"]
+  ]
+  return parts
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => say(count, unit))
+    .join(" ")
 }
 
 export const resolutionCriteria = (terms: DirectionalTerms): string =>
   [
     `Settles on the change of ${askedName(terms.target, terms.targetName)} from the open price ${terms.openPrice}.`,
-    `The close price is the first price observed at or after ${inUtc(terms.resolveAt)}, at most ${days(terms.closePriceWithinHours, englishUnits)} after; a candle counts at its end.`,
+    `The close price is the first price observed at or after ${inUtc(terms.resolveAt)}, at most ${spanIn(terms.closePriceWithinHours, inEnglish)} after; a candle counts at its end.`,
     `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`,
-    `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${days(terms.cancelAfterHours, englishUnits)} after that time.`
+    `Without a close price settlement is tried again at every run, and the challenge is cancelled, scoring nobody, ${spanIn(terms.cancelAfterHours, inEnglish)} after that time.`
   ].join(" ")
 
 export const resolutionCriteriaChinese = (terms: DirectionalTerms): string =>
   [
     `按${chineseName(terms.target)}相对开盘价 ${terms.openPrice} 的涨跌幅结算。`,
-    `收盘价取 ${inUtcChinese(terms.resolveAt)} 或其后观测到的第一个价格，最迟不超过其后 ${days(terms.closePriceWithinHours, chineseUnits)}；K 线的价格以其结束时刻为准。`,
+    `收盘价取 ${inUtcChinese(terms.resolveAt)} 或其后观测到的第一个价格，最迟不超过其后 ${spanIn(terms.closePriceWithinHours, inChinese)}；K 线的价格以其结束时刻为准。`,
     `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`,
-    `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${days(terms.cancelAfterHours, chineseUnits)}仍无收盘价，则本题取消，不对任何预测计分。`
+    `若暂无收盘价，每次结算运行时都会重试；若该时刻之后满 ${spanIn(terms.cancelAfterHours, inChinese)}仍无收盘价，则本题取消，不对任何预测计分。`
   ].join("")
 
 /** Of a practice question, which settles at its deadline on what is recorded already. */
@@ -129,14 +143,14 @@ type PracticeTerms = Pick<DirectionalTerms, "targetName" | "target" | "openPrice
 export const practiceCriteria = (terms: PracticeTerms): string =>
   [
     `Practice on a recording of made-up prices that move about as those of ${askedName(terms.target, terms.targetName)}, multiplied by one factor and shown under another date; nothing of it is ranked or logged.`,
-    `Settles at the deadline, on the change from the open price ${terms.openPrice} to the recorded price ${terms.hours} hours on.`,
+    `Settles at the deadline, on the change from the open price ${terms.openPrice} to the recorded price ${spanIn(terms.hours, inEnglish)} on.`,
     `More than +${terms.deadZonePct} % is bullish, less than -${terms.deadZonePct} % is bearish, otherwise neutral; exactly +${terms.deadZonePct} % or -${terms.deadZonePct} % is neutral.`
   ].join(" ")
 
 export const practiceCriteriaChinese = (terms: PracticeTerms): string =>
   [
     `练习题：采用波动与${chineseName(terms.target)}相近的虚构价格记录，统一乘以一个系数，并以另一日期显示；不计入排名，也不写入日志。`,
-    `于截止时刻结算，以价格记录中 ${terms.hours} 小时之后的价格相对开盘价 ${terms.openPrice} 的涨跌幅为准。`,
+    `于截止时刻结算，以价格记录中 ${spanIn(terms.hours, inChinese)}之后的价格相对开盘价 ${terms.openPrice} 的涨跌幅为准。`,
     `涨幅大于 ${terms.deadZonePct}% 为看涨（bullish），跌幅大于 ${terms.deadZonePct}% 为看跌（bearish），其余为中性（neutral）；恰好等于 +${terms.deadZonePct}% 或 -${terms.deadZonePct}% 属于中性。`
   ].join("")
 
@@ -251,7 +265,7 @@ const english: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => Reado
   ],
   count_days: (terms) => [
     `Settles on how many of the 7 UTC days from ${terms.firstDay} to ${terms.lastDay} the price of ${askedName(terms.target, terms.targetName)} closes up: above the close of the day before; an equal close is not up.`,
-    `The close of a day is that of its last 1-hour candle.`,
+    `The close of a day is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`,
     crps(terms),
     `Without all 8 closes by ${inUtc(terms.voidAt)} the question is void, scoring nobody, also if they are known later.`
   ]
@@ -282,7 +296,7 @@ const chinese: Readonly<Record<PriceEventKind, (terms: PriceEventTerms) => Reado
   ],
   count_days: (terms) => [
     `按${chineseName(terms.target)}在 ${terms.firstDay} 至 ${terms.lastDay}（UTC，共 7 天）中收涨的天数结算：当日收盘价高于前一日收盘价为收涨，持平不算。`,
-    "每日收盘价取当日最后一根 1 小时 K 线的收盘价。",
+    "每日收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。",
     crpsChinese(terms),
     chineseVoid(terms.voidAt, "仍缺少所需 8 个收盘价中的任何一个")
   ]
@@ -292,6 +306,9 @@ export const priceEventCriteria = (terms: PriceEventTerms): string => english[te
 
 export const priceEventCriteriaChinese = (terms: PriceEventTerms): string =>
   chinese[terms.kind](terms).join("")
+
+/** A scale that is computed is frozen as it is said: with six significant digits. */
+export const roundedScale = (scale: number): number => Number(scale.toPrecision(6))
 
 /** Targets as readers of Chinese know them. */
 export const chineseNames: Readonly<Record<string, string>> = {

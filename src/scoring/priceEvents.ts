@@ -3,7 +3,7 @@
  * what is given are those of them that are known. More candles can decide what was open, and never decide otherwise.
  *
  * A question keeps the rules that it was made with, as its criteria say. By the first rules a gap between two candles
- * touches the levels within it, and a day closes with its last 1-hour candle.
+ * touches the levels within it, and a day closes with its last 1-hour candle; by the second ones the days of a count do.
  */
 import { BigDecimal } from "effect"
 
@@ -24,7 +24,7 @@ export interface Candle {
 }
 
 /** The rules of new questions. */
-export const ruleVersion = 2
+export const ruleVersion = 3
 
 export type PriceEventQuestion =
   | { readonly kind: "numeric_close" | "count_days"; readonly resolveAt: number }
@@ -60,15 +60,24 @@ const lastHourOf = (end: number): number => end - hour
 export const dailyCloses = (end: number, days: number): ReadonlyArray<number> =>
   timesBetween(lastHourOf(end) - (days - 1) * day, end, day)
 
-/** When the candles open that can decide a question, in order. */
+/** When the days end whose closes decide a question, in order. */
+export const closingDays = ({ kind, resolveAt }: PriceEventQuestion): ReadonlyArray<number> => {
+  if (kind === "barrier") return []
+  // The first day of a count is compared with the one before it.
+  return dailyCloses(resolveAt, kind === "count_days" ? countedDays + 1 : 1).map((opens) => opens + hour)
+}
+
+/** Whether the close of a day is that of its last 1-hour candle, whatever its daily one says. */
+export const closesByHours = (kind: PriceEventKind, version: number): boolean =>
+  version < (kind === "count_days" ? 3 : 2)
+
+/** When the candles open that can decide a question, in order; of a close the last 1-hour one of its day. */
 export const candlesOf = (question: PriceEventQuestion): ReadonlyArray<number> => {
   switch (question.kind) {
     case "numeric_close":
     case "threshold":
-      return dailyCloses(question.resolveAt, 1)
     case "count_days":
-      // The first day is compared with the one before it.
-      return dailyCloses(question.resolveAt, countedDays + 1)
+      return closingDays(question).map(lastHourOf)
     case "barrier":
       return timesBetween(question.windowFrom, question.resolveAt, hour)
   }
@@ -115,6 +124,19 @@ export const closingCandle = <C extends ClosingCandle>(
   if (daily.isUpheld) return daily
   if (!BigDecimal.Equivalence(daily.close, hourly.close)) return "contested"
   return daily.knownAt < hourly.knownAt ? daily : hourly
+}
+
+/** The candle that closes each day, in the order of time, and the candles of each day that is contested. */
+export const closingCandles = <C extends ClosingCandle & { readonly endTime: number }>(
+  candles: ReadonlyArray<C>
+): { readonly counting: ReadonlyArray<C>; readonly contested: ReadonlyArray<ReadonlyArray<C>> } => {
+  const days = [...Map.groupBy(candles, ({ endTime }) => endTime)]
+    .toSorted(([one], [other]) => one - other)
+    .map(([, ofDay]) => ({ ofDay, close: closingCandle(ofDay) }))
+  return {
+    counting: days.flatMap(({ close }) => (close === undefined || close === "contested" ? [] : [close])),
+    contested: days.filter(({ close }) => close === "contested").map(({ ofDay }) => ofDay)
+  }
 }
 
 const closesUp = (candles: ReadonlyArray<Candle>): number =>

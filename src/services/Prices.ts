@@ -144,6 +144,8 @@ export interface KnownCandle {
 /** A candle that a UTC day ends with: the daily one, or the last 1-hour one. */
 export interface KnownClose extends KnownCandle {
   readonly interval: "1d" | "1h"
+  /** When it was fetched, in milliseconds since 1970. */
+  readonly knownAt: number
   /** Of a daily candle: an administrator decided that it counts against the 1-hour one. */
   readonly isUpheld: boolean
 }
@@ -191,12 +193,12 @@ export class Prices extends Context.Service<
       knownBy?: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownCandle>>
     /**
-     * The candles known by a time that a UTC day ends with, of one source: the administrators' word where there is any, else
-     * the first by name.
+     * The candles known by a time that the UTC days with these ends (milliseconds since 1970) end with, in the order of time;
+     * of each day those of one source: the administrators' word where there is any, else the first by name.
      */
     readonly closes: (
       asset: string,
-      endOfDay: DateTime.Utc,
+      endsOfDays: ReadonlyArray<number>,
       knownBy: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownClose>>
     /**

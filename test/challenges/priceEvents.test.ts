@@ -196,14 +196,15 @@ layer(testServices())("Price-event questions", (it) => {
       assert.include(error.detail, "of which 60 are known")
       yield* importCandles("ETH", "1h", closes.slice(60))
       const daily = Math.log(1.1) * Math.sqrt(60 / 59)
-      assert.closeTo((yield* unscaled("ETH")).reference_scale ?? 0, 110 * daily * 2, 1e-9)
+      const sixDigits = (scale: number) => Number(scale.toPrecision(6))
+      assert.strictEqual((yield* unscaled("ETH")).reference_scale, sixDigits(110 * daily * 2))
       // The open price is the latest one that is known.
       yield* importQuotes("ETH", [[monday, 220]])
-      assert.closeTo((yield* unscaled("ETH")).reference_scale ?? 0, 220 * daily * 2, 1e-9)
+      assert.strictEqual((yield* unscaled("ETH")).reference_scale, sixDigits(220 * daily * 2))
       // Of a day in the past it is what it would have been a day before: of the day that ended at midnight, 110.
       yield* moveTo(plus(monday, "30 days"))
       const past = yield* unscaled("ETH", plus(monday, "1 day"))
-      assert.closeTo(past.reference_scale ?? 0, 110 * daily, 1e-9)
+      assert.strictEqual(past.reference_scale, sixDigits(110 * daily))
       assert.deepStrictEqual(pathsOf(yield* Effect.flip(unscaled("BTC"))), ["reference_scale"])
       const count = yield* Arenas.use(({ priceEvents: events }) =>
         events.create({
@@ -213,7 +214,7 @@ layer(testServices())("Price-event questions", (it) => {
           resolve_at: plus(monday, "35 days")
         })
       )
-      assert.closeTo(count.reference_scale ?? 0, Math.sqrt(7) / 2, 1e-15)
+      assert.strictEqual(count.reference_scale, 1.32288)
     })
   )
 

@@ -1,6 +1,6 @@
 /** Challenges that make themselves, on a real database with a clock that tests move. Each begins on a date of its own. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Exit, Random, Schema } from "effect"
+import { DateTime, Effect, Exit, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { deadZoneOf, ewmaVolatility } from "../../src/scoring/reference.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -154,6 +154,28 @@ world("session")("Session challenges", (it) => {
       assert.deepStrictEqual(made(yield* make), ["session CL"])
       yield* asOwner(sql`delete from expected_candles`)
     })
+  )
+
+  it.effect(
+    "are not made on the last trading day of a contract, after which the price is of the next one",
+    () =>
+      Effect.gen(function* () {
+        // On 20 January 2026 crude oil of February ends, and nothing else.
+        yield* at("2026-01-20T11:00:00Z")
+        yield* priced(futures)
+        const isCrude = ({ target }: { readonly target: string }) => target === "CL"
+        const onLastDay = yield* make
+        assert.deepStrictEqual(
+          [onLastDay.made.filter(isCrude), onLastDay.made.length],
+          [[], futures.length - 1]
+        )
+        assert.deepStrictEqual(onLastDay.waiting.filter(isCrude), [])
+        const next = yield* Schedules.use(({ nextExpected }) => nextExpected({ asset: "CL" }))
+        assert.deepStrictEqual(Option.map(next, DateTime.formatIso), Option.some("2026-01-21T11:00:00.000Z"))
+        yield* at("2026-01-21T11:00:00Z")
+        yield* priced(futures)
+        assert.lengthOf((yield* make).made, futures.length)
+      })
   )
 
   it.effect("that were missed are not made up for: no deadline lies in the past, or within minutes", () =>
@@ -312,6 +334,21 @@ world("flash")("Flash challenges", (it) => {
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
       yield* at("2026-01-09T15:10:01Z")
       assert.deepStrictEqual(made(yield* make), ["flash GC"])
+    })
+  )
+
+  it.effect("end at a whole second, whatever the moment at which they are made", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-09T18:39:32.095Z")
+      yield* priced(["ETH"])
+      yield* imported(event("fraction", ["ETH"]))
+      const flash = yield* challengeOf(yield* make, "ETH")
+      assert.deepInclude(flash, {
+        deadline: "2026-01-09T18:54:32.000Z",
+        resolve_at: "2026-01-09T19:39:32.000Z"
+      })
+      assert.include(flash.question, "until 19:39:32 UTC on 9 January 2026")
+      assert.include(flash.resolution_criteria ?? "", "19:39:32 UTC on 9 January 2026")
     })
   )
 
@@ -512,6 +549,33 @@ world("ladder")("The ladder of horizons", (it) => {
       assert.deepStrictEqual(report.made, [])
       assert.deepStrictEqual(waits(report).slice(0, 1), [
         "HG: too few prices of HG are known for its dead zone"
+      ])
+    })
+  )
+
+  it.effect("asks nothing of a future across the last trading day of a contract", () =>
+    Effect.gen(function* () {
+      // Crude oil of May 2026 ends on Tuesday 21 April; the index of the dollar has no contract that ends.
+      for (const asset of ["CL", "DXY"]) yield* walk(asset, "2026-04-20T22:00:00Z", 800)
+      const asked = Effect.fnUntraced(function* (hour: string) {
+        yield* at(hour)
+        const begins = plus(instant(hour), "-5 minutes")
+        for (const asset of ["CL", "DXY"]) {
+          yield* importCandles(asset, "1h", [[plus(begins, "-1 hours"), 100]])
+        }
+        return made(yield* make)
+      })
+      assert.deepStrictEqual(yield* asked("2026-04-21T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* asked("2026-04-21T12:05:00Z"), ["1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* asked("2026-04-22T00:05:00Z"), ["1d DXY", "1h DXY", "4h DXY"])
+      assert.deepStrictEqual(yield* asked("2026-04-22T12:05:00Z"), ["1h CL", "1h DXY", "4h CL", "4h DXY"])
+      assert.deepStrictEqual(yield* asked("2026-04-23T00:05:00Z"), [
+        "1d CL",
+        "1d DXY",
+        "1h CL",
+        "1h DXY",
+        "4h CL",
+        "4h DXY"
       ])
     })
   )

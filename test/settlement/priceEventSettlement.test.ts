@@ -204,11 +204,12 @@ layer(testServices())("The settlement of a price event", (it) => {
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = plus(monday, "1 day")
-      const [close, barrier] = [
+      const [close, barrier, count] = [
         yield* newPriceEvent({ kind: "numeric_close" }),
-        yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: midnight })
+        yield* newPriceEvent({ kind: "barrier", level: 105, resolve_at: midnight }),
+        yield* newPriceEvent({ kind: "count_days" })
       ]
-      for (const { id } of [close, barrier]) yield* createdBefore(id)
+      for (const { id } of [close, barrier, count]) yield* createdBefore(id)
       yield* moveTo(plus(midnight, "1 minute"))
       yield* importCandles("ETH", "1d", [[monday, 130]])
       yield* importHours(monday, [100, 110])
@@ -218,6 +219,12 @@ layer(testServices())("The settlement of a price event", (it) => {
       yield* importHours(plus(midnight, "-1 hour"), [120])
       assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
       assert.deepInclude(yield* get(close), { actual_value: 120 })
+      // Eight daily candles count no days of a question that goes by hours.
+      yield* moveTo(plus(monday, "7 days"))
+      for (let index = -1; index < 7; index++) {
+        yield* importCandles("ETH", "1d", [[plus(monday, { days: index }), 130]])
+      }
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1 })
       yield* audited
     })
   )
@@ -359,6 +366,72 @@ layer(testServices())("The settlement of a price event", (it) => {
       assert.deepInclude(yield* get(count), { result: null, actual_value: 4 })
       yield* audited
     })
+  )
+
+  it.effect.each([
+    ["daily candles alone", "dddddddd"],
+    ["last hours alone", "hhhhhhhh"],
+    ["either, day by day", "dhdhdhhd"],
+    ["both, where they agree", "bbbbbbbb"],
+    ["one daily candle among hours", "hhhdhhhh"]
+  ] as const)("of a count is by the closes of %s", ([, kinds]) =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const count = yield* newPriceEvent({ kind: "count_days" })
+      yield* moveTo(plus(monday, "8 days"))
+      for (const [index, close] of [100, 101, 101, 103, 102, 104, 105, 104].entries()) {
+        assert.deepInclude(yield* settleDue, { resolved: [], failed: [] })
+        const kind = kinds.charAt(index)
+        if (kind !== "h") yield* importCandles("ETH", "1d", [[plus(monday, { days: index - 1 }), close]])
+        if (kind !== "d") yield* importHours(plus(monday, { hours: 24 * index - 1 }), [close])
+      }
+      assert.deepStrictEqual((yield* settleDue).resolved, [count.id])
+      assert.deepInclude(yield* get(count), { actual_value: 4, awaits_decision: false })
+      yield* audited
+    })
+  )
+
+  it.effect.each([
+    ["the first day, which is only compared with", 0, true, 4],
+    ["a day within", 5, false, 3],
+    ["the last day", 7, false, 5]
+  ] as const)(
+    "of a count waits for an administrator where the candles of one day differ: of %s",
+    ([, differs, accept, counted]) =>
+      Effect.gen(function* () {
+        const prices = yield* Prices
+        const monday = yield* freshWeek
+        const count = yield* newPriceEvent({ kind: "count_days" })
+        yield* moveTo(plus(monday, "8 days"))
+        const closes = [100, 101, 101, 103, 102, 104, 105, 104]
+        yield* importCandles(
+          "ETH",
+          "1h",
+          closes.map((close, index) => [plus(monday, { hours: 24 * index - 1 }), close] as const)
+        )
+        // By the daily candle the first day closes above the next one, the sixth closes down, and the last one up.
+        const daily = [150, 0, 0, 0, 0, 90, 0, 106][differs] ?? 0
+        yield* importCandles("ETH", "1d", [[plus(monday, { days: differs - 1 }), daily]])
+        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1, failed: [] })
+        yield* settleDue
+        assert.isTrue((yield* get(count)).awaits_decision)
+        const { items } = yield* prices.quarantine(firstPage)
+        assert.deepStrictEqual(
+          items
+            .slice(-1)
+            .map(({ interval, offered_close, stored_close }) => [interval, stored_close, offered_close]),
+          [["1d", daily, closes[differs]]]
+        )
+        const ready = yield* Effect.andThen(
+          TestClock.adjust("2 seconds"),
+          Health.use((health) => health.readiness)
+        )
+        assert.include(ready.checks.find(({ name }) => name === "prices")?.reason, "candles of ETH wait")
+        yield* prices.decide(items.at(-1)?.id ?? "", { accept, reason: "the exchange said so" })
+        assert.deepStrictEqual((yield* settleDue).resolved, [count.id])
+        assert.deepInclude(yield* get(count), { actual_value: counted, awaits_decision: false })
+        yield* audited
+      })
   )
 
   it.effect("does not come before the deadline, also when its window lies in the past", () =>

@@ -301,7 +301,7 @@ export const PriceEvent = Schema.Struct({
   void_reason: Schema.NullOr(Schema.String),
   awaits_decision: Schema.Boolean.annotate({
     description:
-      "the daily and the last 1-hour candle of its day differ: an administrator decides which counts"
+      "the daily and the last 1-hour candle of a day that settles it differ: an administrator decides which counts"
   })
 }).annotate({ identifier: "PriceEvent" })
 export type PriceEvent = typeof PriceEvent.Type
@@ -335,7 +335,7 @@ export const NewPriceEvent = Schema.Struct({
   }),
   reference_scale: Schema.optionalKey(scale).annotate({
     description:
-      "numeric_close and count_days; default: of a close from the last 60 daily log returns, of a count sqrt(7) / 2"
+      "numeric_close and count_days; default: of a close from the last 60 daily log returns, of a count 1.32288, which is sqrt(7) / 2"
   })
 })
 export type NewPriceEvent = typeof NewPriceEvent.Type

@@ -3,7 +3,7 @@
  * a lone surrogate, a C0 control other than tab and line feed, a bidirectional control, or more than 30 combining marks in
  * a row is rejected.
  */
-import { DateTime, Option, Schema, SchemaTransformation } from "effect"
+import { DateTime, Duration, Option, Schema, SchemaTransformation } from "effect"
 
 // C0 controls but for tab and line feed, DEL's neighbours excluded; then the bidirectional controls.
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
@@ -149,6 +149,16 @@ export const Term = Instant.check(
     DateTime.isLessThan(instant, lastInstant) ? undefined : "Expected a time before the year 9900"
   )
 )
+
+/**
+ * The times that a question is frozen with, without fractions of a second: its text says them to the second, and it settles by
+ * what its text says.
+ */
+export const wholeSecond = (instant: DateTime.Utc): DateTime.Utc => DateTime.startOf(instant, "second")
+
+/** A span that a question is frozen with, of at least a second. */
+export const wholeSeconds = (span: Duration.Duration): Duration.Duration =>
+  Duration.seconds(Math.max(1, Math.floor(Duration.toSeconds(span))))
 
 const expected = (minimum: number, maximum: number): string =>
   minimum > 0

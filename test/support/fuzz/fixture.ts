@@ -519,7 +519,11 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       Effect.map(settledMacro, ({ id }) =>
         sample({ params: { challenge_id: id }, without: ["close_price"] })
       ),
-      always({ params: { challenge_id: newest.id }, without: ["actual_value"] })
+      always({
+        params: { challenge_id: newest.id },
+        hints: { close_price: 102.5 },
+        without: ["actual_value"]
+      })
     ],
     "admin.voidMacroChallenge": [
       Effect.map(macroOf(hoursFromNow(-24)), ({ id }) => sample({ params: { challenge_id: id } }))
@@ -590,7 +594,8 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "admin.importPrices": [
       always({
         hints: {
-          asset: "GC",
+          // Of which every price is possible.
+          asset: "CL",
           "candles.*": { time: "2025-01-01T00:00:00Z", open: 10, high: 12.5, low: 9, close: 11 },
           "quotes.*.time": "2025-01-01T00:00:00.123Z"
         }

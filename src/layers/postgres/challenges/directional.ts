@@ -16,6 +16,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
+import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
@@ -173,7 +174,14 @@ export const makeDirectionalArena = Effect.gen(function* () {
     return BigDecimal.format(latest.value.price)
   })
 
-  const create: DirectionalArena["create"] = Effect.fn("DirectionalArena.create")(function* (wanted) {
+  const create: DirectionalArena["create"] = Effect.fn("DirectionalArena.create")(function* (asked) {
+    const wanted = {
+      ...asked,
+      deadline: wholeSecond(asked.deadline),
+      resolve_at: wholeSecond(asked.resolve_at)
+    }
+    const closePriceWithin = wholeSeconds(settings.closePriceWithin)
+    const cancelAfter = wholeSeconds(settings.directionalCancelAfter)
     const target = yield* targets
       .get(wanted.asset)
       .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
@@ -210,8 +218,8 @@ export const makeDirectionalArena = Effect.gen(function* () {
             openPrice: open_price,
             deadZonePct: dead_zone_pct,
             resolveAt: DateTime.formatIso(wanted.resolve_at),
-            closePriceWithinHours: Duration.toHours(settings.closePriceWithin),
-            cancelAfterHours: Duration.toHours(settings.directionalCancelAfter)
+            closePriceWithinHours: Duration.toHours(closePriceWithin),
+            cancelAfterHours: Duration.toHours(cancelAfter)
           }
     const created = {
       challenge_id: id,
@@ -227,8 +235,8 @@ export const makeDirectionalArena = Effect.gen(function* () {
       created_at: now,
       deadline: wanted.deadline,
       resolve_at: wanted.resolve_at,
-      close_price_until: DateTime.addDuration(wanted.resolve_at, settings.closePriceWithin),
-      cancel_at: DateTime.addDuration(wanted.resolve_at, settings.directionalCancelAfter),
+      close_price_until: DateTime.addDuration(wanted.resolve_at, closePriceWithin),
+      cancel_at: DateTime.addDuration(wanted.resolve_at, cancelAfter),
       open_price,
       dead_zone_pct,
       period: null,

@@ -7,6 +7,7 @@ import type { NewMacroChallenge } from "../../../services/domain/Challenge.ts"
 import { microCredits } from "../../../services/Credits.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
+import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -30,7 +31,8 @@ import {
   askedName,
   orderedCriteria,
   orderedCriteriaChinese,
-  periodInWords
+  periodInWords,
+  roundedScale
 } from "../../../scoring/criteria.ts"
 
 export const makeMacroArena = Effect.gen(function* () {
@@ -68,20 +70,21 @@ export const makeMacroArena = Effect.gen(function* () {
     return { challenges: items.map(toChallenge), next_cursor }
   })
 
-  const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (wanted: NewMacroChallenge) {
+  const create: MacroArena["create"] = Effect.fn("MacroArena.create")(function* (asked: NewMacroChallenge) {
+    const wanted = { ...asked, deadline: wholeSecond(asked.deadline) }
     const target = yield* targets
       .get(wanted.asset)
       .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
     if (target.kind !== "macro") {
       return yield* InvalidRequest.of("asset", `${target.key} is not a macro series`)
     }
-    const releaseAt = wanted.release_at ?? wanted.deadline
+    const releaseAt = wholeSecond(wanted.release_at ?? wanted.deadline)
     if (DateTime.isLessThan(releaseAt, wanted.deadline)) {
       return yield* InvalidRequest.of("release_at", "Expected a time at or after the deadline")
     }
     const now = yield* DateTime.now
     const id = yield* random.uuidV7()
-    const cancelAt = DateTime.addDuration(releaseAt, settings.macroVoidAfter)
+    const cancelAt = DateTime.addDuration(releaseAt, wholeSeconds(settings.macroVoidAfter))
     const terms = yield* termsOf(wanted, target, { releaseAt, cancelAt })
     const question =
       wanted.question ??
@@ -189,7 +192,8 @@ const makeMacroTerms = Effect.gen(function* () {
         `Expected a value: it is computed from ${minSurprises + 1} or more first prints of ${wanted.asset} in this unit, of which ${known.length} are known`
       )
     }
-    return { reference_scale: BigDecimal.format(scale), decimal_step: BigDecimal.format(step) }
+    const rounded = roundedScale(BigDecimal.toNumberUnsafe(scale))
+    return { reference_scale: decimal(rounded), decimal_step: BigDecimal.format(step) }
   })
 
   return Effect.fnUntraced(function* (

@@ -5,8 +5,9 @@ import { SqlClient } from "effect/sql"
 import {
   countedDays,
   closeScale,
-  countScale,
+  closingCandles,
   dailyCloses,
+  countScale,
   day,
   hour,
   ruleVersion,
@@ -18,18 +19,21 @@ import type { NewPriceEvent } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import type { FieldProblem } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
+import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
+import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
 import { findAll, findOption, isoTimestamp, decimal, findOne } from "../sql.ts"
 import {
   priceEventCriteria,
   priceEventCriteriaChinese,
-  priceEventQuestion
+  priceEventQuestion,
+  roundedScale
 } from "../../../scoring/criteria.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -42,11 +46,9 @@ const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          c.reference_scale::float8 as reference_scale, n.bullish + n.bearish + n.forecasts as prediction_count,
          c.resolution_criteria, c.resolution_criteria_zh, s.result, s.actual_value::float8 as actual_value,
          c.cancel_reason as void_reason,
-         c.resolved_at is null and c.cancelled_at is null and c.kind in ('numeric_close', 'threshold')
-           and c.rule_version >= 2 and exists (
-             select 1 from price_quarantine q
-              where q.asset = c.target and q.interval = '1d' and q.time = c.resolve_at - interval '1 day'
-                and q.decision is null) as awaits_decision
+         c.resolved_at is null and c.cancelled_at is null and coalesce(c.rule_version, 1) >= 2 and exists (
+           select 1 from price_quarantine q
+            where q.asset = c.target and q.interval = '1d' and ${isCloseOf(sql)} and q.decision is null) as awaits_decision
     from challenges c
     ${countsOfChallenge(sql)}
     left join lateral (
@@ -83,7 +85,9 @@ export const makePriceEventArena = Effect.gen(function* () {
     return cut(rows, (last) => last.id)
   })
 
-  const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (wanted) {
+  const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (asked) {
+    // Of all others a window must begin and end on the hour, or the day.
+    const wanted = { ...asked, deadline: wholeSecond(asked.deadline) }
     const target = yield* targets
       .get(wanted.asset)
       .pipe(Effect.catch(() => unknownAsset(targets, wanted.asset)))
@@ -124,6 +128,26 @@ export const makePriceEventArena = Effect.gen(function* () {
   })
 
   return { get, list, create }
+})
+
+/** The daily closes that a scale is computed from: of so many UTC days, the last of which ends at a time, those that are known. */
+export const makeDailyCloses = Effect.gen(function* () {
+  const prices = yield* Prices
+  return Effect.fnUntraced(function* (asset: string, end: number) {
+    const now = yield* DateTime.now
+    const { contested, counting } = closingCandles(
+      yield* prices.closes(
+        asset,
+        dailyCloses(end, scaleReturns + 1).map((opens) => opens + hour),
+        now
+      )
+    )
+    // Nobody is asked to decide on a day that settles nothing: a scale takes its last hour.
+    const hours = contested.flatMap((candles) => candles.filter(({ interval }) => interval === "1h"))
+    return [...counting, ...hours]
+      .toSorted((one, other) => one.endTime - other.endTime)
+      .map(({ close }) => BigDecimal.toNumberUnsafe(close))
+  })
 })
 
 const Printed = Schema.Struct({
@@ -199,6 +223,7 @@ const makePriceEventTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
   const settings = yield* Settings
+  const closesUntil = yield* makeDailyCloses
   const printed = findOne(Printed)
 
   /** For a day in the past, the scale is that of a day before its end. */
@@ -210,8 +235,7 @@ const makePriceEventTerms = Effect.gen(function* () {
     const isAhead = DateTime.isGreaterThan(resolveAt, now)
     const asOf = isAhead ? now : DateTime.subtract(resolveAt, { days: 1 })
     const lastMidnight = Math.floor(DateTime.toEpochMillis(asOf) / day) * day
-    const candles = yield* prices.hourly(asset, dailyCloses(lastMidnight, scaleReturns + 1))
-    const closes = candles.map(({ close }) => BigDecimal.toNumberUnsafe(close))
+    const closes = yield* closesUntil(asset, lastMidnight)
     const latest = isAhead ? yield* prices.latest(asset) : Option.none()
     const openPrice = Option.match(latest, {
       onNone: () => closes.at(-1) ?? 0,
@@ -224,7 +248,7 @@ const makePriceEventTerms = Effect.gen(function* () {
   const scaleOf = Effect.fnUntraced(function* (wanted: NewPriceEvent, now: DateTime.Utc) {
     if (!isNumeric(wanted)) return null
     if (wanted.reference_scale !== undefined) return wanted.reference_scale
-    if (wanted.kind === "count_days") return countScale
+    if (wanted.kind === "count_days") return roundedScale(countScale)
     const { known, scale } = yield* scaleOfClose(wanted.asset, wanted.resolve_at, now)
     if (scale === undefined) {
       return yield* InvalidRequest.of(
@@ -232,7 +256,7 @@ const makePriceEventTerms = Effect.gen(function* () {
         `Expected a value: it is computed from the last ${scaleReturns + 1} daily closes of ${wanted.asset}, of which ${known} are known, and from their moves`
       )
     }
-    return scale
+    return roundedScale(scale)
   })
 
   return Effect.fnUntraced(function* (wanted: NewPriceEvent, target: Target, now: DateTime.Utc) {
@@ -249,7 +273,7 @@ const makePriceEventTerms = Effect.gen(function* () {
              trim_scale(${scale === null ? null : decimal(scale)}::numeric)::text as reference_scale`)
     const cancelAt = DateTime.addDuration(
       DateTime.max(wanted.deadline, wanted.resolve_at),
-      settings.priceEventVoidAfter
+      wholeSeconds(settings.priceEventVoidAfter)
     )
     const texts = {
       kind: wanted.kind,

@@ -6,6 +6,7 @@ import type { Scheduled, ScheduledKind } from "../../../services/Schedules.ts"
 import { SqlClient } from "effect/sql"
 import {
   hour,
+  mayRoll,
   nextSession,
   tradesThrough,
   nextMonday,
@@ -16,14 +17,7 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { findAll, timestamp, findOne } from "../sql.ts"
-import {
-  closeScale,
-  countedDays,
-  dailyCloses,
-  day,
-  scaleReturns,
-  levelsAround
-} from "../../../scoring/priceEvents.ts"
+import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../../scoring/priceEvents.ts"
 import { askedName, inUtc } from "../../../scoring/criteria.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
@@ -33,6 +27,7 @@ import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
 import { categoriesOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macro.ts"
+import { makeDailyCloses } from "./priceEvents.ts"
 import { makeReferences } from "./reference.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
@@ -71,12 +66,20 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   const arenas = yield* Arenas
   const freshPrice = yield* makeFreshPrice
   const named = findAll(Named)
+  const sessionLead = Duration.toMillis(settings.sessionLead)
+
+  /** The next session after a time that begins and ends within one contract. */
+  const sessionAfter = (target: string, time: number): ReturnType<typeof nextSession> => {
+    const session = nextSession(target, time)
+    const { from, until } = session
+    return mayRoll(target, from - sessionLead, until) ? sessionAfter(target, from) : session
+  }
 
   const sessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Plan> =>
     targets.filter(hasSessions).flatMap((target): ReadonlyArray<Plan> => {
       const moment = DateTime.toEpochMillis(now)
-      const { date, from, until } = nextSession(target.key, moment)
-      const opens = from - Duration.toMillis(settings.sessionLead)
+      const { date, from, until } = sessionAfter(target.key, moment)
+      const opens = from - sessionLead
       const lastCall = from - Duration.toMillis(settings.scheduleNotice)
       if (moment < opens || moment > lastCall) return []
       const create = arenas.directional.create({
@@ -100,13 +103,8 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   const nextSessions = (targets: ReadonlyArray<Target>, now: DateTime.Utc): ReadonlyArray<Expected> =>
     targets.filter(hasSessions).map((target) => {
       const moment = DateTime.toEpochMillis(now)
-      const { from } = nextSession(target.key, moment + Duration.toMillis(settings.sessionLead))
-      return {
-        target,
-        type: "directional",
-        kind: "session",
-        at: from - Duration.toMillis(settings.sessionLead)
-      }
+      const { from } = sessionAfter(target.key, moment + sessionLead)
+      return { target, type: "directional", kind: "session", at: from - sessionLead }
     })
 
   /** The newest event of each target that has no flash challenge on the target yet; none where this hour has one. */
@@ -122,14 +120,17 @@ export const makeDirectionalPlans = Effect.gen(function* () {
          and not exists (select 1 from scheduled_challenges s where s.event_id = e.id and s.target = a.target)
        order by a.target, e.published_at desc, e.id desc`)
 
+  const isOpen = (target: string, from: number): boolean =>
+    tradesThrough(target, from, from + hour) && !mayRoll(target, from, from + hour)
+
   const flashes = Effect.fnUntraced(function* (targets: ReadonlyArray<Target>, now: DateTime.Utc) {
-    const moment = DateTime.toEpochMillis(now)
+    const moment = DateTime.toEpochMillis(DateTime.startOf(now, "second"))
     const resolveAt = DateTime.makeUnsafe(moment + hour)
     const period = DateTime.formatIso(now).slice(0, 13)
     const events = yield* newestEvents(period, now)
     return targets.filter(hasSessions).flatMap((target): ReadonlyArray<Plan> => {
       const event = events.find((each) => each.target === target.key)
-      if (event === undefined || !tradesThrough(target.key, moment, moment + hour)) return []
+      if (event === undefined || !isOpen(target.key, moment)) return []
       const create = arenas.directional.create({
         asset: target.key,
         kind: "flash",
@@ -169,11 +170,13 @@ export const makeLadderPlans = Effect.gen(function* () {
   const priced = findAll(Priced)
   const hourly = findAll(Schema.Struct({ target: Schema.String }))
 
-  const trades = (target: string, begins: number, hours: number): boolean =>
-    hours < 24
+  const trades = (target: string, begins: number, hours: number): boolean => {
+    if (mayRoll(target, begins, begins + ladderOpens + hours * hour)) return false
+    return hours < 24
       ? tradesThrough(target, begins, begins + ladderOpens + hours * hour)
       : tradesThrough(target, begins, begins + ladderOpens) &&
-        tradesThrough(target, begins + hours * hour, begins + ladderOpens + hours * hour)
+          tradesThrough(target, begins + hours * hour, begins + ladderOpens + hours * hour)
+  }
 
   const make = (
     target: Target,
@@ -243,7 +246,7 @@ export const makeLadderPlans = Effect.gen(function* () {
         steps.flatMap(([kind, hours]): ReadonlyArray<Expected> => {
           const period = hours * hour
           const first = (Math.floor(moment / period) + 1) * period
-          const at = Array.from({ length: 96 }, (_, index) => first + index * period).find((each) =>
+          const at = Array.from({ length: 168 }, (_, index) => first + index * period).find((each) =>
             trades(target.key, each, hours)
           )
           return at === undefined ? [] : [{ target, type: "directional", kind, at }]
@@ -271,7 +274,7 @@ const week: ReadonlyArray<Asked> = [
 /** The questions on a week of a crypto asset, with levels around its price. */
 export const makeWeekPlans = Effect.gen(function* () {
   const settings = yield* Settings
-  const prices = yield* Prices
+  const closesUntil = yield* makeDailyCloses
   const { priceEvents } = yield* Arenas
   const freshPrice = yield* makeFreshPrice
 
@@ -279,8 +282,7 @@ export const makeWeekPlans = Effect.gen(function* () {
   const levelsOf = Effect.fnUntraced(function* (target: string, now: DateTime.Utc) {
     const price = yield* freshPrice(target)
     const lastMidnight = Math.floor(DateTime.toEpochMillis(now) / day) * day
-    const candles = yield* prices.hourly(target, dailyCloses(lastMidnight, scaleReturns + 1))
-    const closes = candles.map(({ close }) => BigDecimal.toNumberUnsafe(close))
+    const closes = yield* closesUntil(target, lastMidnight)
     const deviation = closeScale(price, closes, countedDays * 24)
     const levels = deviation === undefined ? undefined : levelsAround(price, deviation)
     if (levels !== undefined) return levels

@@ -396,6 +396,14 @@ export const LatePrices = Schema.Struct({
   contested: Schema.NullOr(Schema.Array(Schema.String))
 })
 
+/** Whether the daily candle of a case `q` of the quarantine closes a day that the price event `c` is settled by. */
+export const isCloseOf = (sql: SqlClient.SqlClient) => sql`
+  case c.kind
+    when 'count_days' then
+      coalesce(c.rule_version, 1) >= 3
+      and q.time between c.resolve_at - interval '8 days' and c.resolve_at - interval '1 day'
+    else c.kind in ('numeric_close', 'threshold') and q.time = c.resolve_at - interval '1 day' end`
+
 /**
  * Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision, also by an
  * import that a price event is to be settled by.
@@ -413,9 +421,9 @@ export const latePrices = (
   const closes = sql`
     select q.asset
       from price_quarantine q
-      join challenges c on c.target = q.asset and c.resolve_at = q.time + interval '1 day'
+      join challenges c on c.target = q.asset and ${isCloseOf(sql)}
      where q.decision is null and q.interval = '1d' and c.type = 'price_event' and c.resolved_at is null
-       and c.cancelled_at is null and c.kind in ('numeric_close', 'threshold') and c.deadline <= ${timestamp(now)}`
+       and c.cancelled_at is null and c.deadline <= ${timestamp(now)}`
   const listed = (rows: Statement.Fragment) =>
     sql`(select array_agg(distinct asset order by asset) from (${rows}) each)`
   return sql`

@@ -405,27 +405,35 @@ const makeCandles = Effect.gen(function* () {
   )
 
   const closes: Prices["Service"]["closes"] = Effect.fn("Prices.closes")(
-    function* (asset, endOfDay, knownBy) {
+    function* (asset, endsOfDays, knownBy) {
       const now = yield* DateTime.now
       const rows = yield* closeRows(sql`
         with point as (
-          select distinct on (source, interval) *
+          select distinct on (observed_at, source, interval) *
             from price_points
-           where asset = ${asset} and interval in ('1d', '1h') and observed_at = ${timestamp(endOfDay)}
+           where asset = ${asset} and interval in ('1d', '1h')
+             and observed_at = any (${arrayParam(
+               "timestamptz",
+               endsOfDays.map((time) => timestamp(DateTime.makeUnsafe(time)))
+             )})
              and observed_at <= ${timestamp(now)} and fetched_at <= ${timestamp(knownBy)}
-           order by source, interval, revision desc
+           order by observed_at, source, interval, revision desc
         )
         select ${candleColumns}, p.interval,
                exists (
-                 select 1 from price_quarantine q join point h on h.source = p.source and h.interval = '1h'
+                 select 1 from price_quarantine q
+                   join point h on h.source = p.source and h.interval = '1h' and h.observed_at = p.observed_at
                   where q.source = p.source and q.asset = p.asset and q.interval = p.interval and q.time = p.time
                     and q.close = h.close and q.decision = 'rejected' and q.decided_at <= ${timestamp(knownBy)}) as is_upheld
           from point p
-         where p.source = (select source from point order by source <> ${source}, source limit 1)
-         order by p.interval`)
+         where p.source = (
+           select source from point other where other.observed_at = p.observed_at
+            order by source <> ${source}, source limit 1)
+         order by p.observed_at, p.interval`)
       return rows.map(({ interval, is_upheld, ...row }) => ({
         ...knownCandle(row),
         interval,
+        knownAt: DateTime.toEpochMillis(row.fetched_at),
         isUpheld: is_upheld
       }))
     }

@@ -19,7 +19,14 @@ import { boundNow, boundTime, execute, findAll, findOption, timestamp } from "..
 import { scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { addScores } from "./agentStats.ts"
 import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
-import { candlesOf, closingCandle, decide, hour } from "../../../scoring/priceEvents.ts"
+import {
+  candlesOf,
+  closesByHours,
+  closingCandles,
+  closingDays,
+  decide,
+  hour
+} from "../../../scoring/priceEvents.ts"
 import type { Decision, PriceEventQuestion } from "../../../scoring/priceEvents.ts"
 import { PriceEventKind } from "../../../services/domain/Challenge.ts"
 import { payloadHashOf } from "../../crypto/payloadHash.ts"
@@ -339,16 +346,15 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     question: PriceEventQuestion,
     now: DateTime.Utc
   ): Effect.fn.Return<ReadonlyArray<KnownCandle>> {
-    if (due.rule_version === 1 || (due.kind !== "numeric_close" && due.kind !== "threshold")) {
+    if (question.kind === "barrier" || closesByHours(question.kind, due.rule_version)) {
       const passed = candlesOf(question).filter((openTime) => openTime < DateTime.toEpochMillis(now))
       return yield* prices.hourly(due.target, passed, due.cancel_at)
     }
-    const closes = yield* prices.closes(due.target, due.resolve_at, due.cancel_at)
-    const counts = closingCandle(
-      closes.map((close) => ({ ...close, knownAt: DateTime.toEpochMillis(close.fetchedAt) }))
+    const { contested, counting } = closingCandles(
+      yield* prices.closes(due.target, closingDays(question), due.cancel_at)
     )
-    if (counts === "contested") yield* prices.contestClose(due.target, closes)
-    return counts === undefined || counts === "contested" ? [] : [counts]
+    for (const candles of contested) yield* prices.contestClose(due.target, candles)
+    return counting
   })
 
   /** Settles the question if the known candles decide it, or voids it if it has waited for them too long. */
