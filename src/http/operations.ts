@@ -7,6 +7,7 @@ import { HttpMiddleware, HttpServer, HttpServerRequest, HttpServerResponse } fro
 import type { HttpServerError } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { Health } from "../services/Health.ts"
+import { cachedSteadily } from "../services/domain/steadyCache.ts"
 import { live, ready } from "./handlers/health.ts"
 import { pathOf } from "./routes.ts"
 import { listening } from "./DrainingServer.ts"
@@ -38,7 +39,7 @@ const served = (doing: () => string) =>
     Operations,
     Effect.gen(function* () {
       let health: Health["Service"] | undefined
-      const metrics = yield* Effect.cachedWithTTL(
+      const metrics = yield* cachedSteadily(
         Effect.map(PrometheusMetrics.format({ prefix: "auspex" }), (text) =>
           HttpServerResponse.uint8Array(Buffer.from(text), {
             contentType: "text/plain; version=0.0.4; charset=utf-8"

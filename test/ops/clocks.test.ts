@@ -205,7 +205,7 @@ const states = Effect.all([
   countOf((sql) => sql`select count(*)::int as count from log_pending`)
 ])
 
-const refusalOf = <A, E extends { readonly _tag: string }, R>(attempt: Effect.Effect<A, E, R>) =>
+const failureTag = <A, E extends { readonly _tag: string }, R>(attempt: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(attempt), ({ _tag }) => _tag)
 
 const ahead = ["3 seconds", "1 hour", "8 days", "40 days", "800 days"] as const
@@ -245,9 +245,9 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
           const { cancelled, closed, resolved } = yield* settle
           assert.deepStrictEqual({ cancelled, closed, resolved }, { cancelled: [], closed: 0, resolved: [] })
           const tags = [
-            yield* refusalOf(scoring.voidMacro(macro.id, "no")),
-            yield* refusalOf(scoring.voidPriceEvent(event.id, "no")),
-            yield* refusalOf(scoring.resolveMacro(macro.id, 3.1))
+            yield* failureTag(scoring.voidMacro(macro.id, "no")),
+            yield* failureTag(scoring.voidPriceEvent(event.id, "no")),
+            yield* failureTag(scoring.resolveMacro(macro.id, 3.1))
           ]
           assert.deepStrictEqual([...new Set(tags)], ["ChallengeState"])
         }).pipe(withDatabaseAt(now))

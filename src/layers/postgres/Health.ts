@@ -16,6 +16,7 @@ import { SqlClient } from "effect/sql"
 import { Health, maxClockDrift } from "../../services/Health.ts"
 import type { Phase } from "../../services/Health.ts"
 import { rootCause } from "../../services/domain/errors.ts"
+import { cachedSteadily } from "../../services/domain/steadyCache.ts"
 import { BackgroundClient } from "./BackgroundClient.ts"
 import { latestMigration, minVersion } from "./Database.ts"
 import { LogSequencer, maxWait } from "../../services/LogSequencer.ts"
@@ -33,8 +34,8 @@ const driftGauge = Metric.gauge("clock_drift_seconds", {
   description: "This clock minus the database server's, in seconds"
 })
 
-/** Milliseconds between two writes that only try whether there can be any. */
-const writeInterval = 10_000
+/** Between two writes that only try whether there can be any. */
+const writeInterval = Duration.toNanosUnsafe(Duration.seconds(10))
 
 const Server = Schema.Struct({
   version: Schema.Int,
@@ -163,12 +164,13 @@ const make = Effect.gen(function* () {
       Effect.succeed(rootCause(defect).code === "53100" ? "its disk is full" : "it cannot be written to")
     )
   )
-  const lastWrite = yield* Ref.make(Number.NEGATIVE_INFINITY)
+  const lastWrite = yield* Ref.make(Option.none<bigint>())
   const writeProblem = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    if (now < (yield* Ref.get(lastWrite)) + writeInterval) return null
+    const now = yield* Clock.monotonicTimeNanos
+    const last = yield* Ref.get(lastWrite)
+    if (Option.isSome(last) && now - last.value < writeInterval) return null
     const problem = yield* write
-    if (problem === null) yield* Ref.set(lastWrite, now)
+    if (problem === null) yield* Ref.set(lastWrite, Option.some(now))
     return problem
   })
 
@@ -210,7 +212,7 @@ const make = Effect.gen(function* () {
   })
 
   /** Cached for a second, since many probe it. */
-  const cachedState = yield* Effect.cachedWithTTL(
+  const cachedState = yield* cachedSteadily(
     Effect.flatMap(databaseState, (state) =>
       Effect.map(logFault(state.stalled), (logProblem) => ({ ...state, logProblem }))
     ),
