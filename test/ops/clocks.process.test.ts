@@ -86,7 +86,7 @@ describe.concurrent("A jobs instance", () => {
           /** Each of these is refused a few more times, and nothing has ended or gone. */
           const doesNothing = Effect.gen(function* () {
             yield* ready(503)
-            const refused = Effect.forEach(["settlement", "mail"], (job) =>
+            const refused = Effect.forEach(["settlement", "checkpoints"], (job) =>
               runsOf(operations, job, "refused")
             )
             const begun = yield* refused
