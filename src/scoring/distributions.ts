@@ -7,9 +7,9 @@ import { crps, normalCdf } from "./crps.ts"
 export interface Distribution {
   /** What stands for it where one number must: the mean of a normal distribution and of samples, the median of quantiles. */
   readonly centre: number
-  /** The standard deviation; 0 only of samples that are all the same. */
+  /** The standard deviation; 0 where all samples, or all quantiles, are the same. */
   readonly spread: number
-  /** F(y), the probability of at most y, and F(y-), that of less: they differ where samples lie. */
+  /** F(y), the probability of at most y, and F(y-), that of less: they differ where samples, or several quantiles, lie. */
   readonly cdf: (y: number) => number
   readonly cdfBelow: (y: number) => number
   /** The continuous ranked probability score of an outcome: the integral of (F(x) - 1{x >= y})^2. */
@@ -62,9 +62,11 @@ const stretchScore = ({ from, to }: Stretch, y: number): number => {
  *
  *     F(x) = p1 exp((x - x1) / a) for x < x1, a = p1 (x2 - x1) / (p2 - p1)
  *
- * and the same from above. docs/scoring.md derives the closed form of its CRPS; all of its terms are at least 0.
+ * and the same from above. Quantiles of one value hold the probability between them, and an outermost stretch without width has a
+ * tail without width: the outermost value then holds that tail, too. docs/scoring.md derives the closed form of its CRPS; all of its
+ * terms are at least 0.
  *
- * @param quantiles three or more, p in (0, 1) and value strictly ascending (else RangeError)
+ * @param quantiles three or more, p in (0, 1) strictly ascending and no value below the one before it (else RangeError)
  */
 export const quantileDistribution = (quantiles: ReadonlyArray<Quantile>): Distribution => {
   const stretches = quantiles
@@ -72,17 +74,25 @@ export const quantileDistribution = (quantiles: ReadonlyArray<Quantile>): Distri
     .flatMap((to, index) => quantiles.slice(index, index + 1).map((from): Stretch => ({ from, to })))
   const [first, last] = [stretches[0], stretches.at(-1)]
   if (first === undefined || last === undefined) throw new RangeError("two or more quantiles are needed")
-  if (stretches.some(({ from, to }) => !(to.p > from.p && to.value > from.value))) {
-    throw new RangeError("quantiles must ascend strictly")
+  if (stretches.some(({ from, to }) => !(to.p > from.p && to.value >= from.value))) {
+    throw new RangeError("quantiles must ascend")
   }
   const low = { ...first.from, scale: (first.from.p * width(first)) / share(first) }
   const high = { ...last.to, scale: ((1 - last.to.p) * width(last)) / share(last) }
 
+  const within = (y: number, stretch: Stretch): number =>
+    stretch.from.p + (share(stretch) * (y - stretch.from.value)) / width(stretch)
+  const upper = (y: number): number =>
+    high.scale === 0 ? 1 : 1 - (1 - high.p) * Math.exp((high.value - y) / high.scale)
   const cdf = (y: number): number => {
     if (y < low.value) return low.p * Math.exp((y - low.value) / low.scale)
-    if (y >= high.value) return 1 - (1 - high.p) * Math.exp((high.value - y) / high.scale)
-    const { from, to } = stretches.find(({ to: end }) => y < end.value) ?? last
-    return from.p + ((to.p - from.p) * (y - from.value)) / (to.value - from.value)
+    return y >= high.value ? upper(y) : within(y, stretches.find(({ to }) => y < to.value) ?? last)
+  }
+  /** F(y-) is what the stretch that ends at y says, or the lower tail. */
+  const cdfBelow = (y: number): number => {
+    if (y > high.value) return upper(y)
+    if (y > low.value) return within(y, stretches.findLast(({ from }) => y > from.value) ?? first)
+    return low.scale === 0 ? 0 : low.p * Math.exp((y - low.value) / low.scale)
   }
   const valueAt = (p: number): number => {
     if (p < low.p) return low.value + low.scale * Math.log(p / low.p)
@@ -94,7 +104,7 @@ export const quantileDistribution = (quantiles: ReadonlyArray<Quantile>): Distri
     centre: valueAt(0.5),
     spread: Math.sqrt(varianceOf(low, high, stretches)),
     cdf,
-    cdfBelow: cdf,
+    cdfBelow,
     crps: (y) =>
       tailScore(low.p, low.scale, low.value - y) +
       stretches.reduce((sum, each) => sum + stretchScore(each, y), 0) +

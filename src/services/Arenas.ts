@@ -42,7 +42,8 @@ import type {
   ScopeNotSubscribed,
   DuplicatePrediction,
   ProvisionalLimit,
-  RevisionConflict
+  RevisionConflict,
+  RevisionLimit
 } from "./domain/Prediction.ts"
 import { Credit } from "./Credits.ts"
 import { FieldProblem } from "./domain/errors.ts"
@@ -129,6 +130,7 @@ export type PredictionRefused =
   | ScopeNotSubscribed
   | DuplicatePrediction
   | RevisionConflict
+  | RevisionLimit
   | ChallengeClosed
   | NotRecordedInTime
   | ChallengeCancelled

@@ -4,16 +4,17 @@
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
-import { CountsAsOf, MacroBin, PoolOwnerRule, MacroValueField } from "./domain/Challenge.ts"
+import { CountsAsOf, MacroBin, PoolOwnerRule } from "./domain/Challenge.ts"
 import type { ChallengeCancelled, ChallengeClosed, NotRecordedInTime } from "./domain/Challenge.ts"
 import { Credit, CreditAmount } from "./Credits.ts"
 import { apiErrorWith } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { ChallengeId } from "./domain/ids.ts"
 import type { AgentId } from "./domain/ids.ts"
+import { ValueField } from "./domain/agentNumbers.ts"
 
 export const NewStake = Schema.Struct({
-  predicted_value: MacroValueField.annotate({ description: "its bin is the one that is staked on" }),
+  predicted_value: ValueField.annotate({ description: "its bin is the one that is staked on" }),
   amount: CreditAmount.annotate({ description: "credits" })
 }).annotate({ identifier: "NewStake" })
 export type NewStake = typeof NewStake.Type

@@ -148,13 +148,47 @@ describe("A forecast by quantiles", () => {
     for (const y of [-3, -1, 0, 0.7, 4]) assert.closeTo(crps(y), normalDistribution(0, 1).crps(y), 0.06)
   })
 
-  it("refuses quantiles that do not ascend", () => {
-    const flat = [
-      { p: 0.1, value: 1 },
-      { p: 0.5, value: 1 },
-      { p: 0.9, value: 2 }
+  it("with several of one value is scored by the integral of its definition, its jump among it, within 1e-9", () => {
+    const ps = [0.05, 0.25, 0.5, 0.75, 0.95]
+    const tied = [
+      [4, 4, 4.1, 4.2, 4.3],
+      [3.9, 4.1, 4.1, 4.1, 4.3],
+      [3.9, 4, 4.1, 4.2, 4.2],
+      [4, 4, 4.1, 4.3, 4.3],
+      [0, 0, 0, 0, 7],
+      [-2, 3, 3, 3, 3]
     ]
-    assert.throws(() => quantileDistribution(flat), RangeError)
+    for (const values of tied) {
+      const quantiles = ps.map((p, index): Quantile => ({ p, value: values[index] ?? 0 }))
+      const { cdf, cdfBelow, centre, crps } = quantileDistribution(quantiles)
+      const valueAt = quantileFunction(quantiles)
+      assert.strictEqual(centre, valueAt(0.5))
+      for (const y of [...values, 4.05, 4.15, -3, 9]) {
+        const ends = [valueAt(1e-14), valueAt(1 - 1e-14), y, ...values].toSorted((a, b) => a - b)
+        const sum = ends.slice(1).reduce((total, to, index) => {
+          const from = ends[index] ?? to
+          return total + integral((x) => (from >= y ? (1 - cdf(x)) ** 2 : cdf(x) ** 2), from, to, 200)
+        }, 0)
+        assert.closeTo(crps(y), sum, 1e-9 * Math.max(1, sum), `${values.join()} at ${y}`)
+      }
+      for (const value of new Set(values)) {
+        const at = quantiles.filter((each) => each.value === value).map(({ p }) => p)
+        const [low, high] = [Math.min(...at), Math.max(...at)]
+        const isJump = at.length > 1
+        assert.closeTo(cdfBelow(value), isJump && low === 0.05 ? 0 : low, 1e-12)
+        assert.closeTo(cdf(value), isJump && high === 0.95 ? 1 : high, 1e-12)
+      }
+    }
+  })
+
+  it("refuses quantiles that do not ascend", () => {
+    const falling = [
+      { p: 0.1, value: 1 },
+      { p: 0.5, value: 2 },
+      { p: 0.9, value: 1.5 }
+    ]
+    assert.throws(() => quantileDistribution(falling), RangeError)
+    assert.throws(() => quantileDistribution(falling.map(({ value }) => ({ p: 0.5, value }))), RangeError)
   })
 })
 

@@ -19,6 +19,7 @@ import {
   PaperSignals,
   ProvisionalLimit,
   RevisionConflict,
+  RevisionLimit,
   ScopeNotSubscribed
 } from "../../services/domain/Prediction.ts"
 import {
@@ -73,6 +74,7 @@ const refusals = [
   InvalidRequest,
   DuplicatePrediction,
   RevisionConflict,
+  RevisionLimit,
   ChallengeClosed,
   NotRecordedInTime,
   ChallengeCancelled,

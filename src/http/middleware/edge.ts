@@ -25,7 +25,7 @@ import {
   HttpServerRequest,
   HttpServerResponse
 } from "effect/http"
-import { storeUnavailableIn } from "../../services/domain/errors.ts"
+import { rootCause, storeUnavailableIn } from "../../services/domain/errors.ts"
 import { Gateway } from "../../services/Gateway.ts"
 import { Health } from "../../services/Health.ts"
 import { MetQuotas } from "../../services/RateLimiter.ts"
@@ -41,6 +41,7 @@ import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { negotiated } from "../httpCaching.ts"
 import { documents, knownPath, methodLabel, nearestPath, pathOf } from "../routes.ts"
 import { makeRareLog } from "../rareLog.ts"
+import type { RareLog } from "../rareLog.ts"
 import { quotaHeaders, UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
 
@@ -99,12 +100,22 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 /** What is answered where a request failed by no fault of its own; the log says why. */
-const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>) {
+const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, rarely: RareLog) {
   if (storeUnavailableIn(cause).length > 0) {
     yield* Effect.logWarning("the database cannot be reached or is busy", cause)
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
-  yield* Effect.logError("request failed", cause)
+  const { code, type } = rootCause(Cause.squash(cause))
+  let isTold = false
+  yield* rarely(`${type} ${code}`, () => {
+    isTold = true
+    return Effect.logError("request failed", cause)
+  })
+  if (!isTold) {
+    yield* Effect.logError("request failed, as one before within a minute").pipe(
+      Effect.annotateLogs({ cause: `${type} ${code}` })
+    )
+  }
   const failure: Rejection = {
     status: 500,
     code: "internal_error",
@@ -186,7 +197,11 @@ const notFound = (info: RequestInfo) => {
 }
 
 /** A response in our shape for what the handlers did not answer themselves. */
-const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, info: RequestInfo) {
+const responseToCause = Effect.fnUntraced(function* (
+  cause: Cause.Cause<unknown>,
+  info: RequestInfo,
+  rarely: RareLog
+) {
   const failed = Cause.findErrorOption(cause)
   if (
     Option.isSome(failed) &&
@@ -195,7 +210,7 @@ const responseToCause = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>
   ) {
     return notFound(info)
   }
-  return info.reject(yield* rejectionOf(cause))
+  return info.reject(yield* rejectionOf(cause, rarely))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -283,6 +298,8 @@ export const layer = HttpRouter.middleware(
 
     /** Once: whoever sends the header to an instance without proxies would fill the log. */
     const once = makeRareLog(Duration.infinity)
+    /** The whole of a cause, once a minute of each kind: whoever can repeat a failure must not fill the log. */
+    const rarely = makeRareLog(Duration.minutes(1))
     const warnOfUntrustedProxy = (peer: string) =>
       once("proxy", () =>
         Effect.logWarning(
@@ -348,7 +365,7 @@ export const layer = HttpRouter.middleware(
         const responded = (path.startsWith("/health/") ? httpEffect : unlessStopping(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, info)
+            (cause) => responseToCause(cause, info, rarely)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>

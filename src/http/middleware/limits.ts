@@ -7,6 +7,7 @@ import { Idempotency } from "../../services/Idempotency.ts"
 import { LimitReached, OwedUses, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import type { Quota, Use } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
+import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import type { AgentId } from "../../services/domain/ids.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
@@ -86,6 +87,10 @@ const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown
       Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
   })
 
+/** A failure of ours counts like a refusal: it costs as much, and more. Not while the database is away, which would count it. */
+const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
+  statusOf(exit) >= 400 && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
+
 const isReplay = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
   Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
 
@@ -122,10 +127,9 @@ export const byAgent = Layer.effect(
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, OwedUses, uses))
         // There was room when it came, and none any more when it would have been recorded.
         if (limitReached(exit)) return yield* write(httpEffect, uses)
-        const status = statusOf(exit)
         if (isReplay(exit)) yield* limits.consume("reads", address)
-        else if (status < 400) yield* accepted
-        else if (status < 500) yield* limits.consume("refused_writes", agentId)
+        else if (statusOf(exit) < 400) yield* accepted
+        else if (isRefused(exit)) yield* limits.consume("refused_writes", agentId)
         return yield* exit
       })
 
@@ -167,15 +171,14 @@ export const byItem = Layer.effect(
           }
         }
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
-        const status = statusOf(exit)
         if (isReplay(exit)) return yield* exit
-        if (status < 400) {
+        if (statusOf(exit) < 400) {
           // At once, so that one statement counts them. What has been done stands, whatever is full by now.
           yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
             concurrency: "unbounded",
             discard: true
           })
-        } else if (status < 500) yield* refuse
+        } else if (isRefused(exit)) yield* refuse
         return yield* exit
       })
     )

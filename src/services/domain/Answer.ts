@@ -2,36 +2,31 @@
  * Answers to challenges, as agents send them. A challenge asks for one of several outcomes, by name, or for a number; an
  * answer has the fields of a form that fits.
  */
-import { Predicate, Schema, Struct } from "effect"
+import { Predicate, Schema, SchemaTransformation, Struct } from "effect"
 import { likeliest } from "../../scoring/directional.ts"
 import { normalDistribution, quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
 import type { Distribution, Quantile } from "../../scoring/distributions.ts"
 import { countedDays } from "../../scoring/priceEvents.ts"
 import { CreditAmount } from "../Credits.ts"
-import { Direction, MacroValueField, YesOrNo } from "./Challenge.ts"
+import { Direction, YesOrNo } from "./Challenge.ts"
 import type { ChallengeType } from "./Challenge.ts"
 import type { FieldProblem } from "./errors.ts"
+import {
+  isAbout,
+  Probability,
+  QuantileProbability,
+  roundedSample,
+  sampleDigits,
+  StandardDeviation,
+  sumProblem,
+  sumsToOne as sumTolerance,
+  ValueField
+} from "./agentNumbers.ts"
 import { list, sentList, text } from "./text.ts"
 
-/** Smaller doubles are subnormal. */
-const minNormal = 2.2250738585072014e-308
-
-const Confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
-
-const StandardDeviation = Schema.Finite.check(
-  Schema.isGreaterThan(0),
-  Schema.makeFilter((std: number) =>
-    std <= 0 || std >= minNormal ? undefined : `Expected a value of at least ${minNormal}`
-  )
-).annotate({ description: "the uncertainty, in the unit of the value; at most 1e12 reference scales" })
-
-/** How far the probabilities of an answer may be from 1 together: doubles that were rounded to six decimals. */
-const sumTolerance = 1e-6
-
-const sumsToOne = Schema.makeFilter((probabilities: Readonly<Record<string, number>>) => {
-  const sum = Object.values(probabilities).reduce((total, each) => total + each, 0)
-  return Math.abs(sum - 1) <= sumTolerance ? undefined : `They must sum to 1, and sum to ${sum}`
-})
+const sumsToOne = Schema.makeFilter((probabilities: Readonly<Record<string, number>>) =>
+  sumProblem(Object.values(probabilities))
+)
 
 /** More categories than a question may have. */
 const maxProbabilities = 100
@@ -42,51 +37,69 @@ const fewNames = Schema.makeFilter((probabilities: Readonly<Record<string, numbe
     : `Expected at most ${maxProbabilities} probabilities`
 )
 
-export const Probabilities = Schema.Record(Schema.String, Confidence)
+export const Probabilities = Schema.Record(Schema.String, Probability)
   .check(fewNames, sumsToOne)
-  .annotate({ description: "of every outcome, by its name; they sum to 1 within 1e-6" })
+  .annotate({
+    description: `of every outcome, by its name: each is 0, or from 1e-9 to 1, and ${sumTolerance}`
+  })
+
+/** Two quantiles whose probabilities are closer are one. */
+const minShare = 1e-9
 
 const ascendingQuantiles = Schema.makeFilter(
-  (quantiles: ReadonlyArray<{ readonly p: number; readonly value: number }>) => {
+  (quantiles: ReadonlyArray<Quantile>) => {
     const place = quantiles.findIndex(({ p, value }, index) => {
       const before = quantiles[index - 1]
-      return before !== undefined && !(p > before.p && value > before.value)
+      return before !== undefined && !(p - before.p >= minShare && value >= before.value)
     })
     return place < 0
       ? undefined
-      : { path: [place], issue: "Both p and value must be above those of the quantile before it" }
-  }
+      : { path: [place], issue: "Expected p above that of the quantile before it, and no lower value" }
+  },
+  undefined,
+  true
 )
 
-export const Quantiles = list(
-  Schema.Struct({
-    p: Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 0.99 })),
-    value: MacroValueField
-  }),
-  {
-    minimum: 3,
-    maximum: 99,
-    description: "p and value strictly ascending: with probability p it is at most the value"
-  }
-).check(ascendingQuantiles)
+const spreadingQuantiles = Schema.makeFilter((quantiles: ReadonlyArray<Quantile>) => {
+  const { spread } = quantileDistribution(quantiles)
+  return spread > 0 && Number.isFinite(spread)
+    ? undefined
+    : "Expected values that spread: these have no standard deviation above 0"
+})
 
-export const Samples = list(MacroValueField, {
+export const Quantiles = list(Schema.Struct({ p: QuantileProbability, value: ValueField }), {
+  minimum: 3,
+  maximum: 99,
+  description:
+    "with probability p it is at most the value; p ascends, and so do the values: equal ones are taken where outcomes come in steps (series, and counts of days). A value is 0, or from 1e-12 to 1e15 away from it"
+}).check(ascendingQuantiles, spreadingQuantiles)
+
+export const Samples = list(ValueField, {
   minimum: 10,
   maximum: 1000,
-  description: "draws from what is believed, in any order"
-})
+  description: `draws from what is believed, in any order, each 0 or from 1e-12 to 1e15 away from it. They are rounded to ${sampleDigits} significant digits, and so sealed and scored`
+}).pipe(
+  Schema.decodeTo(
+    Schema.Array(Schema.Finite),
+    SchemaTransformation.transform<ReadonlyArray<number>, ReadonlyArray<number>>({
+      decode: (sent) => sent.map(roundedSample),
+      encode: (samples) => samples
+    })
+  )
+)
 
 /** What an answer says, in the forms of all challenges together. */
 export const answerValues = {
   direction: Direction,
-  confidence: Confidence,
+  confidence: Probability,
   probabilities: Probabilities,
-  predicted_value: MacroValueField,
+  predicted_value: ValueField,
   predicted_std: StandardDeviation,
   quantiles: Quantiles,
   samples: Samples
 }
-/** Of a count of days. */
+
+/** The value of a count of days. */
 const countValue = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: countedDays }))
 
 type ValueName = keyof typeof answerValues
@@ -160,7 +173,7 @@ const anyAnswer = {
   }),
   predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
     description:
-      "questions on a number, with predicted_std: the mean of a normal distribution; of a count 0 to 7"
+      "questions on a number, with predicted_std: the mean of a normal distribution; of a count 0 to 7, else 0, or from 1e-12 to 1e15 away from it"
   }),
   predicted_std: Schema.optionalKey(answerValues.predicted_std),
   quantiles: Schema.optionalKey(answerValues.quantiles).annotate({
@@ -216,7 +229,7 @@ export const NewPriceEventPrediction = Schema.Struct({
     description: "barrier and threshold: true changes an earlier answer"
   }),
   predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
-    description: "numeric_close and count_days; of a count 0 to 7"
+    description: "numeric_close and count_days; of a count 0 to 7, else 0, or from 1e-12 to 1e15 away from it"
   }),
   predicted_std: Schema.optionalKey(answerValues.predicted_std),
   probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
@@ -268,7 +281,7 @@ const nameOf = ({ kind, outcomes, type }: Question): string => {
 
 const expected: Readonly<Record<ValueName, string>> = {
   direction: 'expected "bullish", "bearish" or "neutral"',
-  confidence: "expected a number between 0 and 1",
+  confidence: "expected 0, or a number from 1e-9 to 1",
   probabilities: "expected a probability of each outcome",
   predicted_value: "expected a number",
   predicted_std: "expected a number greater than 0",
@@ -293,8 +306,8 @@ const withoutIdle = (value: unknown): unknown => {
 /** What a value may be in answer to this question. */
 const valueOf = (question: Question, name: ValueName) => {
   if (name === "probabilities") {
-    const of = (question.outcomes ?? []).map((outcome) => [outcome, Confidence] as const)
-    return Schema.Struct(Object.fromEntries(of)).annotate({ description: "they sum to 1 within 1e-6" })
+    const of = (question.outcomes ?? []).map((outcome) => [outcome, Probability] as const)
+    return Schema.Struct(Object.fromEntries(of)).annotate({ description: sumTolerance })
   }
   if (question.kind === "count_days" && name === "predicted_value") return countValue
   return isYesOrNo(question) && name === "direction" ? YesOrNo : answerValues[name]
@@ -426,6 +439,10 @@ const summaryOf = ({ centre, spread }: Distribution) => ({ predicted_value: cent
 
 /** Whether a count of days could be what is said. */
 export const isOfCount = ({ predicted_value = 0, quantiles = [], samples = [] }: AnswerValues): boolean =>
-  [predicted_value, ...quantiles.map(({ value }) => value), ...samples].every(
-    (value) => value >= 0 && value <= countedDays
+  [predicted_value, ...quantiles.map(({ value }) => value), ...samples].every((value) =>
+    isAbout(value, 0, countedDays)
   )
+
+/** Whether two quantiles have one value, which is taken where outcomes come in steps. */
+export const hasTies = ({ quantiles = [] }: AnswerValues): boolean =>
+  quantiles.some(({ value }, index) => value === quantiles[index - 1]?.value)

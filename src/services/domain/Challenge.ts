@@ -9,6 +9,7 @@ import { apiError, NotFound } from "./errors.ts"
 import type { Category } from "../Targets.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
 import { criteriaTexts } from "./language.ts"
+import { maxMagnitude, minMagnitude, Probability, sumProblem, sumsToOne, ValueField } from "./agentNumbers.ts"
 import { pageSchema } from "./paging.ts"
 import { Term, text, Timestamp, list } from "./text.ts"
 
@@ -103,8 +104,8 @@ export const MacroBin = Schema.Struct({
 /** A category of an ordered question, with its probability in the reference vector. */
 export const OrderedCategory = Schema.Struct({
   name: text({ minimum: 1, maximum: 40 }),
-  probability: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({
-    description: "in the reference vector, which answers are measured with; they sum to 1 within 1e-6"
+  probability: Probability.annotate({
+    description: `in the reference vector, which answers are measured with; ${sumsToOne}`
   })
 })
 
@@ -147,14 +148,8 @@ export const MacroChallenges = Schema.Struct({
   next_cursor: Schema.NullOr(Schema.String)
 }).annotate({ identifier: "MacroChallenges" })
 
-/** No series has larger values, and beyond it doubles have no decimals left. */
-const maxValue = 1e15
-/** A value of a series, in its unit. */
-export const MacroValueField = Schema.Finite.check(
-  Schema.isBetween({ minimum: -maxValue, maximum: maxValue })
-)
 /** Of a scale: scores by one outside would exceed the range of doubles. */
-export const scaleBounds = { minimum: 1e-12, maximum: maxValue }
+export const scaleBounds = { minimum: minMagnitude, maximum: maxMagnitude }
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
 const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
@@ -184,8 +179,8 @@ const minReferenceRps = 1e-6
 
 const someDoubt = Schema.makeFilter((categories: ReadonlyArray<typeof OrderedCategory.Type>) => {
   const reference = categories.map(({ probability }) => probability)
-  const sum = reference.reduce((total, each) => total + each, 0)
-  if (Math.abs(sum - 1) > 1e-6) return `Their probabilities must sum to 1, and sum to ${sum}`
+  const problem = sumProblem(reference)
+  if (problem !== undefined) return problem
   return expectedRps(reference) >= minReferenceRps
     ? undefined
     : "Their probabilities must leave some doubt: answers are measured with what they expect to be wrong by"
@@ -224,7 +219,7 @@ export const NewMacroChallenge = Schema.Struct({
       "default: that of the series' earlier first prints, if the reference scale is computed from them"
   }),
   bin_edges: Schema.optionalKey(
-    list(MacroValueField, {
+    list(ValueField, {
       minimum: 1,
       maximum: 200,
       description: "ascending; the first bin lies below the first edge, the last from the last one on"
@@ -256,7 +251,7 @@ export type NewMacroChallenge = typeof NewMacroChallenge.Type
 
 /** The first print. */
 export const MacroValue = Schema.Struct({
-  actual_value: MacroValueField,
+  actual_value: ValueField,
   confirm: Schema.optionalKey(Schema.Boolean).annotate({
     description:
       "true takes a value that looks mistyped: one that is no multiple of decimal_step, or lies more than 100 reference scales beyond the outermost bin edges"
@@ -322,7 +317,7 @@ export const NewPriceEvent = Schema.Struct({
   asset: TargetKey.annotate({ description: "a crypto asset: BTC or ETH" }),
   question: Schema.optionalKey(text({ minimum: 1, maximum: 500 })),
   level: Schema.optionalKey(
-    Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxValue))
+    Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(maxMagnitude))
   ).annotate({ description: "barrier and threshold: required; the others have none" }),
   deadline: Term,
   window_from: Schema.optionalKey(Term).annotate({

@@ -137,6 +137,9 @@ export class RevisionConflict extends apiErrorWith("RevisionConflict", 409, {
   })
 }) {}
 
+/** 403: the prediction has been revised as often as it may be. */
+export class RevisionLimit extends apiError("RevisionLimit", 403, "revision_limit") {}
+
 /** 403: the provisional agent has used its predictions. */
 export class ProvisionalLimit extends apiError("ProvisionalLimit", 403, "provisional_limit") {}
 

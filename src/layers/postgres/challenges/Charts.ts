@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { PredictionValues } from "../../../services/domain/Prediction.ts"
 import { Charts, ConfidenceBucket, PricePoint, TrackDay } from "../../../services/Charts.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
-import { valuesOf } from "./challengeRows.ts"
+import { floatOf, statedColumns, valuesOf } from "./challengeRows.ts"
 import { arrayParam, findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 /** More points would be narrower than a line on a wide screen. */
@@ -106,13 +106,17 @@ const make = Effect.gen(function* () {
     if (!isUuid(challengeId)) return { values: [], isAll: true }
     const now = yield* DateTime.now
     const rows = yield* answerRows(sql`
-      select distinct on (p.agent_id) ${valuesOf(sql)}
-        from predictions p
-       where p.challenge_id = ${challengeId}::uuid
-         and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
-         and p.agent_id not in (select id from agents where reference is not null)
-       order by p.agent_id, p.revision desc
-       limit ${maxAnswers + 1}`)
+      select ${valuesOf(sql)}
+        from (
+          select distinct on (p.agent_id) p.agent_id, p.direction, p.confidence, p.predicted_value, p.predicted_std,
+                 ${statedColumns(sql)}
+            from predictions p
+           where p.challenge_id = ${challengeId}::uuid
+             and (select deadline from challenges where id = ${challengeId}::uuid) <= ${timestamp(now)}
+             and p.agent_id not in (select id from agents where reference is not null)
+           order by p.agent_id, p.revision desc
+           limit ${maxAnswers + 1}) p
+       order by p.agent_id`)
     return { values: rows.slice(0, maxAnswers), isAll: rows.length <= maxAnswers }
   })
 
@@ -121,10 +125,13 @@ const make = Effect.gen(function* () {
     const rows = yield* trackRows(sql`
       with scored as (
         select t.day::text as day, s.score::float8 as score, s.is_correct,
-               (1 + p.confidence::float8) / 2 as probability, least(9, floor(5 + 5 * p.confidence::float8))::int as tenth
+               (1 + ${floatOf(sql, "p.confidence")}) / 2 as probability, least(9, floor(5 + 5 * p.confidence))::int as tenth
           from (
-            select id, challenge_id, agent_id, revision, confidence from predictions
-             where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) p
+            select distinct on (challenge_id) n.*
+              from (
+                select id, challenge_id, agent_id, revision, confidence from predictions
+                 where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) n
+             order by challenge_id, revision desc) p
          cross join lateral (
            select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
          cross join lateral (

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
-import { BigDecimal, DateTime, Effect, Layer, Schema } from "effect"
+import { BigDecimal, Cause, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { boundedSkill, brierScore, referenceSkill } from "../../../scoring/reference.ts"
@@ -22,7 +22,7 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { hasStatus, outcomesOf, scoringScale, statedOf } from "./challengeRows.ts"
+import { floatOf, hasStatus, outcomesOf, scoringScale, statedColumns, statedOf } from "./challengeRows.ts"
 import { makeEarlierPrints } from "./macro.ts"
 import { makeReferences, referenceNow } from "./reference.ts"
 
@@ -256,7 +256,8 @@ const Settled = Schema.Struct({
   outcomes: Schema.NullOr(Schema.Array(Schema.String)),
   reference_loss: Schema.NullOr(Schema.Finite),
   reference_scale: Schema.NullOr(Schema.Finite),
-  last: Schema.NullOr(ReferenceForecast)
+  last: Schema.NullOr(ReferenceForecast),
+  resolved_at: Schema.DateTimeUtcFromDate
 })
 
 const Pooled = Schema.Struct({
@@ -292,10 +293,12 @@ const makePool = Effect.gen(function* () {
   const poolOf = ({ id, outcomes }: typeof Settled.Type) =>
     pooled(sql`
       with said as (
-        select distinct on (p.agent_id) a.owner_id, p.direction, p.confidence, p.predicted_value, ${statedOf(sql)} -> 'probabilities' as vector
-          from predictions p join agents a on a.id = p.agent_id and p.received_at >= a.claimed_at
-         where p.challenge_id = ${id}::uuid
-         order by p.agent_id, p.revision desc
+        select p.owner_id, p.direction, p.confidence, p.predicted_value, ${statedOf(sql)} -> 'probabilities' as vector
+          from (
+            select distinct on (p.agent_id) a.owner_id, p.direction, p.confidence, p.predicted_value, ${statedColumns(sql)}
+              from predictions p join agents a on a.id = p.agent_id and p.received_at >= a.claimed_at
+             where p.challenge_id = ${id}::uuid
+             order by p.agent_id, p.revision desc) p
       ),
       part as (
         select s.owner_id, n.place, avg(case
@@ -308,42 +311,62 @@ const makePool = Effect.gen(function* () {
       )
       select (select count(distinct owner_id)::int from said) as owners,
              (select array_agg(m.p order by m.place) from (
-                select place, avg(p)::float8 as p from part group by place) m) as odds,
-             (select avg(v)::float8 from (select avg(predicted_value) as v from said group by owner_id) o) as value`)
+                select place, ${floatOf(sql, "avg(p)")} as p from part group by place) m) as odds,
+             (select ${floatOf(sql, "avg(v)")} from (select avg(predicted_value) as v from said group by owner_id) o) as value`)
 
-  const poolDue = Effect.gen(function* () {
-    const now = yield* DateTime.now
-    const questions = yield* settled(sql`
+  const pool = Effect.fnUntraced(function* (question: typeof Settled.Type, now: DateTime.Utc) {
+    const [found] = yield* poolOf(question)
+    const odds = question.outcomes === null ? null : (found?.odds ?? null)
+    const skills = odds === null ? undefined : skillsOf(question, odds)
+    const numerics = (values: ReadonlyArray<number> | null | undefined) =>
+      values === null || values === undefined
+        ? null
+        : arrayParam(
+            "numeric",
+            values.map((each) => decimal(Number(each.toFixed(12))))
+          )
+    yield* execute(sql`
+      insert into challenge_consensus (challenge_id, owners, odds, value, skills, bounded, made_at)
+      values (${question.id}::uuid, ${found?.owners ?? 0}, ${numerics(odds)}::numeric[],
+              ${question.outcomes === null ? (found?.value ?? null) : null}::numeric,
+              ${numerics(skills)}::numeric[],
+              ${numerics(skills?.map((skill) => boundedSkill(skill, skills)))}::numeric[], ${timestamp(now)})
+      on conflict do nothing`)
+  })
+
+  const page = (now: DateTime.Utc, after: typeof Settled.Type | undefined) =>
+    settled(sql`
       select c.id::text, c.type, ${outcomesOf(sql)} as outcomes, c.reference_loss::float8 as reference_loss,
-             c.reference_scale::float8 as reference_scale, r.steps -> -1 as last
+             c.reference_scale::float8 as reference_scale, r.steps -> -1 as last, c.resolved_at
         from challenges c left join challenge_references r on r.challenge_id = c.id
        where c.resolved_at > ${timestamp(DateTime.subtract(now, pooledWithin))}
+         ${after === undefined ? sql`` : sql`and (c.resolved_at, c.id) < (${timestamp(after.resolved_at)}, ${after.id}::uuid)`}
          and not exists (select from challenge_consensus k where k.challenge_id = c.id)
        order by c.resolved_at desc, c.id desc
        limit ${maxPooled}`)
-    for (const question of questions) {
-      const [found] = yield* poolOf(question)
-      const odds = question.outcomes === null ? null : (found?.odds ?? null)
-      const skills = odds === null ? undefined : skillsOf(question, odds)
-      const numerics = (values: ReadonlyArray<number> | null | undefined) =>
-        values === null || values === undefined
-          ? null
-          : arrayParam(
-              "numeric",
-              values.map((each) => decimal(Number(each.toFixed(12))))
-            )
-      yield* execute(sql`
-        insert into challenge_consensus (challenge_id, owners, odds, value, skills, bounded, made_at)
-        values (${question.id}::uuid, ${found?.owners ?? 0}, ${numerics(odds)}::numeric[],
-                ${question.outcomes === null ? (found?.value ?? null) : null}::numeric,
-                ${numerics(skills)}::numeric[],
-                ${numerics(skills?.map((skill) => boundedSkill(skill, skills)))}::numeric[], ${timestamp(now)})
-        on conflict do nothing`)
+
+  const poolDue = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    let questions = yield* page(now, undefined)
+    let pooled = 0
+    while (questions.length > 0) {
+      for (const question of questions) {
+        // A question that cannot be pooled must not stop the others.
+        pooled += yield* pool(question, now).pipe(
+          Effect.as(1),
+          Effect.catchCauseIf(
+            (cause) => !Cause.hasInterrupts(cause),
+            (cause) =>
+              Effect.logError(
+                "a consensus could not be computed; it is tried again at the next run",
+                cause
+              ).pipe(Effect.annotateLogs({ challenge_id: question.id }), Effect.as(0))
+          )
+        )
+      }
+      questions = questions.length < maxPooled ? [] : yield* page(now, questions.at(-1))
     }
-    return questions.length
-  }).pipe(
-    Effect.repeat({ while: (pooled) => pooled === maxPooled }),
-    Effect.withSpan("ReferenceAgents.poolDue")
-  )
+    return pooled
+  }).pipe(Effect.withSpan("ReferenceAgents.poolDue"))
   return { poolDue }
 })

@@ -59,15 +59,34 @@ export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
 export const statedOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when p.form is not null then convert_from(p.body, 'UTF8')::jsonb -> 'values' end`)
 
+/** The columns that `statedOf` reads, for a query that selects among revisions first: no body is copied that need not be read. */
+export const statedColumns = (sql: SqlClient.SqlClient) =>
+  sql.literal("p.form, case when p.form is not null then p.body end as body")
+
+const atLeast = (sql: SqlClient.SqlClient, number: string, minimum: string) =>
+  sql.literal(`(case when abs(${number}) < ${minimum} then 0 else ${number} end)::float8`)
+
+/**
+ * A decimal that an agent wrote, or that follows from one, as a double. PostgreSQL fails (22003) where a decimal is too small for a
+ * double, and so would a statement over the numbers of many. The door takes no such number any more (services/domain/agentNumbers.ts);
+ * one that was taken before counts as 0.
+ */
+export const floatOf = (sql: SqlClient.SqlClient, number: string) =>
+  atLeast(sql, number, "5e-324")
+
+/** The same of a factor: the product of two of them is no smaller than a double may be. */
+export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "1e-150")
+
 /** The columns of `PredictionValues`, of a prediction `p`. */
 export const valuesOf = (sql: SqlClient.SqlClient) => sql`
-  p.direction, p.confidence::float8 as confidence, p.predicted_value::float8 as predicted_value,
-  p.predicted_std::float8 as predicted_std, ${statedOf(sql)} -> 'probabilities' as probabilities,
+  p.direction, ${floatOf(sql, "p.confidence")} as confidence, ${floatOf(sql, "p.predicted_value")} as predicted_value,
+  ${floatOf(sql, "p.predicted_std")} as predicted_std, ${statedOf(sql)} -> 'probabilities' as probabilities,
   ${statedOf(sql)} -> 'quantiles' as quantiles, ${statedOf(sql)} -> 'samples' as samples`
 
 /** The columns of `PredictionVerdict`, of a row `s` of `prediction_scores`. */
 export const verdictOf = (sql: SqlClient.SqlClient) => sql`
-  s.is_correct, s.crps::float8 as crps, s.skill::float8 as skill, s.score::float8 as score`
+  s.is_correct, ${floatOf(sql, "s.crps")} as crps, ${floatOf(sql, "s.skill")} as skill,
+  ${floatOf(sql, "s.score")} as score`
 
 /**
  * The scale that forecasts on a challenge `c` are scored with: the frozen reference scale, or else the spread of the bins, a

@@ -19,8 +19,10 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { decimal, findAll, findOption, isoTimestamp, orDie, savepoint, timestamp } from "../sql.ts"
-import { cancelledChallenge } from "./predictions.ts"
+import { decimal, findAll, findOne, findOption, isoTimestamp, orDie, savepoint, timestamp } from "../sql.ts"
+import { floatOf } from "./challengeRows.ts"
+import { budgetOf, bytesUsedUp, isOverBudget, storeBytes } from "./agentBytes.ts"
+import { cancelledChallenge } from "./rejections.ts"
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
 
@@ -62,6 +64,9 @@ const signalOf = (row: typeof SignalRow.Type): PaperSignal => ({
   position: positionOf(row)
 })
 
+/** The bytes of a signal beside its reasoning, about. */
+const signalBytes = 100
+
 export interface NewSignal {
   readonly id: PredictionId
   readonly agentId: AgentId
@@ -78,10 +83,11 @@ export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("paper signals")
   const prices = yield* Prices
-  const { paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
+  const { agentBudgets, paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
   const simulated = findOption(Schema.Struct({ target: Schema.String }))
   const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
-  const written = findOption(Schema.Struct({ entered: Schema.Boolean }))
+  const written = findOption(Schema.Struct({ outcome: Schema.String }))
+  const budgets = findOne(Schema.Struct({ is_provisional: Schema.Boolean, max_bytes: Schema.Int }))
   const signals = findAll(SignalRow)
   const accept = yield* makeAcceptance
 
@@ -102,6 +108,8 @@ export const makePaperSignals = Effect.gen(function* () {
   const write = Effect.fnUntraced(function* (signal: NewSignal, entry: ObservedPrice | undefined) {
     const { agentId, challengeId, confidence, direction, id, owed, reasoning, receivedAt } = signal
     const accepted = yield* accept({ owed: [owed], recorded: sql`select 1 from gate` })
+    const stored = sql`
+      select agent_id, ${timestamp(receivedAt)}::timestamptz as received_at, ${signalBytes + Buffer.byteLength(reasoning ?? "")}::int as bytes from gate`
     const statement = sql`
       with gate as (
         insert into paper_signal_spacing as s (challenge_id, agent_id, last_at)
@@ -112,7 +120,8 @@ export const makePaperSignals = Effect.gen(function* () {
           where s.last_at <= ${timestamp(DateTime.subtractDuration(receivedAt, spacing))}
         returning challenge_id, agent_id
       ),
-      accepted as (${accepted})
+      accepted as (${accepted}),
+      stored as (${storeBytes(sql, agentBudgets, stored)})
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
@@ -122,8 +131,19 @@ export const makePaperSignals = Effect.gen(function* () {
              ${entry === undefined ? null : timestamp(entry.observedAt)}::timestamptz,
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
         from gate cross join accepted
-      returning entry_price is not null as entered`
-    return yield* written(savepoint(sql)(statement))
+      returning 'recorded' as outcome`
+    const recorded = yield* written(
+      Effect.catchIf(savepoint(sql)(statement), isOverBudget, () =>
+        Effect.succeed([{ outcome: "over budget" }])
+      )
+    )
+    if (Option.exists(recorded, ({ outcome }) => outcome === "over budget")) {
+      const budget = yield* budgets(
+        sql`select budget.* from agents a ${budgetOf(sql, agentBudgets)} where a.id = ${agentId}::uuid`
+      )
+      return yield* bytesUsedUp(receivedAt, budget)
+    }
+    return recorded
   })
 
   /** Records a signal, and returns the entry price of its position, if it takes one. */
@@ -156,7 +176,7 @@ export const makePaperSignals = Effect.gen(function* () {
         )
       if (known.length === 0) return yield* unknownChallenge(challengeId)
       const rows = yield* signals(sql`
-        select s.id::text as prediction_id, s.challenge_id::text, s.direction, s.confidence::float8 as confidence,
+        select s.id::text as prediction_id, s.challenge_id::text, s.direction, ${floatOf(sql, "s.confidence")} as confidence,
                s.confidence::text as exact_confidence, s.reasoning, ${isoTimestamp(sql, "s.received_at")} as created_at,
                s.entry_price::text as entry_price, ${isoTimestamp(sql, "s.entry_observed_at")} as entry_observed_at, s.entry_source,
                e.status, e.price::text as exit_price, ${isoTimestamp(sql, "e.observed_at")} as exit_observed_at,

@@ -4,7 +4,8 @@
  *
  * No race can get a late prediction in: `for key share` on the challenge waits for a resolver (which locks `for update`) and then
  * reads the row as the resolver left it, and makes a resolver wait until this insert has committed. Two first
- * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`.
+ * predictions of one agent meet in the primary key; two of a provisional agent's last in `agents_provisional_limit`, and two that
+ * use the day's last bytes in `agent_bytes_budget`.
  * The loser gets the outcome `conflict`, tries again, and then sees the winner. Rows are locked and written in the order of
  * their keys, so statements cannot deadlock. A transaction that loses is given up as a whole: with the locks of its statements
  * before, it would wait for whoever waits for these.
@@ -13,39 +14,28 @@
  * grown since, and this plan is right for all of them.
  */
 import { hash, randomBytes } from "node:crypto"
-import { Array as Arr, DateTime, Effect, Predicate, Result, Schema } from "effect"
-import { SqlClient, SqlError } from "effect/sql"
+import { Array as Arr, DateTime, Effect, Result, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { choiceOf, isOfCount, misfit, noPool, numberOf } from "../../../services/domain/Answer.ts"
+import { choiceOf, hasTies, isOfCount, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
-import {
-  ChallengeCancelled,
-  ChallengeClosed,
-  ChallengeType,
-  notRecordedInTime,
-  unknownChallenge
-} from "../../../services/domain/Challenge.ts"
-import type { NotRecordedInTime } from "../../../services/domain/Challenge.ts"
-import {
-  DuplicatePrediction,
-  ProvisionalLimit,
-  RevisionConflict,
-  ScopeNotSubscribed
-} from "../../../services/domain/Prediction.ts"
+import { unknownChallenge } from "../../../services/domain/Challenge.ts"
+import type { ChallengeType } from "../../../services/domain/Challenge.ts"
 import type { Receipt } from "../../../services/domain/Prediction.ts"
-import { InvalidRequest } from "../../../services/domain/errors.ts"
-import type { FieldProblem, NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
 import { LimitReached } from "../../../services/RateLimiter.ts"
 import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
+import type { AgentBudgets } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, isInTransaction, LockHeld, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
-import { countedDays } from "../../../scoring/priceEvents.ts"
+import { budgetOf, dayOf, isOverBudget, storeBytes, violatedBy } from "./agentBytes.ts"
 import { outcomesOf, scoringScale } from "./challengeRows.ts"
+import { asked, Rejected, rejection } from "./rejections.ts"
+import type { PredictionRejected } from "./rejections.ts"
 
 export interface NewRecord {
   readonly id: PredictionId
@@ -84,11 +74,6 @@ export interface RecordedPrediction {
   readonly receipt: typeof Receipt.Type | null
 }
 
-const asked = {
-  type: ChallengeType,
-  outcomes: Schema.NullOr(Schema.Array(Schema.String))
-}
-
 const Recorded = Schema.Struct({
   outcome: Schema.Literals(["recorded", "revised"]),
   ...asked,
@@ -98,32 +83,11 @@ const Recorded = Schema.Struct({
   commit: Schema.String
 })
 
-const Rejected = Schema.Struct({
-  outcome: Schema.Literals([
-    "no_pool",
-    "misfit",
-    "out_of_range",
-    "too_wide",
-    "not_subscribed",
-    "cancelled",
-    "closed",
-    "overtaken",
-    "duplicate",
-    "other_revision",
-    "capped"
-  ]),
-  ...asked,
-  kind: Schema.String,
-  current_revision: Schema.NullOr(Schema.Int),
-  target: Schema.NullOr(Schema.String),
-  prediction_limit: Schema.NullOr(Schema.Int),
-  max_std: Schema.NullOr(Schema.Finite)
-})
-
 /**
  * To be tried again. `conflict`: another prediction of the agent came first. `postponed`: an item of the agent is refused, and
- * a later one answers the same challenge, so that one is to share a statement with the others. In a statement of its own it
- * would, in a transaction, wait for whoever waits for the locks of this one.
+ * a later one answers the same challenge, so that one is to share a statement with the others, or an earlier one has no room left
+ * in the day's bytes, which this one may have. In a statement of its own it would, in a transaction, wait for whoever waits for the
+ * locks of this one.
  */
 const Other = Schema.Struct({ outcome: Schema.Literals(["unknown", "conflict", "postponed"]) })
 
@@ -177,6 +141,7 @@ const rowOf = (item: Item) => {
     number: number === undefined ? null : tailOf(number.sealed),
     numberForm: number?.form ?? null,
     isOfCount: isOfCount(item.values),
+    hasTies: hasTies(item.values),
     value: decimalOf(number?.values.predicted_value),
     std: decimalOf(number?.values.predicted_std)
   }
@@ -189,7 +154,8 @@ const rowOf = (item: Item) => {
 const recordPredictions = (
   sql: SqlClient.SqlClient,
   items: Arr.NonEmptyReadonlyArray<Item>,
-  accepted: Statement.Fragment
+  accepted: Statement.Fragment,
+  budgets: AgentBudgets
 ) => {
   const drawn = salts(items.length)
   const rows = items.map((item, index) => ({ ...rowOf(item), salt: drawn[index] ?? null }))
@@ -208,6 +174,7 @@ const recordPredictions = (
         number: ["text", (row) => row.number],
         number_form: ["text", (row) => row.numberForm],
         is_of_count: ["bool", (row) => row.isOfCount],
+        has_ties: ["bool", (row) => row.hasTies],
         predicted_value: ["numeric", (row) => row.value],
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
@@ -233,7 +200,7 @@ const recordPredictions = (
     ),
     fitted as (
       select i.position, i.id, i.challenge_id, i.agent_id, i.received_at, i.reasoning, i.salt, i.head, i.middle,
-             i.has_stake, i.expected_revision, i.has_later, i.is_of_count, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
+             i.has_stake, i.expected_revision, i.has_later, i.is_of_count, i.has_ties, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
              case when c.outcomes is null then i.number else i.choice end as tail,
              case when c.outcomes is null then i.number_form else i.choice_form end as form,
              case when c.outcomes is not null then i.names::jsonb end as names,
@@ -245,8 +212,9 @@ const recordPredictions = (
         from item i left join challenge c on c.id = i.challenge_id and c.type = coalesce(i.type, c.type)
     ),
     judged as (
-      select i.*, a.prediction_limit, a.predictions_used, l.direction as replaces, l.revision as current_revision,
-             coalesce(l.revision + 1, 0) as revision,
+      select i.*, a.prediction_limit, a.predictions_used, a.is_provisional, a.max_revisions, a.max_bytes, a.bytes_used,
+             octet_length(i.head) + octet_length(i.middle) + octet_length(i.tail) + coalesce(octet_length(i.reasoning), 0) as bytes,
+             l.direction as replaces, l.revision as current_revision, coalesce(l.revision + 1, 0) as revision,
              case
                when i.type is null then 'unknown'
                when i.has_stake and i.type <> 'macro' then 'no_pool'
@@ -254,6 +222,7 @@ const recordPredictions = (
                     or not (i.names @> to_jsonb(i.outcomes) and i.names <@ to_jsonb(i.outcomes))
                     or (i.type = 'macro' and i.outcomes is not null and i.names is null) then 'misfit'
                when i.kind = 'count_days' and not i.is_of_count then 'out_of_range'
+               when i.outcomes is null and i.has_ties and i.type <> 'macro' and i.kind <> 'count_days' then 'tied'
                when i.predicted_std > i.max_std then 'too_wide'
                when i.type = 'price_event' and not exists (
                  select from prediction_scopes s where s.agent_id = i.agent_id and s.target = i.target)
@@ -263,29 +232,47 @@ const recordPredictions = (
                when i.closed_at is not null then 'overtaken'
                when l.revision is not null and not i.may_revise then 'duplicate'
                when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
+               when l.revision >= a.max_revisions then 'revised_often'
                when l.revision is not null then 'revised'
                else 'recorded'
              end as outcome
         from fitted i
         left join lateral (
-          select a.prediction_limit, a.predictions_used from agents a where a.id = i.agent_id limit 1) a on true
+          select a.prediction_limit, a.predictions_used, budget.*, coalesce(b.bytes, 0) as bytes_used
+            from agents a
+           ${budgetOf(sql, budgets)}
+            left join agent_bytes b on b.agent_id = a.id and b.day >= ${dayOf(sql, "i.received_at")}
+           where a.id = i.agent_id limit 1) a on true
         left join lateral (
           select p.revision, p.direction from predictions p
            where p.challenge_id = i.challenge_id and p.agent_id = i.agent_id
            order by p.revision desc limit 1) l on true
     ),
-    decided as (
+    capped as (
       select *,
              outcome = 'recorded'
                and predictions_used + count(*) filter (where outcome = 'recorded')
                      over (partition by agent_id order by position) > prediction_limit as is_capped,
-             bool_or(has_later and outcome not in ('recorded', 'revised')) over (partition by agent_id) as is_postponed
+             bool_or(has_later and outcome not in ('recorded', 'revised')) over (partition by agent_id) as waits
         from judged
+    ),
+    weighed as (
+      select *, outcome in ('recorded', 'revised') and is_capped is not true as is_taken,
+             bytes_used + sum(bytes) filter (where outcome in ('recorded', 'revised') and is_capped is not true)
+                            over (partition by agent_id order by position) > max_bytes as is_full
+        from capped
+    ),
+    -- What follows one that has no room may have room: it is decided once that one is.
+    decided as (
+      select *, is_taken and is_full is true as is_over_budget,
+             waits or coalesce(bool_or(is_taken and is_full) over (
+               partition by agent_id order by position rows between unbounded preceding and 1 preceding), false) as is_postponed
+        from weighed
     ),
     sealed as (
       select *, decode(salt, 'hex') as salt_bytes,
              convert_to(head || type || middle || revision || tail, 'UTF8') as body
-        from decided where outcome in ('recorded', 'revised') and is_capped is not true and not is_postponed
+        from decided where is_taken and not is_over_budget and not is_postponed
     ),
     -- "auspex/commit/v1" and a zero byte. \`offset 0\` keeps the planner from computing body and commit wherever they are named.
     committed as (
@@ -322,6 +309,7 @@ const recordPredictions = (
                + (select count(*) from written w where w.agent_id = a.id and w.revision = 0)
         from limited l where a.id = l.id
     ),
+    stored as (${storeBytes(sql, budgets, sql`select agent_id, d.received_at, d.bytes from written join decided d using (challenge_id, agent_id)`)}),
     counted as (
       insert into prediction_counts as n (challenge_id, shard, bullish, bearish, neutral, forecasts)
       select w.challenge_id, pg_backend_pid() % 16,
@@ -340,8 +328,10 @@ const recordPredictions = (
         forecasts = n.forecasts + excluded.forecasts
     )
     select d.type, d.kind, d.outcomes, d.target, d.prediction_limit, d.current_revision, d.max_std::float8 as max_std,
+           d.max_revisions, d.max_bytes, d.is_provisional,
            case when d.outcome in ('recorded', 'revised') and d.is_postponed then 'postponed'
                 when d.is_capped then 'capped'
+                when d.is_over_budget then 'over_budget'
                 when d.outcome in ('recorded', 'revised') and w.agent_id is null then 'conflict'
                 else d.outcome end as outcome,
            w.revision, encode(w.salt, 'hex') as salt, convert_from(w.body, 'UTF8') as body,
@@ -352,104 +342,12 @@ const recordPredictions = (
      order by d.position`
 }
 
-/** A concurrent prediction used the last one that the provisional agent had left. */
-const isProvisionalLimit = (error: unknown): boolean =>
-  SqlError.isSqlError(error) &&
-  Predicate.hasProperty(error.reason.cause, "constraint") &&
-  error.reason.cause.constraint === "agents_provisional_limit"
+/** A concurrent prediction used the last one, or the last bytes of the day, that the agent had left. */
+const isUsedUp = (error: unknown): boolean =>
+  violatedBy(error) === "agents_provisional_limit" || isOverBudget(error)
 
 /** Each conflict means that another prediction of the same agent has won. */
 const maxAttempts = 20
-
-export const cancelledChallenge = () =>
-  new ChallengeCancelled({
-    detail: "The challenge is cancelled: it takes no submission, live or paper-trade."
-  })
-
-/** What error messages call a prediction of the type. */
-const nouns = { directional: "submission", macro: "forecast", price_event: "prediction" }
-
-type PredictionRejected =
-  | NotFound
-  | ScopeNotSubscribed
-  | ChallengeCancelled
-  | ChallengeClosed
-  | NotRecordedInTime
-  | InvalidRequest
-  | DuplicatePrediction
-  | RevisionConflict
-  | ProvisionalLimit
-
-const invalid = (errors: ReadonlyArray<FieldProblem>): InvalidRequest =>
-  new InvalidRequest({ detail: errors.map(({ message, path }) => `${path}: ${message}`).join("; "), errors })
-
-/** The field of the form that says a number. */
-const numberField = (
-  { quantiles, samples }: AnswerValues,
-  otherwise: "predicted_value" | "predicted_std"
-) => {
-  if (quantiles !== undefined) return "quantiles"
-  return samples === undefined ? otherwise : "samples"
-}
-
-const tooWide = (values: AnswerValues, max: number | null): FieldProblem => ({
-  path: numberField(values, "predicted_std"),
-  message: `Expected a standard deviation of at most ${max}, which is 1e12 times the reference scale of the challenge`
-})
-
-export const rejection = (
-  { receivedAt, values }: Pick<NewRecord, "receivedAt" | "values">,
-  { kind, outcome, outcomes, type, ...why }: typeof Rejected.Type
-): PredictionRejected => {
-  switch (outcome) {
-    case "no_pool":
-      return InvalidRequest.of("amount", noPool)
-    case "misfit":
-      return invalid(misfit({ type, kind, outcomes }, values))
-    case "out_of_range":
-      return invalid([
-        {
-          path: numberField(values, "predicted_value"),
-          message: `Expected ${values.predicted_value === undefined ? "values" : "a value"} from 0 to ${countedDays}, as days are counted${values.predicted_value === undefined ? "" : `, got ${values.predicted_value}`}`
-        },
-        ...((values.predicted_std ?? 0) > (why.max_std ?? Infinity) ? [tooWide(values, why.max_std)] : [])
-      ])
-    case "too_wide":
-      return invalid([tooWide(values, why.max_std)])
-    case "not_subscribed":
-      return new ScopeNotSubscribed({
-        detail: `The scope ${why.target} is not subscribed: POST /api/v1/agent/prediction-scope/${why.target} first.`
-      })
-    case "cancelled":
-      return type === "directional"
-        ? cancelledChallenge()
-        : new ChallengeCancelled({ detail: `The challenge is void: it takes no ${nouns[type]}.` })
-    case "closed":
-      return new ChallengeClosed({
-        detail: `The deadline of this challenge has passed: it takes no ${nouns[type]}.`
-      })
-    case "overtaken":
-      return notRecordedInTime(nouns[type], receivedAt)
-    case "duplicate":
-      return new DuplicatePrediction({
-        detail:
-          "This agent has predicted this challenge: send is_revision true to change the prediction before the deadline."
-      })
-    case "other_revision":
-      return new RevisionConflict({
-        detail:
-          why.current_revision === null
-            ? "This agent has no prediction on the challenge yet: leave expected_revision out."
-            : `The prediction that stands has revision_count ${why.current_revision}: read it at GET /api/v1/agent/predictions, and send that as expected_revision to replace it.`,
-        current_revision: why.current_revision
-      })
-    case "capped":
-      return new ProvisionalLimit({
-        detail: `A provisional agent predicts at most ${why.prediction_limit ?? 0} challenges; once its operator has claimed it there is no such limit.`,
-        hint: "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
-      })
-  }
-}
 
 type Recording = Result.Result<RecordedPrediction, PredictionRejected | LimitReached>
 
@@ -511,10 +409,12 @@ export const makeRecordPredictions = Effect.gen(function* () {
       owed: items.map(({ owed }) => owed),
       recorded: client`select d.position from decided d join written w using (challenge_id, agent_id)`
     }).pipe(
-      Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted))),
+      Effect.flatMap((accepted) =>
+        savepoint(client)(recordPredictions(client, items, accepted, settings.agentBudgets))
+      ),
       Effect.flatMap(outcomesIn),
       // Of several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction all once more.
-      Effect.catchIf(isProvisionalLimit, (error) =>
+      Effect.catchIf(isUsedUp, (error) =>
         Effect.flatMap(isInTransaction(client), (isPart) =>
           isPart || items.length === 1
             ? Effect.succeed(items.map(() => ({ outcome: "conflict" }) as const))

@@ -34,6 +34,7 @@ import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { nameTag } from "../nameTag.ts"
 import { isRanked, rankOf } from "../settlement/leaderboard.ts"
+import { floatOf } from "../challenges/challengeRows.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
@@ -312,7 +313,7 @@ const makeQueries = Effect.gen(function* () {
       const now = yield* DateTime.now
       return yield* voiceRows(sql`
       select x.id::text as agent_id, r.rank, p.challenge_id::text as challenge_id, p.direction,
-             p.confidence::float8 as confidence
+             ${floatOf(sql, "p.confidence")} as confidence
         from unnest(${arrayParam("uuid", [...new Set(agentIds)])}::uuid[]) x (id)
         left join lateral (
           select id from challenges

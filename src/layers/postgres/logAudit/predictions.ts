@@ -1,9 +1,9 @@
 /** Compares predictions with their sealed bodies, their commits in the log, and their reveals. */
 import { createHash } from "node:crypto"
-import { Effect, Option, Schema, Struct } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { answerValues, choiceOf, numberOf } from "../../../services/domain/Answer.ts"
+import { choiceOf, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
@@ -11,6 +11,7 @@ import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { findAll, rowsOf } from "../sql.ts"
 import { predictionCommit, predictionReveal } from "../log/entries.ts"
 import { compare, exact, membersOf, moment, sentNumber } from "./entry.ts"
+import { statedForecast } from "../settlement/scores.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 
@@ -60,14 +61,13 @@ const columnsOf = (row: Row) =>
     }).filter(([, value]) => value !== null)
   )
 
-const decodeValues = Schema.decodeUnknownOption(Schema.Struct(Struct.map(answerValues, Schema.optionalKey)), {
-  onExcessProperty: "error"
-})
+/** Older answers were taken by other bounds than the door has now. */
+const decodeValues = Schema.decodeUnknownOption(statedForecast, { onExcessProperty: "error" })
 
 /** What the sealed body says, where it is in the form of the row and in no other. */
 const statedIn = ({ body, form }: Row): AnswerValues | undefined => {
-  const values = Option.getOrUndefined(decodeValues(membersOf(body)?.["values"]))
-  return values !== undefined && Object.keys(values).join() === form ? values : undefined
+  const values = Option.getOrNull(decodeValues(membersOf(body)?.["values"]))
+  return values !== null && Object.keys(values).join() === form ? values : undefined
 }
 
 /** Names the columns that do not follow from what the sealed body says. */

@@ -27,8 +27,9 @@ import type { Candle } from "../../../services/Prices.ts"
 import { failingAtLimits } from "../../../services/RateLimiter.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { candlesOf } from "../../prices/Replay.ts"
-import { statedOf } from "../challenges/challengeRows.ts"
-import { rejection, saltBytes } from "../challenges/predictions.ts"
+import { floatOf, statedOf } from "../challenges/challengeRows.ts"
+import { saltBytes } from "../challenges/predictions.ts"
+import { rejection } from "../challenges/rejections.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import {
   arrayParam,
@@ -57,6 +58,13 @@ const precision = 7
 
 const outcomes = ["bullish", "neutral", "bearish"]
 const asked = { type: "directional", kind: "practice", outcomes } as const
+const noLimits = {
+  prediction_limit: null,
+  max_revisions: null,
+  max_bytes: null,
+  is_provisional: null,
+  max_std: null
+}
 
 /** The newest settled answers of an agent that its scorecard is of. */
 const scored = 200
@@ -188,7 +196,7 @@ const make = Effect.gen(function* () {
     const refused = (outcome: Parameters<typeof rejection>[1]["outcome"]) =>
       rejection(
         { receivedAt, values: answer },
-        { ...asked, outcome, current_revision, target: asset, prediction_limit: null, max_std: null }
+        { ...asked, ...noLimits, outcome, current_revision, target: asset }
       )
     if (answer.amount !== undefined && answer.amount !== null) return yield* refused("no_pool")
     if (
@@ -289,7 +297,7 @@ const make = Effect.gen(function* () {
     const rows = yield* ownRows(sql`
       select p.id::text as prediction_id, p.question_id::text as challenge_id, 'directional' as type, q.asset,
              case when p.is_over then 'resolved' else 'open' end as challenge_status,
-             ${isoTimestamp(sql, "p.deadline")} as deadline, p.direction, p.confidence::float8 as confidence,
+             ${isoTimestamp(sql, "p.deadline")} as deadline, p.direction, ${floatOf(sql, "p.confidence")} as confidence,
              ${statedOf(sql)} -> 'probabilities' as probabilities, null::float8 as predicted_value,
              null::float8 as predicted_std, null as quantiles, null as samples, p.reasoning, p.revision as revision_count,
              ${isoTimestamp(sql, "p.received_at")} as created_at, case when p.is_over then p.is_correct end as is_correct,

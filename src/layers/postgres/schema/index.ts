@@ -35,6 +35,7 @@ import { ranks } from "./migrations/0023_ranks.ts"
 import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
 import { undatedEvents } from "./migrations/0028_undated_events.ts"
+import { numbers } from "./migrations/0029_numbers.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
@@ -162,6 +163,7 @@ export const migrations = {
     ...expand(instances)
   },
   "0028_undated_events": expand(undatedEvents),
+  "0029_numbers": expand(numbers),
   "0030_possible_prices": expand(possiblePrices)
 }
 

@@ -16,6 +16,7 @@ const all = "select, insert, update, delete"
  */
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,
+  agent_bytes: change,
   agent_ranks: all,
   agent_skill: all,
   agent_skill_months: all,

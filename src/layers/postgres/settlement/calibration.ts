@@ -4,6 +4,7 @@ import type { SqlClient } from "effect/sql"
 import { minCalibrated, pitBand, pitBuckets, wilsonInterval } from "../../../scoring/calibration.ts"
 import type { CalibrationRow } from "../../../scoring/calibration.ts"
 import type { Calibration } from "../../../services/Scoring.ts"
+import { floatOf } from "../challenges/challengeRows.ts"
 import { decimal, execute, rowsOf } from "../sql.ts"
 
 /** The change of an agent's sums, with decimals as texts. */
@@ -162,5 +163,5 @@ export const toPublicCalibration = (stats = emptyStats): Calibration => {
 
 /** The columns of `CalibrationStats`. */
 export const calibrationColumns = (sql: SqlClient.SqlClient) => sql`
-  count, pit::float8[] as pit, within_50, within_80, within_95, abs_z_sum::float8 as abs_z_sum,
-  sharpness_sum::float8 as sharpness_sum`
+  count, array(select ${floatOf(sql, "share")} from unnest(pit) with ordinality as u (share, bucket) order by bucket) as pit,
+  within_50, within_80, within_95, ${floatOf(sql, "abs_z_sum")} as abs_z_sum, ${floatOf(sql, "sharpness_sum")} as sharpness_sum`

@@ -19,7 +19,7 @@ import {
   referenceSkill
 } from "../../../scoring/reference.ts"
 import type { Reference } from "../../../scoring/reference.ts"
-import { statedOf } from "../challenges/challengeRows.ts"
+import { factorOf, floatOf, statedColumns, statedOf } from "../challenges/challengeRows.ts"
 import { stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 
@@ -62,11 +62,12 @@ const withSkill = (
               from (
                 select p.*, greatest(1, width_bucket(received_at, ${times})) as step, ${all(
                   (name) => sql`
-                    case when stated is not null then coalesce((stated -> 'probabilities' ->> ${name})::float8, 0)
+                    case when stated is not null
+                         then coalesce(${factorOf(sql, `(stated -> 'probabilities' ->> '${name}')::numeric`)}, 0)
                          when direction = ${name} then (1 + c) / 2
                          else (1 - c) / ${isBinary ? 2 : 4}::int end as ${sql(name)}`
                 )}
-                  from (select p.*, p.confidence::float8 as c from (${answers}) p offset 0) p
+                  from (select p.*, ${floatOf(sql, "p.confidence")} as c from (${answers}) p offset 0) p
                 offset 0) p
             offset 0) p
         offset 0) p`
@@ -79,21 +80,25 @@ export const scoreDirections = (
   result: Direction,
   reference: SettledReference | null
 ) => {
+  // Bodies are read of the last revisions only.
   const answers = sql`
-    select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
-           ${statedOf(sql)} as stated
-      from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
-     order by p.agent_id, p.revision desc`
+    select p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at, ${statedOf(sql)} as stated
+      from (
+        select distinct on (p.agent_id) p.challenge_id, p.agent_id, p.revision, p.direction, p.confidence, p.received_at,
+               ${statedColumns(sql)}
+          from predictions p where p.challenge_id = ${settlement.challengeId}::uuid
+         order by p.agent_id, p.revision desc) p`
   const scored =
     reference === null
       ? sql`select p.*, null::float8 as reference_skill, null::float8 as bounded_skill from (${answers}) p`
       : withSkill(sql, answers, reference, result)
   return execute(sql`
     insert into prediction_scores
-      (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill)
+      (challenge_id, version, agent_id, revision, is_correct, score, reference_skill, bounded_skill, probability)
     select p.challenge_id, ${settlement.version}::int, p.agent_id, p.revision, p.direction = ${result},
            case when p.direction = ${result} then 50 + 50 * p.confidence else 50 - 50 * p.confidence end,
-           p.reference_skill, p.bounded_skill
+           p.reference_skill, p.bounded_skill,
+           (select max(value::numeric) from jsonb_each_text(p.stated -> 'probabilities'))
       from (${scored}) p
      order by p.agent_id`)
 }
@@ -219,12 +224,16 @@ export const makeScoreForecasts = Effect.gen(function* () {
 
   const lastForecasts = (challengeId: string, after: string | undefined) =>
     forecasts(sql`
-      select distinct on (p.agent_id) p.agent_id::text, revision, predicted_value::text, predicted_std::text,
-             received_at, ${statedOf(sql)} as stated
-        from predictions p
-       where challenge_id = ${challengeId}::uuid ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
-       order by p.agent_id, revision desc
-       limit ${page}`)
+      select p.agent_id::text, p.revision, p.predicted_value::text, p.predicted_std::text, p.received_at,
+             ${statedOf(sql)} as stated
+        from (
+          select distinct on (p.agent_id) p.agent_id, p.revision, p.predicted_value, p.predicted_std, p.received_at,
+                 ${statedColumns(sql)}
+            from predictions p
+           where p.challenge_id = ${challengeId}::uuid ${after === undefined ? sql`` : sql`and p.agent_id > ${after}::uuid`}
+           order by p.agent_id, p.revision desc
+           limit ${page}) p
+       order by p.agent_id`)
 
   const write = (settlement: ForecastSettlement, rows: ReadonlyArray<typeof LastForecast.Type>) => {
     const scores = rows.map((row) => ({

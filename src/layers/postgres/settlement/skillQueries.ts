@@ -22,7 +22,6 @@ import { OwnRecord, SkillProfile, Standing } from "../../../services/Skill.ts"
 import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
-import { statedOf } from "../challenges/challengeRows.ts"
 import { nameTag } from "../nameTag.ts"
 import { SkillSums, isRanked, maxRank, rankBefore, rankOf, skillOf, skillSums } from "./leaderboard.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
@@ -35,12 +34,11 @@ const shownDays = 400
 /** The newest answers of an agent that count for skill, of the days that are over. */
 const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc) => sql`
   select p.challenge_id, t.day, p.received_at, p.direction, s.is_correct, s.reference_skill as skill, s.bounded_skill as bounded,
-         coalesce(
-           (select max(value::numeric) from jsonb_each_text(p.stated -> 'probabilities')), (1 + p.confidence) / 2) as stated
+         coalesce(s.probability, (1 + p.confidence) / 2) as stated
     from (
       select distinct on (challenge_id) newest.*
         from (
-          select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence, ${statedOf(sql)} as stated
+          select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence
             from predictions p where p.agent_id = ${agentId}::uuid order by p.id desc limit ${maxAnswers}) newest
        order by challenge_id, revision desc) p
    cross join lateral (

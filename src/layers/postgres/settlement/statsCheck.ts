@@ -6,7 +6,7 @@ import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
-import { statedOf } from "../challenges/challengeRows.ts"
+import { floatOf, statedColumns, statedOf, verdictOf } from "../challenges/challengeRows.ts"
 import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
 import { Direction } from "../../../services/domain/Challenge.ts"
 import { makeReferences, ReferenceTerms, stepFor } from "../challenges/reference.ts"
@@ -162,14 +162,18 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
       select f.challenge_id::text, f.agent_id::text, f.predicted_value::text, f.predicted_std::text, f.stated,
              t.actual_value::text, t.reference_scale::text, c.decimal_step::text,
              c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, s.revision is not distinct from f.revision as is_last_revision,
-             s.score::float8 as score, s.crps::float8 as crps, s.skill::float8 as skill
+             ${verdictOf(sql)}
         from (
-          select distinct on (p.challenge_id, p.agent_id) p.*, ${statedOf(sql)} as stated from predictions p
-           where p.challenge_id in (
-             select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
-             ${after === undefined ? sql`` : sql`and (p.challenge_id, p.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
-           order by p.challenge_id, p.agent_id, p.revision desc
-           limit ${page}) f
+          select p.*, ${statedOf(sql)} as stated
+            from (
+              select distinct on (p.challenge_id, p.agent_id) p.challenge_id, p.agent_id, p.revision, p.predicted_value,
+                     p.predicted_std, ${statedColumns(sql)}
+                from predictions p
+               where p.challenge_id in (
+                 select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
+                 ${after === undefined ? sql`` : sql`and (p.challenge_id, p.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
+               order by p.challenge_id, p.agent_id, p.revision desc
+               limit ${page}) p) f
         join challenges c on c.id = f.challenge_id
         join lateral (
           select * from settlements where challenge_id = f.challenge_id order by version desc limit 1) t on true
@@ -304,7 +308,7 @@ const skillDifferences = Effect.gen(function* () {
       differences.push(`reference of challenge ${id}: its steps`)
     }
     const found = yield* answers(sql`
-      select s.agent_id::text, p.direction, p.confidence::float8 as confidence, p.predicted_value::text, p.predicted_std::text,
+      select s.agent_id::text, p.direction, ${floatOf(sql, "p.confidence")} as confidence, p.predicted_value::text, p.predicted_std::text,
              ${statedOf(sql)} as stated, p.received_at, s.reference_skill::float8 as skill,
              s.bounded_skill::float8 as bounded
         from prediction_scores s

@@ -1,0 +1,66 @@
+/**
+ * The bytes that an agent stores for ever, by the day (UTC): a row an agent, whose constraint holds whatever comes at once. Answers
+ * and paper-trade signals are counted with their reasonings.
+ */
+import { DateTime, Duration, Predicate } from "effect"
+import { SqlError } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
+import { TooManyRequests } from "../../../services/RateLimiter.ts"
+import type { AgentBudgets } from "../../../services/Settings.ts"
+
+export const claimHint =
+  "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
+
+/** What an agent `a` may revise and store; the instance's own agents count as claimed. */
+export const budgetOf = (sql: SqlClient.SqlClient, { claimed, provisional }: AgentBudgets) => sql`
+  cross join lateral (
+    select p.is_provisional, case when p.is_provisional then ${provisional.revisions}::int else ${claimed.revisions}::int end as max_revisions,
+           case when p.is_provisional then ${provisional.bytes}::int else ${claimed.bytes}::int end as max_bytes
+      from (select a.claimed_at is null and a.reference is null as is_provisional) p) budget`
+
+/** The day that a moment counts under. */
+export const dayOf = (sql: SqlClient.SqlClient, moment: string) =>
+  sql.literal(`(${moment} at time zone 'UTC')::date`)
+
+/** Adds what is stored, rows of `agent_id`, `received_at` and `bytes`; the statement fails where an agent has no room (`isOverBudget`). */
+export const storeBytes = (
+  sql: SqlClient.SqlClient,
+  budgets: AgentBudgets,
+  stored: Statement.Fragment
+) => sql`
+  insert into agent_bytes as b (agent_id, day, bytes, max_bytes)
+  select s.agent_id, s.day, s.bytes, budget.max_bytes
+    from (
+      select agent_id, max(${dayOf(sql, "received_at")}) as day, sum(bytes) as bytes from (${stored}) each group by agent_id) s
+    join agents a on a.id = s.agent_id
+   ${budgetOf(sql, budgets)}
+   order by s.agent_id
+  on conflict (agent_id) do update set
+    day = greatest(b.day, excluded.day),
+    bytes = case when b.day >= excluded.day then b.bytes else 0 end + excluded.bytes,
+    max_bytes = excluded.max_bytes`
+
+/** The constraint that an error violates. */
+export const violatedBy = (error: unknown): unknown =>
+  SqlError.isSqlError(error) && Predicate.hasProperty(error.reason.cause, "constraint")
+    ? error.reason.cause.constraint
+    : undefined
+
+export const isOverBudget = (error: unknown): boolean => violatedBy(error) === "agent_bytes_budget"
+
+/** The agent's bytes of the day are used up; there is room again when the next day begins. */
+export const bytesUsedUp = (
+  receivedAt: DateTime.Utc,
+  {
+    is_provisional,
+    max_bytes
+  }: { readonly is_provisional: boolean | null; readonly max_bytes: number | null }
+): TooManyRequests => {
+  const tomorrow = DateTime.add(DateTime.startOf(receivedAt, "day"), { days: 1 })
+  const retry_after = Math.max(1, Math.ceil(Duration.toSeconds(DateTime.distance(receivedAt, tomorrow))))
+  return new TooManyRequests({
+    detail: `What an agent answers, with its reasonings, has at most ${max_bytes} bytes a day (UTC): send less, or try again in ${retry_after} s.`,
+    retry_after,
+    ...(is_provisional === true && { hint: claimHint })
+  })
+}
