@@ -1,8 +1,9 @@
 /** The agents of the instance itself: what they answer, that it is sealed like all others, and where they stand. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
-import { Charts } from "../../src/services/Charts.ts"
+import { SqlClient } from "effect/sql"
 import { Arenas } from "../../src/services/Arenas.ts"
+import { Charts } from "../../src/services/Charts.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -16,12 +17,14 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict
+  predict,
+  submit
 } from "../support/challenges.ts"
 import { rowsOf } from "../support/database.ts"
 import { completeLog } from "../support/logbook.ts"
 import { firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
+import { withoutTriggers } from "../support/tampering.ts"
 
 const predictDue = ReferenceAgents.use((agents) => agents.predictDue)
 
@@ -219,6 +222,65 @@ layer(testServices())("The reference agents", (it) => {
         })
         const drawn = yield* Charts.use((charts) => charts.answers(question.id))
         assert.lengthOf(drawn.values, 3)
+      })
+  )
+
+  it.effect(
+    "computes the consensus of every other question where that of one fails, and reads of skill parse no answer",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const price = yield* priced(now)
+        const [agent, other] = (yield* agentsApart(2)) as [AgentId, AgentId]
+        const terms = {
+          asset: "ETH",
+          open_price: price,
+          dead_zone_pct: 0.5,
+          resolve_at: plus(now, "4 hours")
+        }
+        const [broken, sound] = [yield* newChallenge(terms), yield* newChallenge(terms)]
+        const vector = { probabilities: { bullish: 0.4, neutral: 0.35, bearish: 0.25 } }
+        for (const question of [broken, sound]) {
+          yield* submit({
+            agentId: agent,
+            challengeId: question.id,
+            type: "directional",
+            answer: vector,
+            receivedAt: now
+          })
+          yield* predict(other, question)
+        }
+        yield* moveTo(plus(now, { hours: 4, minutes: 5 }))
+        yield* importCandles("ETH", "1h", [[plus(now, "3 hours"), price * 1.02]])
+        yield* Scoring.use((scoring) => scoring.settleDue)
+        yield* withoutTriggers(
+          ["predictions"],
+          SqlClient.SqlClient.use(
+            (sql) => sql`
+              update predictions
+                 set body = convert_to('no JSON', 'UTF8'),
+                     commit = sha256('auspex/commit/v1'::bytea || '\\x00'::bytea || salt || convert_to('no JSON', 'UTF8'))
+               where challenge_id = ${broken.id}::uuid`
+          )
+        )
+        yield* ReferenceAgents.use((agents) => agents.poolDue)
+        const consensusOf = (id: string) =>
+          rowsOf(
+            Schema.Struct({ owners: Schema.Int }),
+            (sql) => sql`select owners from challenge_consensus where challenge_id = ${id}::uuid`
+          )
+        assert.deepStrictEqual(yield* consensusOf(broken.id), [])
+        assert.deepStrictEqual(yield* consensusOf(sound.id), [{ owners: 2 }])
+        yield* moveTo(plus(now, { days: 1, hours: 1 }))
+        yield* Skill.use((skill) => skill.countDue)
+        const { directions, overall } = yield* Skill.use((skill) => skill.profile(agent))
+        assert.strictEqual(overall?.answers, 2)
+        assert.deepStrictEqual(
+          directions.map(({ answers, low, stated }) => [low, answers, stated]),
+          [[0.4, 2, 0.4]]
+        )
+        assert.strictEqual((yield* Skill.use((skill) => skill.compare(agent, other))).questions, 2)
+        assert.strictEqual((yield* Charts.use((charts) => charts.trackRecord(agent))).days.length, 1)
       })
   )
 })

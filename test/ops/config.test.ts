@@ -36,6 +36,10 @@ const decided: Environment = {
   AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day",
   AUSPEX_PROVISIONAL_GRACE: "7 days",
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "10",
+  AUSPEX_REVISIONS: "50",
+  AUSPEX_PROVISIONAL_REVISIONS: "5",
+  AUSPEX_ANSWER_BYTES: "20000000",
+  AUSPEX_PROVISIONAL_ANSWER_BYTES: "1000000",
   AUSPEX_REGISTRATION_ATTEMPTS: "5",
   AUSPEX_JOB_INTERVAL: "15 seconds",
   AUSPEX_COUNTS_EVERY: "15 minutes,10",
@@ -161,6 +165,10 @@ const witnessKeys = [
 ] as const
 
 const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
+  AUSPEX_REVISIONS: ["-1", "1.5", "many"],
+  AUSPEX_PROVISIONAL_REVISIONS: ["-1", "1.5", "many"],
+  AUSPEX_ANSWER_BYTES: ["1000", "20 MB", "3000000000"],
+  AUSPEX_PROVISIONAL_ANSWER_BYTES: ["1000", "1 MB", "3000000000"],
   DATABASE_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_MIGRATION_URL: ["localhost", "mysql://u:p@h/d", "postgres:x"],
   AUSPEX_DATABASE_CONNECTIONS: ["1", "1001", "-1", "1.5", "many"],

@@ -71,8 +71,7 @@ const atLeast = (sql: SqlClient.SqlClient, number: string, minimum: string) =>
  * double, and so would a statement over the numbers of many. The door takes no such number any more (services/domain/agentNumbers.ts);
  * one that was taken before counts as 0.
  */
-export const floatOf = (sql: SqlClient.SqlClient, number: string) =>
-  atLeast(sql, number, "5e-324")
+export const floatOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "5e-324")
 
 /** The same of a factor: the product of two of them is no smaller than a double may be. */
 export const factorOf = (sql: SqlClient.SqlClient, number: string) => atLeast(sql, number, "1e-150")

@@ -213,7 +213,7 @@ const recordPredictions = (
     ),
     judged as (
       select i.*, a.prediction_limit, a.predictions_used, a.is_provisional, a.max_revisions, a.max_bytes, a.bytes_used,
-             octet_length(i.head) + octet_length(i.middle) + octet_length(i.tail) + coalesce(octet_length(i.reasoning), 0) as bytes,
+             octet_length(i.head || i.type || i.middle || coalesce(l.revision + 1, 0) || i.tail || coalesce(i.reasoning, '')) as bytes,
              l.direction as replaces, l.revision as current_revision, coalesce(l.revision + 1, 0) as revision,
              case
                when i.type is null then 'unknown'

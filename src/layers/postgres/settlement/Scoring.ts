@@ -59,6 +59,10 @@ const make = Effect.gen(function* () {
              and revision = p.revision
            limit 1) s
        where p.agent_id = ${agentId}::uuid
+         -- Only the last revision has a score, and there may be many.
+         and not exists (
+           select from predictions n
+            where n.challenge_id = p.challenge_id and n.agent_id = p.agent_id and n.revision > p.revision)
          ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
        order by p.id desc
        limit ${limit}`)

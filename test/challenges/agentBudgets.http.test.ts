@@ -1,0 +1,173 @@
+/** How often an agent revises a prediction, and how many bytes its answers have on a day, whatever comes at once. */
+import { assert, layer } from "@effect/vitest"
+import { DateTime, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { claim, onboard } from "../support/agents.ts"
+import { freshWeek, moveTo, newChallenge, newMacro, plus } from "../support/challenges.ts"
+import { concurrently, times } from "../support/concurrently.ts"
+import { member, post, testServer } from "../support/server.ts"
+
+const environment = {
+  AUSPEX_REVISIONS: "7",
+  AUSPEX_PROVISIONAL_REVISIONS: "3",
+  AUSPEX_ANSWER_BYTES: "140000",
+  AUSPEX_PROVISIONAL_ANSWER_BYTES: "100000",
+  AUSPEX_TOKEN_TTL: "3 days",
+  AUSPEX_LIMIT_PREDICTIONS: "10000/minute",
+  AUSPEX_LIMIT_REFUSED_WRITES: "10000/minute"
+}
+
+const normal = { predicted_value: 3.1, predicted_std: 0.1 }
+const path = (id: string) => `/api/v1/eval/challenges/${id}/predict`
+
+const storedBy = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`
+    select coalesce(sum(octet_length(body) + coalesce(octet_length(reasoning), 0)), 0)::int as bytes
+      from predictions where agent_id = ${agentId}::uuid`.values
+  return Number(row?.[0])
+})
+
+const counted = Effect.fnUntraced(function* (agentId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql`select bytes::int from agent_bytes where agent_id = ${agentId}::uuid`.values
+  return Number(row?.[0])
+})
+
+layer(testServer({ environment }))("Revisions", (it) => {
+  it.effect("of an agent on a challenge are few while it is unclaimed, and more once it is claimed", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { agentId, token } = yield* onboard()
+      const number = yield* newMacro()
+      const direction = yield* newChallenge()
+      const up = { direction: "bullish", confidence: 0.5, is_revision: true }
+      const revise = (count: number) =>
+        Effect.forEach([[number.id, normal] as const, [direction.id, up] as const], ([id, json]) =>
+          Effect.forEach(times(count, String), () => post(path(id), { token, json }))
+        )
+      for (const answers of yield* revise(5)) {
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [201, 200, 200, 200, 403]
+        )
+        const [refused] = answers.slice(-1)
+        assert.strictEqual(refused?.json["code"], "revision_limit")
+        assert.include(refused?.text, "at most 3 times while its agent is unclaimed")
+        assert.include(String(refused?.json["hint"]), "claim")
+      }
+      yield* claim(agentId)
+      for (const answers of yield* revise(5)) {
+        assert.deepStrictEqual(
+          answers.map(({ status }) => status),
+          [200, 200, 200, 200, 403]
+        )
+        assert.notInclude(answers.at(-1)?.text, "hint")
+      }
+      const other = yield* newMacro({ period: "2026-04" })
+      assert.strictEqual((yield* post(path(other.id), { token, json: normal })).status, 201)
+    })
+  )
+
+  it.effect("that come at once, alone and in batches, are as many as there may be", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { agentId, token } = yield* onboard()
+      const { id } = yield* newMacro()
+      const batch = { predictions: times(3, () => ({ challenge_id: id, ...normal })) }
+      yield* concurrently([
+        ...times(6, () => post(path(id), { token, json: normal })),
+        ...times(4, () => post("/api/v1/eval/predictions", { token, json: batch }))
+      ])
+      const sql = yield* SqlClient.SqlClient
+      const rows =
+        yield* sql`select max(revision) as last, count(*)::int as count from predictions where agent_id = ${agentId}::uuid`
+          .values
+      assert.deepStrictEqual(rows, [[3, 4]])
+    })
+  )
+})
+
+const long = (length: number) => ({ ...normal, reasoning: "x".repeat(length) })
+
+layer(
+  testServer({
+    environment: { ...environment, AUSPEX_REVISIONS: "10000", AUSPEX_PROVISIONAL_REVISIONS: "10000" }
+  })
+)("The bytes of an agent's answers", (it) => {
+  it.effect("are at most so many a day, exactly what is stored, and there is room again the next day", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { agentId, token } = yield* onboard()
+      const { id } = yield* newMacro({ deadline: plus(monday, "2 days") })
+      const send = (json: object) => post(path(id), { token, json })
+      let answer = yield* send(long(4000))
+      while (answer.status < 400) answer = yield* send(long(4000))
+      assert.strictEqual(answer.status, 429, answer.text)
+      assert.strictEqual(answer.json["code"], "rate_limited")
+      assert.include(answer.text, "at most 100000 bytes a day (UTC)")
+      const now = yield* DateTime.now
+      const left = (DateTime.toEpochMillis(plus(monday, "1 day")) - DateTime.toEpochMillis(now)) / 1000
+      assert.strictEqual(answer.headers.get("retry-after"), String(Math.ceil(left)))
+      const stored = yield* storedBy(agentId)
+      assert.isBelow(stored, 100_000)
+      assert.isAbove(stored, 95_000)
+      assert.strictEqual(yield* counted(agentId), stored)
+      // A smaller one has room.
+      assert.strictEqual((yield* send(normal)).status, 200)
+      yield* claim(agentId)
+      assert.strictEqual((yield* send(long(4000))).status, 200)
+      yield* moveTo(plus(monday, "1 day"))
+      const before = yield* storedBy(agentId)
+      assert.strictEqual((yield* send(long(4000))).status, 200)
+      assert.strictEqual(yield* counted(agentId), (yield* storedBy(agentId)) - before)
+    })
+  )
+
+  it.effect("are never more, however many come at once; each of a batch is decided for itself", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { agentId, token } = yield* onboard()
+      const { id } = yield* newMacro({ period: "2026-05" })
+      const batch = {
+        predictions: times(10, (index) => ({ challenge_id: id, ...(index % 2 === 0 ? long(4000) : normal) }))
+      }
+      yield* concurrently([
+        ...times(20, () => post(path(id), { token, json: long(3000) })),
+        ...times(5, () => post("/api/v1/eval/predictions", { token, json: batch }))
+      ])
+      const stored = yield* storedBy(agentId)
+      assert.isAtMost(stored, 100_000)
+      assert.isAbove(stored, 90_000)
+      assert.strictEqual(yield* counted(agentId), stored)
+      // Those that are too long are refused, and the short ones between them are recorded.
+      const other = yield* onboard()
+      let answer = yield* post(path(id), { token: other.token, json: long(4000) })
+      while (answer.status < 400) answer = yield* post(path(id), { token: other.token, json: long(4000) })
+      const some = { predictions: batch.predictions.slice(0, 6) }
+      const { json, text } = yield* post("/api/v1/eval/predictions", { token: other.token, json: some })
+      assert.deepStrictEqual(
+        times(6, (index) => member(json, "items", index, "outcome")),
+        times(6, (index) => (index % 2 === 0 ? "refused" : "revised")),
+        text
+      )
+      assert.strictEqual(member(json, "items", 0, "error", "code"), "rate_limited")
+    })
+  )
+
+  it.effect("count paper-trade signals with their reasons", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { token } = yield* onboard()
+      const closed = yield* Effect.forEach(times(40, String), () =>
+        newChallenge({ deadline: plus(monday, "10 minutes") })
+      )
+      yield* moveTo(plus(monday, "20 minutes"))
+      const signal = { direction: "bullish", confidence: 0.5, reasoning: "x".repeat(4000) }
+      const statuses: Array<number> = []
+      for (const { id } of closed) statuses.push((yield* post(path(id), { token, json: signal })).status)
+      assert.deepStrictEqual([...new Set(statuses)], [201, 429])
+      assert.strictEqual(statuses.filter((status) => status === 201).length, Math.floor(100_000 / 4100))
+    })
+  )
+})
