@@ -196,29 +196,19 @@ export const settings = {
     [0, 1_000_000],
     "Challenges an unclaimed agent may predict, over all types."
   ),
-  revisions: integer(
-    "AUSPEX_REVISIONS",
-    "50",
-    [0, 1_000_000],
-    "Revisions of an agent on a challenge, at most."
-  ),
-  provisionalRevisions: integer(
-    "AUSPEX_PROVISIONAL_REVISIONS",
-    "5",
-    [0, 1_000_000],
-    "The same of an unclaimed agent."
-  ),
+  revisions: integer("AUSPEX_REVISIONS", "50", [0, 1e6], "Revisions of an agent on a challenge, at most."),
+  provisionalRevisions: integer("AUSPEX_PROVISIONAL_REVISIONS", "5", [0, 1e6], "The same while unclaimed."),
   answerBytes: integer(
     "AUSPEX_ANSWER_BYTES",
     "20000000",
-    [100_000, 2_000_000_000],
-    "Bytes that an agent's answers and paper-trade signals have on a day (UTC), at most: they are kept for ever."
+    [1e5, 2e9],
+    "Bytes of an agent's answers on a day (UTC)."
   ),
   provisionalAnswerBytes: integer(
     "AUSPEX_PROVISIONAL_ANSWER_BYTES",
     "1000000",
-    [100_000, 2_000_000_000],
-    "The same of an unclaimed agent."
+    [1e5, 2e9],
+    "While unclaimed."
   ),
   registrationAttempts: integer(
     "AUSPEX_REGISTRATION_ATTEMPTS",
@@ -699,10 +689,6 @@ export const load = Effect.gen(function* () {
       baseUrl,
       logOrigin: Option.getOrElse(values.logOrigin, () => defaultOrigin(baseUrl, site)),
       ownMachineUrls: isLoopback(host) && isLoopback(new URL(baseUrl).hostname),
-      agentBudgets: {
-        claimed: { revisions: values.revisions, bytes: values.answerBytes },
-        provisional: { revisions: values.provisionalRevisions, bytes: values.provisionalAnswerBytes }
-      },
       planCredit: {
         free: values.planCreditFree,
         pro: values.planCreditPro,

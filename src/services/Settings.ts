@@ -52,18 +52,6 @@ export interface CountSteps {
   readonly answers: number
 }
 
-/** How often an agent may revise a prediction, and how many bytes its answers have on one day (UTC). */
-export interface AgentBudget {
-  readonly revisions: number
-  readonly bytes: number
-}
-
-export interface AgentBudgets {
-  readonly claimed: AgentBudget
-  /** Of an unclaimed agent. */
-  readonly provisional: AgentBudget
-}
-
 export type LimitName = keyof RateLimits
 
 /** A witness of the log: where it is asked, and what its cosignatures are checked with. */
@@ -117,7 +105,11 @@ export class Settings extends Context.Service<
     readonly sessionTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number
-    readonly agentBudgets: AgentBudgets
+    /** How often an agent may revise a prediction, and how many bytes its answers have on a day (UTC). */
+    readonly revisions: number
+    readonly provisionalRevisions: number
+    readonly answerBytes: number
+    readonly provisionalAnswerBytes: number
     readonly registrationAttempts: number
     readonly jobInterval: Duration.Duration
     readonly checkoutInterval: Duration.Duration

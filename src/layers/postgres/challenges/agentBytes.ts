@@ -6,16 +6,21 @@ import { DateTime, Duration, Predicate } from "effect"
 import { SqlError } from "effect/sql"
 import type { SqlClient, Statement } from "effect/sql"
 import { TooManyRequests } from "../../../services/RateLimiter.ts"
-import type { AgentBudgets } from "../../../services/Settings.ts"
+import type { Settings } from "../../../services/Settings.ts"
 
 export const claimHint =
   "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
 
+export type Budgets = Pick<
+  Settings["Service"],
+  "revisions" | "provisionalRevisions" | "answerBytes" | "provisionalAnswerBytes"
+>
+
 /** What an agent `a` may revise and store; the instance's own agents count as claimed. */
-export const budgetOf = (sql: SqlClient.SqlClient, { claimed, provisional }: AgentBudgets) => sql`
+export const budgetOf = (sql: SqlClient.SqlClient, budgets: Budgets) => sql`
   cross join lateral (
-    select p.is_provisional, case when p.is_provisional then ${provisional.revisions}::int else ${claimed.revisions}::int end as max_revisions,
-           case when p.is_provisional then ${provisional.bytes}::int else ${claimed.bytes}::int end as max_bytes
+    select p.is_provisional, case when p.is_provisional then ${budgets.provisionalRevisions}::int else ${budgets.revisions}::int end as max_revisions,
+           case when p.is_provisional then ${budgets.provisionalAnswerBytes}::int else ${budgets.answerBytes}::int end as max_bytes
       from (select a.claimed_at is null and a.reference is null as is_provisional) p) budget`
 
 /** The day that a moment counts under. */
@@ -23,11 +28,7 @@ export const dayOf = (sql: SqlClient.SqlClient, moment: string) =>
   sql.literal(`(${moment} at time zone 'UTC')::date`)
 
 /** Adds what is stored, rows of `agent_id`, `received_at` and `bytes`; the statement fails where an agent has no room (`isOverBudget`). */
-export const storeBytes = (
-  sql: SqlClient.SqlClient,
-  budgets: AgentBudgets,
-  stored: Statement.Fragment
-) => sql`
+export const storeBytes = (sql: SqlClient.SqlClient, budgets: Budgets, stored: Statement.Fragment) => sql`
   insert into agent_bytes as b (agent_id, day, bytes, max_bytes)
   select s.agent_id, s.day, s.bytes, budget.max_bytes
     from (

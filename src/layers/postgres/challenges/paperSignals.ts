@@ -83,7 +83,8 @@ export const makePaperSignals = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).listById("paper signals")
   const prices = yield* Prices
-  const { agentBudgets, paperPriceWithin, paperSignalSpacing: spacing } = yield* Settings
+  const settings = yield* Settings
+  const { paperPriceWithin, paperSignalSpacing: spacing } = settings
   const simulated = findOption(Schema.Struct({ target: Schema.String }))
   const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
   const written = findOption(Schema.Struct({ outcome: Schema.String }))
@@ -121,7 +122,7 @@ export const makePaperSignals = Effect.gen(function* () {
         returning challenge_id, agent_id
       ),
       accepted as (${accepted}),
-      stored as (${storeBytes(sql, agentBudgets, stored)})
+      stored as (${storeBytes(sql, settings, stored)})
       insert into paper_signals
         (id, challenge_id, agent_id, direction, confidence, reasoning, received_at,
          entry_price, entry_source, entry_observed_at, entry_fetched_at)
@@ -139,7 +140,7 @@ export const makePaperSignals = Effect.gen(function* () {
     )
     if (Option.exists(recorded, ({ outcome }) => outcome === "over budget")) {
       const budget = yield* budgets(
-        sql`select budget.* from agents a ${budgetOf(sql, agentBudgets)} where a.id = ${agentId}::uuid`
+        sql`select budget.* from agents a ${budgetOf(sql, settings)} where a.id = ${agentId}::uuid`
       )
       return yield* bytesUsedUp(receivedAt, budget)
     }

@@ -27,12 +27,12 @@ import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
 import { LimitReached } from "../../../services/RateLimiter.ts"
 import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
-import type { AgentBudgets } from "../../../services/Settings.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, isInTransaction, LockHeld, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
 import { budgetOf, dayOf, isOverBudget, storeBytes, violatedBy } from "./agentBytes.ts"
+import type { Budgets } from "./agentBytes.ts"
 import { outcomesOf, scoringScale } from "./challengeRows.ts"
 import { asked, Rejected, rejection } from "./rejections.ts"
 import type { PredictionRejected } from "./rejections.ts"
@@ -155,7 +155,7 @@ const recordPredictions = (
   sql: SqlClient.SqlClient,
   items: Arr.NonEmptyReadonlyArray<Item>,
   accepted: Statement.Fragment,
-  budgets: AgentBudgets
+  budgets: Budgets
 ) => {
   const drawn = salts(items.length)
   const rows = items.map((item, index) => ({ ...rowOf(item), salt: drawn[index] ?? null }))
@@ -409,9 +409,7 @@ export const makeRecordPredictions = Effect.gen(function* () {
       owed: items.map(({ owed }) => owed),
       recorded: client`select d.position from decided d join written w using (challenge_id, agent_id)`
     }).pipe(
-      Effect.flatMap((accepted) =>
-        savepoint(client)(recordPredictions(client, items, accepted, settings.agentBudgets))
-      ),
+      Effect.flatMap((accepted) => savepoint(client)(recordPredictions(client, items, accepted, settings))),
       Effect.flatMap(outcomesIn),
       // Of several items it is unknown whose limit was hit: the batcher runs them one by one, a transaction all once more.
       Effect.catchIf(isUsedUp, (error) =>
