@@ -2,7 +2,7 @@
  * Runs in the browser, on every public page: counts down, shows times where the reader is, and takes in what the public
  * stream of notices tells. It writes no markup of its own: what has changed is asked for again, as the page it is.
  */
-// @effect-diagnostics globalDate:off -- the browser's own clock and zone are what it is about
+// @effect-diagnostics globalDate:off globalRandom:off -- the browser's own clock and zone are what it is about
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { lengthOf } from "./lengths.ts"
@@ -107,17 +107,43 @@ const concerns = (live: string, text: unknown): boolean =>
   live === "" || (typeof text === "string" && text.includes(live))
 
 let stream: EventSource | undefined
+let again: ReturnType<typeof setTimeout> | undefined
+/** Streams in a row that never opened. */
+let failures = 0
+const firstPause = 2000
+const maxPause = 120_000
 
 const listen = (): void => {
   const { live, stream: path } = main()?.dataset ?? {}
-  if (live === undefined || path === undefined || stream !== undefined) return
-  stream = new EventSource(path)
-  stream.addEventListener("message", ({ data }) => {
+  if (live === undefined || path === undefined) return
+  if (stream !== undefined && stream.readyState !== EventSource.CLOSED) return
+  clearTimeout(again)
+  const opened = new EventSource(path)
+  stream = opened
+  opened.addEventListener("message", ({ data }) => {
     if (concerns(live, data)) refreshSoon()
+  })
+  opened.addEventListener("open", () => {
+    // The page missed what was told in between.
+    if (failures > 0) refreshSoon()
+    failures = 0
+  })
+  opened.addEventListener("error", () => {
+    if (stream === opened && opened.readyState === EventSource.CLOSED) listenAgain()
   })
 }
 
+/** A browser connects again by itself but after an answer that is no stream, such as 503: that one closes it for good. */
+const listenAgain = (): void => {
+  const pause = Math.min(maxPause, firstPause * 2 ** failures)
+  failures += 1
+  clearTimeout(again)
+  // Readers come back at different times, so that a server that starts is not asked by all at once.
+  again = setTimeout(listen, pause * (0.5 + Math.random() / 2))
+}
+
 const pause = (): void => {
+  clearTimeout(again)
   stream?.close()
   stream = undefined
 }
