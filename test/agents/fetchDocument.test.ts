@@ -292,6 +292,10 @@ describe("Fetching a document", () => {
     "no content": (_, response) => response.writeHead(204).end(),
     "part of it": (_, response) => response.writeHead(206).end("{}"),
     gzip: (_, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("{}")),
+    GZIP: (_, response) => response.writeHead(200, { "content-encoding": "GZIP" }).end(gzipSync("{}")),
+    "identity and br": (_, response) =>
+      response.writeHead(200, { "content-encoding": "identity, br" }).end("{}"),
+    compress: (_, response) => response.writeHead(200, { "content-encoding": "compress" }).end("{}"),
     "a length over the limit": (_, response) =>
       response.writeHead(200, { "content-length": "70000" }).end("x".repeat(70_000)),
     "more than it may": (_, response) => {
@@ -323,6 +327,27 @@ describe("Fetching a document", () => {
         yield* Effect.flip(fetchDocument(url, { ...own, maxMillis: 300 }))
         assert.strictEqual(heard(), 1)
       })
+  )
+
+  it.effect("takes a body for what it is where the header names no coding", () =>
+    Effect.gen(function* () {
+      for (const coding of [
+        "",
+        "identity",
+        "Identity",
+        "IDENTITY ",
+        "UTF-8",
+        "utf8",
+        "none",
+        "identity,,identity"
+      ]) {
+        const { port } = yield* plain((_, response) =>
+          response.writeHead(200, { "content-encoding": coding }).end("{}")
+        )
+        const bytes = yield* fetchDocument(new URL(`http://127.0.0.1:${port}/jwks`), own)
+        assert.strictEqual(Buffer.from(bytes).toString(), "{}", coding)
+      }
+    })
   )
 
   it.effect("takes exactly as many bytes as it may", () =>

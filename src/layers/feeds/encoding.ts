@@ -28,7 +28,7 @@ const declared = (start: string): string | undefined => {
   return encoding?.startsWith("utf-16") === true ? undefined : encoding
 }
 
-export interface DecodedText {
+interface DecodedText {
   readonly text: string
   /** Says which bytes are no text; each of them is a U+FFFD. */
   readonly misread?: string

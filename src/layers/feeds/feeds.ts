@@ -100,6 +100,7 @@ export const fetchFeed = Effect.fnUntraced(function* (
       ...limits,
       ownMachine,
       headers,
+      compression: "taken",
       statuses: [200, 304, ...redirects]
     })
     if (status === 304) {

@@ -1,6 +1,7 @@
 /**
  * Fetches a document from a URL that a stranger named. It connects only to addresses that were checked (a second lookup
- * could answer others), follows no redirect, takes no compression or cookies, and bounds time and bytes.
+ * could answer others), follows no redirect, takes no cookies, and bounds time and bytes. Compression is taken where the
+ * operator named the URL.
  */
 import { lookup as systemLookup, Resolver } from "node:dns"
 import type { LookupAddress, LookupAllOptions } from "node:dns"
@@ -9,6 +10,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from "node:h
 import { request as httpsRequest } from "node:https"
 import { isIP } from "node:net"
 import type { LookupFunction } from "node:net"
+import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib"
 import { Array as Arr, Data, Effect } from "effect"
 import { isOwnMachine, literalAddress, isPublicAddress } from "./publicUrl.ts"
 
@@ -59,6 +61,8 @@ export interface FetchOptions {
   readonly post?: string
   /** Certificate authorities in place of the usual ones. */
   readonly ca?: string
+  /** A compressed body is decompressed within `maxBytes`; otherwise it is refused. */
+  readonly compression?: "taken"
 }
 
 const loopback = (address: string): boolean => address === "127.0.0.1" || address === "::1"
@@ -109,6 +113,67 @@ const ownHeaders = {
   "user-agent": "auspex"
 }
 
+/** The content codings that IANA registers (HTTP Content Coding Registry), `identity` aside. */
+const registeredCodings: ReadonlySet<string> = new Set([
+  "aes128gcm",
+  "br",
+  "compress",
+  "dcb",
+  "dcz",
+  "deflate",
+  "exi",
+  "gzip",
+  "pack200-gzip",
+  "x-compress",
+  "x-gzip",
+  "zstd"
+])
+
+/** The codings of a body in the order in which they were applied. A word that is no coding (`UTF-8`) stands for none. */
+const codingsOf = (header = ""): ReadonlyArray<string> =>
+  header
+    .toLowerCase()
+    .split(",")
+    .map((coding) => coding.trim())
+    .filter((coding) => registeredCodings.has(coding))
+
+type Decompress = (
+  bytes: Uint8Array,
+  options: { readonly maxOutputLength: number },
+  callback: (error: NodeJS.ErrnoException | null, result: Uint8Array) => void
+) => void
+
+/** RFC 9110, 8.4.1.2: zlib data; some send the deflate data alone. RFC 1950, 2.2 tells them apart. */
+const inflateEither: Decompress = (bytes, options, callback) => {
+  const [method = 0, flags = 0] = bytes
+  const isZlib = (method & 15) === 8 && (256 * method + flags) % 31 === 0
+  return isZlib ? inflate(bytes, options, callback) : inflateRaw(bytes, options, callback)
+}
+
+const decompressions: Readonly<Record<string, Decompress>> = {
+  gzip: gunzip,
+  "x-gzip": gunzip,
+  br: brotliDecompress,
+  deflate: inflateEither,
+  zstd: zstdDecompress
+}
+const maxCodings = 4
+
+/** Undoes one coding. The bound holds while it is decompressed, not afterwards. */
+const decompressed = (bytes: Uint8Array, coding: string, maxBytes: number) =>
+  Effect.callback<Uint8Array, FetchFailed>((resume) => {
+    const decompress = decompressions[coding]
+    if (bytes.length === 0 || decompress === undefined) return resume(Effect.succeed(bytes))
+    return decompress(bytes, { maxOutputLength: maxBytes }, (error, result) => {
+      if (error === null) return resume(Effect.succeed(new Uint8Array(result)))
+      const reason =
+        error.code === "ERR_BUFFER_TOO_LARGE"
+          ? `it is larger than ${maxBytes} bytes`
+          : `it cannot be decompressed as ${coding}: ${error.message}`
+      return resume(Effect.fail(new FetchFailed({ reason })))
+    })
+  })
+
 export interface FetchedAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -116,10 +181,19 @@ export interface FetchedAnswer {
 }
 
 /** The answer at these addresses. The time limit is real time, not the program's clock. */
-export const fetchAt = (
+export const fetchAt = Effect.fnUntraced(function* (url: URL, addresses: Addresses, options: FetchOptions) {
+  const answer = yield* receivedAt(url, addresses, options)
+  let { bytes } = answer
+  for (const coding of codingsOf(answer.headers["content-encoding"]).toReversed()) {
+    bytes = yield* decompressed(bytes, coding, options.maxBytes)
+  }
+  return { ...answer, bytes }
+})
+
+const receivedAt = (
   url: URL,
   addresses: Addresses,
-  { ca, headers = {}, maxBytes, maxMillis, post, statuses = [200] }: FetchOptions
+  { ca, compression, headers = {}, maxBytes, maxMillis, post, statuses = [200] }: FetchOptions
 ): Effect.Effect<FetchedAnswer, FetchFailed> =>
   Effect.callback((resume) => {
     const fail = (reason: string) => resume(Effect.fail(new FetchFailed({ reason })))
@@ -136,14 +210,19 @@ export const fetchAt = (
         response.destroy()
         fail(reason)
       }
-      const { "content-encoding": encoding = "identity", "content-length": length = "0" } = response.headers
+      const { "content-encoding": encoding, "content-length": length = "0" } = response.headers
+      const codings = codingsOf(encoding)
+      const isRefused =
+        compression !== "taken" ||
+        codings.length > maxCodings ||
+        !codings.every((coding) => coding in decompressions)
       const status = response.statusCode ?? 0
       if (post !== undefined) {
         response.destroy()
         return resume(Effect.succeed({ status, headers: response.headers, bytes: new Uint8Array() }))
       }
       if (!statuses.includes(status)) return reject(`it answered ${status}`)
-      if (encoding !== "identity") return reject(`it is encoded as ${encoding}`)
+      if (codings.length > 0 && isRefused) return reject(`it is encoded as ${encoding}`)
       if (Number(length) > maxBytes) return reject(`it is larger than ${maxBytes} bytes`)
       const chunks: Array<Buffer> = []
       let received = 0

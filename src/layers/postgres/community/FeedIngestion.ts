@@ -36,7 +36,7 @@ const Due = Schema.Struct({
 const isWhole = ({ summary, title, url }: FeedItem): boolean =>
   ![title, summary, url].some((text) => text?.includes("\ufffd") === true)
 
-/** What the operator should know of a document that was taken. */
+/** A line for the operator about a document that was taken; null: all of it was understood. */
 const warningOf = (
   items: ReadonlyArray<FeedItem>,
   leftOut: number,
