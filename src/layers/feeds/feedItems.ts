@@ -5,10 +5,11 @@ import { decodeHTMLStrict } from "entities"
 import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
 import { maxRawLength, toNfc } from "../../services/domain/text.ts"
+import { withAbsoluteLinks } from "./absoluteLinks.ts"
 import { statedDate } from "./dates.ts"
 import type { StatedDate } from "./dates.ts"
 
-/** Of a longer feed the newest items are taken. */
+/** A longer feed is cut to its newest items. */
 const maxItems = 200
 const maxTitle = 500
 const maxSummary = 2000
@@ -152,14 +153,16 @@ export const feedItems = (
   now: DateTime.Utc,
   base: string = feedUrl
 ): ReadonlyArray<FeedItem> | undefined => {
-  const entries = entriesOf(document)?.flatMap(({ date, guid, link, permalink, text, title }) => {
-    const summary = plainText(text ?? "", maxSummary)
-    const heading = plainText(title ?? "", maxTitle) || plainText(summary, 120)
-    const url = webAddress(link, base) ?? webAddress(permalink)
-    if (heading === "" || (guid === undefined && url === null)) return []
-    const address = url === null ? undefined : canonical(url)
-    return [{ guid, address, title: heading, summary, url, date, past: pastDate(date, now) }]
-  })
+  const entries = entriesOf(withAbsoluteLinks(document, base))?.flatMap(
+    ({ date, guid, link, permalink, text, title }) => {
+      const summary = plainText(text ?? "", maxSummary)
+      const heading = plainText(title ?? "", maxTitle) || plainText(summary, 120)
+      const url = webAddress(link, base) ?? webAddress(permalink)
+      if (heading === "" || (guid === undefined && url === null)) return []
+      const address = url === null ? undefined : canonical(url)
+      return [{ guid, address, title: heading, summary, url, date, past: pastDate(date, now) }]
+    }
+  )
   if (entries === undefined) return undefined
   const newest = entries
     .toSorted((left, right) => millisOf(right.past) - millisOf(left.past))

@@ -124,6 +124,52 @@ describe("The items of a feed", () => {
     assert.strictEqual(linked("javascript:alert(1)"), "https://x.example/1")
   })
 
+  it("have links that begin from the nearest base, in every format", () => {
+    const linksOf = (document: string) =>
+      feedItems(document, "https://asked.example/feed", now, "https://host.example/dir/feed")?.map(
+        ({ url }) => url
+      )
+    const atom = (base: string, entry: string, link: string) =>
+      `<feed xmlns="http://www.w3.org/2005/Atom"${base}><title>T</title><id>f</id><entry${entry}><title>T</title><id>1</id>
+        <link${link} rel="alternate" href="/recent/us1.php?a=1&amp;b=2"/></entry></feed>`
+    const inRss = (base: string, channel: string, one: string, link: string) =>
+      `<rss version="2.0"${base}><channel${channel}><title>T</title><item${one}><title>T</title><guid isPermaLink="false">1</guid>
+        <link${link}>story?a=1&amp;b=2</link></item></channel></rss>`
+    const rdf = (base: string, one: string) =>
+      `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"${base}>
+        <channel rdf:about="x"><title>T</title></channel><item rdf:about="1"${one}><title>T</title><link>story</link></item></rdf:RDF>`
+    const xml = (base: string) => ` xml:base="${base}"`
+    for (const [document, url] of [
+      [atom("", "", ""), "https://host.example/recent/us1.php?a=1&b=2"],
+      [atom(xml("http://e.example/"), "", ""), "http://e.example/recent/us1.php?a=1&b=2"],
+      [
+        atom(xml("http://e.example/"), xml("http://f.example/"), ""),
+        "http://f.example/recent/us1.php?a=1&b=2"
+      ],
+      [atom("", "", ` xml:base='//g.example'`), "https://g.example/recent/us1.php?a=1&b=2"],
+      [inRss("", "", "", ""), "https://host.example/dir/story?a=1&b=2"],
+      [inRss(xml("http://e.example/x"), "", "", ""), "http://e.example/story?a=1&b=2"],
+      [inRss("", xml("http://e.example/c/"), "", ""), "http://e.example/c/story?a=1&b=2"],
+      [
+        inRss(xml("http://e.example/"), xml("c/"), xml("i/"), xml("l/")),
+        "http://e.example/c/i/l/story?a=1&b=2"
+      ],
+      [inRss(xml("rel/"), "", xml(""), xml("http://[")), "https://host.example/dir/rel/story?a=1&b=2"],
+      [rdf(xml("http://e.example/"), xml("ongoing/")), "http://e.example/ongoing/story"]
+    ] as const) {
+      assert.deepStrictEqual(linksOf(document), [url], document)
+    }
+    assert.deepStrictEqual(
+      linksOf(
+        inRss(xml("http://e.example/"), "", "", "").replace(
+          "story?a=1&amp;b=2",
+          "<![CDATA[ http://x.example/?a=1&b=2 ]]>"
+        )
+      ),
+      ["http://x.example/?a=1&b=2"]
+    )
+  })
+
   it("are told apart by guid, where guids repeat by address, and where these repeat, too, by title", () => {
     const item = (guid: string, link: string, title: string) =>
       `<item>${guid && `<guid isPermaLink="false">${guid}</guid>`}${link && `<link>${link}</link>`}<title>${title}</title></item>`

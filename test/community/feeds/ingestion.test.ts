@@ -1,6 +1,7 @@
 /** News feeds become events: each item once, conditionally, whatever goes wrong with one feed. */
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Latch, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -313,6 +314,30 @@ layer(testServices())("A feed", (it) => {
       })
   )
 
+  it.effect("has its relative links from the address that answered, and its guids where it was asked", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const url = "https://old.example/feed"
+      const one = item({ title: "Moved", link: "story-1", guid: "1" })
+      const two = item({ title: "Moved again", link: "story-1b", guid: "1" })
+      const { fetch } = scripted({
+        [url]: [
+          changed(rss(one), { url: "https://new.example/news/feed" }),
+          changed(rss(two), { url: "https://newest.example/feed" })
+        ]
+      })
+      const feeds = yield* make([source(url, { assets: ["DXY"] })], fetch)
+      yield* feeds.ingestDue
+      yield* TestClock.adjust("5 minutes")
+      yield* feeds.ingestDue
+      const { items } = yield* Events.use((all) => all.list({ asset: "DXY" }, firstPage))
+      assert.deepStrictEqual(
+        items.map((event) => event.url),
+        ["https://new.example/news/story-1"]
+      )
+    })
+  )
+
   it.effect("leaves out items with bytes that are no text, and takes them once they are", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -459,6 +484,67 @@ layer(testServices())("Asking a feed", (it) => {
       assert.include(yield* reasonOf(`${url}/file`), "http or https")
       assert.include(yield* reasonOf(`${url}/login`), "user name")
       assert.include(yield* reasonOf(url, false), "public internet")
+    })
+  )
+
+  it.effect("takes it in every coding, one after another, and in words that are none", () =>
+    Effect.gen(function* () {
+      const text = rss(item({ title: "Золото", guid: "1" }))
+      for (const [coding, body] of [
+        ["gzip", gzipSync(text)],
+        ["x-gzip", gzipSync(text)],
+        ["GZip", gzipSync(text)],
+        ["br", brotliCompressSync(text)],
+        ["deflate", deflateSync(text)],
+        ["deflate", deflateRawSync(text)],
+        ["zstd", zstdCompressSync(text)],
+        ["gzip, br", brotliCompressSync(gzipSync(text))],
+        ["identity , Gzip,", gzipSync(text)],
+        ["", text],
+        ["identity", text],
+        ["UTF-8", text]
+      ] as const) {
+        const { url } = yield* served((_, response) => {
+          response.writeHead(200, { "content-encoding": coding }).end(body)
+        })
+        const answer = yield* fetchFeed(url, none, true)
+        assert(answer.changed)
+        assert.strictEqual(answer.document, text, coding)
+      }
+    })
+  )
+
+  it.effect("bounds what a compressed one becomes, and tells what cannot be read of it", () =>
+    Effect.gen(function* () {
+      const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
+      const whole = gzipSync(rss())
+      for (const [coding, body, reason] of [
+        ["gzip", bomb, "larger than"],
+        ["gzip, gzip", gzipSync(bomb), "larger than"],
+        ["br", brotliCompressSync(Buffer.alloc(64 * 1024 * 1024)), "larger than"],
+        ["deflate", deflateRawSync(Buffer.alloc(64 * 1024 * 1024)), "larger than"],
+        ["gzip", whole.subarray(0, whole.length - 9), "cannot be decompressed as gzip"],
+        ["br", whole, "cannot be decompressed as br"],
+        ["compress", whole, "is encoded as compress"],
+        ["gzip, gzip, gzip, gzip, gzip", whole, "is encoded as"]
+      ] as const) {
+        const { url } = yield* served((_, response) => {
+          response.writeHead(200, { "content-encoding": coding }).end(body)
+        })
+        assert.include(yield* reasonOf(url), reason, coding)
+      }
+    })
+  )
+
+  it.effect("says which address answered, where a redirect led elsewhere", () =>
+    Effect.gen(function* () {
+      const { url: there } = yield* served((_, response) => response.writeHead(200).end(rss()))
+      const { url: here } = yield* served((_, response) =>
+        response.writeHead(301, { location: `${there}/a/feed` }).end()
+      )
+      const answer = yield* fetchFeed(here, none, true)
+      assert(answer.changed)
+      assert.strictEqual(answer.url, `${there}/a/feed`)
     })
   )
 
