@@ -67,8 +67,8 @@ layer(testServices())("The result", (it) => {
   ] as const)("is exact: %s", ([, open_price, dead_zone_pct, close, expected]) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      const challenge = yield* newChallenge({ open_price, dead_zone_pct, deadline: now })
-      yield* importQuotes("GC", [[now, close]])
+      const challenge = yield* newChallenge({ asset: "CL", open_price, dead_zone_pct, deadline: now })
+      yield* importQuotes("CL", [[now, close]])
       yield* settle
       assert.deepStrictEqual(yield* closing(challenge), [expected, close, "admin quote"])
     })
@@ -159,11 +159,16 @@ layer(testServices())("The result", (it) => {
       Effect.gen(function* () {
         const deadline = plus(yield* freshWeek, "1 hour")
         const [open, close, zone] = [price.open / 100, (price.open + price.move) / 100, deadZone / 100]
-        const challenge = yield* newChallenge({ open_price: open, dead_zone_pct: zone, deadline })
+        const challenge = yield* newChallenge({
+          asset: "CL",
+          open_price: open,
+          dead_zone_pct: zone,
+          deadline
+        })
         const agents = yield* claimedAgents(bets.length)
         for (const [index, agent] of agents.entries()) yield* predict(agent, challenge, bets[index])
         yield* moveTo(deadline)
-        yield* importQuotes("GC", [[deadline, close]])
+        yield* importQuotes("CL", [[deadline, close]])
         yield* settle
         const result = directionalResult(
           BigDecimal.make(BigInt(price.open), 2),

@@ -86,7 +86,7 @@ export const makePriceEventArena = Effect.gen(function* () {
   })
 
   const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (asked) {
-    // Of all others a window must begin and end on the hour, or the day.
+    // The other times must be whole hours or days, which `problemsOf` checks.
     const wanted = { ...asked, deadline: wholeSecond(asked.deadline) }
     const target = yield* targets
       .get(wanted.asset)
