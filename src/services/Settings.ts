@@ -6,7 +6,7 @@ import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
 import type { ScheduleName } from "./Schedules.ts"
 import type { MoreAsset } from "./Targets.ts"
-import type { Plan } from "./Operators.ts"
+import type { planCoefficients } from "../scoring/pools.ts"
 
 /** So many in so much time, for example 5 a minute. */
 export interface RateLimit {
@@ -93,7 +93,7 @@ export class Settings extends Context.Service<
     readonly claimLinkTtl: Duration.Duration
     readonly pairingCodeTries: number
     readonly claimGrant: number
-    readonly planCredit: Readonly<Record<Plan, number>>
+    readonly planCredit: Readonly<Record<keyof typeof planCoefficients, number>>
     readonly minStake: number
     readonly agentsPerOperator: number
     /** Domains whose addresses, and those of their subdomains, get no new account and no mail about an agent. */

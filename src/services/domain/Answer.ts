@@ -169,7 +169,7 @@ const anyAnswer = {
   confidence: Schema.optionalKey(answerValues.confidence),
   probabilities: Schema.optionalKey(answerValues.probabilities).annotate({
     description:
-      "in place of direction and confidence: of bullish, neutral and bearish, of a question of yes or no without neutral; of a macro question on categories, of each of them"
+      "in place of direction and confidence: of bullish, neutral and bearish, of a question of yes or no without neutral; of a macro question on categories, of each of them. Each is 0, or from 1e-9 to 1; they sum to 1 within 5e-7 for each of them, at most 1e-5"
   }),
   predicted_value: Schema.optionalKey(answerValues.predicted_value).annotate({
     description:
@@ -224,7 +224,9 @@ export const NewPriceEventPrediction = Schema.Struct({
   direction: Schema.optionalKey(YesOrNo).annotate({
     description: "barrier and threshold: bullish is Yes, bearish is No"
   }),
-  confidence: Schema.optionalKey(answerValues.confidence).annotate({ description: "barrier and threshold" }),
+  confidence: Schema.optionalKey(answerValues.confidence).annotate({
+    description: "barrier and threshold: 0, or from 1e-9 to 1"
+  }),
   is_revision: Schema.optionalKey(Schema.Boolean).annotate({
     description: "barrier and threshold: true changes an earlier answer"
   }),

@@ -36,20 +36,21 @@ export const sumProblem = (probabilities: ReadonlyArray<number>): string | undef
 
 /** A probability, or a confidence. */
 export const Probability = Schema.Finite.check(
-  Schema.isBetween({ minimum: 0, maximum: 1 }),
   Schema.makeFilter((p: number) =>
     p <= 0 || p >= minProbability ? undefined : `Expected 0, or a value from ${minProbability} to 1`
-  )
+  ),
+  // The last check carries the description.
+  Schema.isBetween({ minimum: 0, maximum: 1 })
 ).annotate({ description: `0, or from ${minProbability} to 1` })
 
 /** A price, or a value of a series, in its unit. */
 export const ValueField = Schema.Finite.check(
-  Schema.isBetween({ minimum: -maxMagnitude, maximum: maxMagnitude }),
   Schema.makeFilter((value: number) =>
     value === 0 || Math.abs(value) >= minMagnitude
       ? undefined
       : `Expected 0, or a value at least ${minMagnitude} away from it`
-  )
+  ),
+  Schema.isBetween({ minimum: -maxMagnitude, maximum: maxMagnitude })
 ).annotate({ description: `0, or from ${minMagnitude} to ${maxMagnitude} away from it` })
 
 export const StandardDeviation = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(minMagnitude)).annotate({
