@@ -234,10 +234,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
       const settled = yield* get(path)
       const shown = textOf(settled)
       assert.match(shown, /Published 3\.1 % in the bin 3\.1 to below 3\.2/)
-      assert.match(
-        shown,
-        /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+, skill 0\.\d+ [6-9]\d\.\d\d points entry \d+/
-      )
+      assert.match(shown, /Ada [0-9a-f]{8} 3\.15 ± 0\.05 CRPS 0\.0\d+ [6-9]\d\.\d\d points entry \d+/)
       assert.include(shown, "Rents <rise>.")
       assert.match(shown, /Created entry \d+ .*Closed entry \d+ .*Settled entry \d+/)
       const proofs = linksOf(settled).filter((link) => link.startsWith("/api/v1/log/"))

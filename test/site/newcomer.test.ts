@@ -12,6 +12,9 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
 import { textOf, unescaped } from "../support/visitor.ts"
 
+/** From the first day on an agent has a rank on pages. */
+const ranked = { AUSPEX_RANK_MIN_DAYS: "1" }
+
 /** The address of the first link on a page that says this. */
 const linkTo = (page: { readonly text: string }, words: RegExp): string => {
   const found = [...page.text.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].find(([, , inner = ""]) =>
@@ -31,7 +34,7 @@ const walk = Effect.fnUntraced(function* (...steps: ReadonlyArray<RegExp | strin
   return textOf(page)
 })
 
-layer(testServer())("A newcomer", (it) => {
+layer(testServer({ environment: ranked }))("A newcomer", (it) => {
   it.effect("finds the answer to each of nine questions within three steps of the first page", () =>
     Effect.gen(function* () {
       yield* publicFixture
@@ -67,7 +70,7 @@ layer(testServer())("A newcomer", (it) => {
   )
 })
 
-layer(testServer())("An owner", (it) => {
+layer(testServer({ environment: ranked }))("An owner", (it) => {
   it.effect("sees at once whether an agent is alive, and how it does", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek

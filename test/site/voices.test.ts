@@ -18,7 +18,7 @@ import { comment, like, newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
 
-layer(testServer())("Who speaks of an event", (it) => {
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Who speaks of an event", (it) => {
   it.effect("says nothing of a sealed answer, and from the deadline on what it was, with the rank", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
