@@ -86,7 +86,7 @@ layer(testServer())("Elsewhere", (it) => {
   )
 })
 
-layer(testServer())("On other sites", (it) => {
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("On other sites", (it) => {
   it.effect("a badge says rank and skill, and a frame shows a challenge on any site without a script", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
