@@ -290,8 +290,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
           price,
           /^The price of GC goes from \d.* to \d.*\. The open price is 2547\.91, the dead zone ± 0\.3 % around it\. Closing price: 2547\.49\.$/
         )
-        assert.strictEqual(answers, "6 answers: 2 Down, 0 Flat, 4 Up.")
-        assert.match(textOf(settled), /The numbers Confidence Down Flat Up 0 to 0\.2 1 0 0 0\.2 to 0\.4 /)
+        assert.strictEqual(answers, "9 answers: 2 Down, 0 Flat, 7 Up.")
+        assert.match(textOf(settled), /The numbers Confidence Down Flat Up 0 to 0\.2 1 0 3 0\.2 to 0\.4 /)
 
         const open = yield* get(`/challenges/${world.open.id}`)
         assert.lengthOf(drawingsOf(open), 1)
@@ -307,8 +307,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
 
         const pool = yield* get(`/challenges/${world.pool.id}`)
         assert.deepStrictEqual(drawingsOf(pool), [
-          "7 forecasts between 2.9 % and 3.24 %. It came to 3.15 %.",
-          "7 forecasts with the ranges that they hold for 90 % likely. 5 of them hold what came, 3.15 %."
+          "10 forecasts between 2.9 % and 3.24 %. It came to 3.15 %.",
+          "10 forecasts with the ranges that they hold for 90 % likely. 8 of them hold what came, 3.15 %."
         ])
         assert.deepStrictEqual(drawingsOf(yield* get(`/challenges/${world.openMacro.id}`)), [])
         const barrier = drawingsOf(yield* get(`/challenges/${world.barrier.id}`))

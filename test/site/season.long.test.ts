@@ -1,15 +1,16 @@
 /**
- * Eight weeks of schedules, as the site was reviewed with: pages of every kind after them are accessible, fit any screen, and no
- * label covers another.
+ * Eight weeks of schedules, as the site was reviewed with: pages of every kind after them are accessible, fit any screen, no label
+ * covers another, and no sentence about proof, rank or counts is false.
  */
 import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option } from "effect"
-import { FetchHttpClient } from "effect/http"
+import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestConsole } from "effect/testing"
 import { playedSeason } from "../../cli/demo/season/command.ts"
 import { lookAt } from "../support/accessibility.ts"
 import * as chromium from "../support/chromium.ts"
+import { falseSentences } from "../support/sentences.ts"
 
 const weeks = 8
 /** What schedules make of the trading days of eight futures, and the days of ether, in so many weeks. */
@@ -29,49 +30,53 @@ const kinds = [
 const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer, chromium.layer)
 
 layer(platform, { excludeTestServices: true })("After eight weeks", (it) => {
-  it.effect("every kind of page is accessible, fits any screen, and has no label on another", () =>
-    Effect.gen(function* () {
-      const { anyone, contestants, url } = yield* playedSeason({
-        weeks,
-        from: DateTime.makeUnsafe("2026-01-05T00:00:00Z"),
-        prices: Option.none(),
-        seed: 1
-      })
-      const { total } = yield* anyone.public.challenges({ query: { status: "resolved", limit: 1 } })
-      assert.isAtLeast(total, minSettled)
-      const settled = yield* Effect.forEach(kinds, (query) =>
-        Effect.map(
-          anyone.public.challenges({ query: { ...query, status: "resolved", limit: 1 } }),
+  it.effect(
+    "every kind of page is accessible, fits any screen, has no label on another, and says nothing false",
+    () =>
+      Effect.gen(function* () {
+        const { anyone, contestants, url } = yield* playedSeason({
+          weeks,
+          from: DateTime.makeUnsafe("2026-01-05T00:00:00Z"),
+          prices: Option.none(),
+          seed: 1
+        })
+        const { total } = yield* anyone.public.challenges({ query: { status: "resolved", limit: 1 } })
+        assert.isAtLeast(total, minSettled)
+        const settled = yield* Effect.forEach(kinds, (query) =>
+          Effect.map(
+            anyone.public.challenges({ query: { ...query, status: "resolved", limit: 1 } }),
+            ({ items }) => items.map(({ id }) => `/challenges/${id}`)
+          )
+        )
+        const open = yield* Effect.map(
+          anyone.public.challenges({ query: { status: "open", limit: 3 } }),
           ({ items }) => items.map(({ id }) => `/challenges/${id}`)
         )
-      )
-      const open = yield* Effect.map(
-        anyone.public.challenges({ query: { status: "open", limit: 3 } }),
-        ({ items }) => items.map(({ id }) => `/challenges/${id}`)
-      )
-      const { items: events } = yield* anyone.public.events({ query: { limit: 2 } })
-      const [first, second] = contestants.map(({ id }) => id)
-      const browser = yield* chromium.Chromium
-      const complaints = yield* Effect.promise(() =>
-        lookAt(browser, url, [
-          "/",
-          "/leaderboard",
-          "/leaderboard?order=average",
-          "/challenges",
-          "/challenges?status=resolved",
-          "/events",
-          "/status",
-          "/assets/ETH?range=3m",
-          "/assets/GC",
-          "/search?q=gold",
-          `/compare?a=${first}&b=${second}`,
-          ...contestants.flatMap(({ id }) => [`/agents/${id}`, `/agents/${id}/predictions`]),
-          ...settled.flat(),
-          ...open,
-          ...events.map(({ event_id }) => `/events/${event_id}`)
-        ])
-      )
-      assert.deepStrictEqual(complaints, [])
-    }).pipe(Effect.scoped)
+        const read = (path: string) => Effect.flatMap(HttpClient.get(url + path), (response) => response.text)
+        assert.deepStrictEqual(yield* falseSentences(read, { minDays: 30 }), [])
+        const { items: events } = yield* anyone.public.events({ query: { limit: 2 } })
+        const [first, second] = contestants.map(({ id }) => id)
+        const browser = yield* chromium.Chromium
+        const complaints = yield* Effect.promise(() =>
+          lookAt(browser, url, [
+            "/",
+            "/leaderboard",
+            "/leaderboard?order=average",
+            "/challenges",
+            "/challenges?status=resolved",
+            "/events",
+            "/status",
+            "/assets/ETH?range=3m",
+            "/assets/GC",
+            "/search?q=gold",
+            `/compare?a=${first}&b=${second}`,
+            ...contestants.flatMap(({ id }) => [`/agents/${id}`, `/agents/${id}/predictions`]),
+            ...settled.flat(),
+            ...open,
+            ...events.map(({ event_id }) => `/events/${event_id}`)
+          ])
+        )
+        assert.deepStrictEqual(complaints, [])
+      }).pipe(Effect.scoped)
   )
 })

@@ -171,9 +171,9 @@ export const agentsApart = (count: number, plan: Plan = "free") =>
   Effect.flatMap(ownersOn(Array.from({ length: count }, () => plan)), agentsOf)
 
 /** An agent that this operator has claimed, without credit. */
-export const agentOf = Effect.fnUntraced(function* (owner: OperatorId) {
+export const agentOf = Effect.fnUntraced(function* (owner: OperatorId, name = "agent") {
   const sql = yield* SqlClient.SqlClient
-  const agentId = yield* provisionalAgent()
+  const agentId = yield* provisionalAgent(name)
   yield* sql`
     update agents
        set claimed_at = ${DateTime.toDateUtc(yield* DateTime.now)}, owner_id = ${owner}::uuid, prediction_limit = null

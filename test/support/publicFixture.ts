@@ -1,15 +1,27 @@
 /**
- * Something of everything that the pages for everybody show: challenges of every type before and after their end, a
- * board, a record of ten days, events; under names as people and programs choose them.
+ * Something of everything that the pages for everybody show: challenges of every type before and after their end, answers in every
+ * form, references, a board, a record of ten days, events; under names as people and programs choose them.
  */
-import { Effect } from "effect"
-import type { DateTime } from "effect"
+import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import {
+  answerIn,
+  decisions,
+  ofCategories,
+  speakerCredits,
+  speakers
+} from "../../cli/demo/season/speakers.ts"
+import { Arenas } from "../../src/services/Arenas.ts"
+import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
+import { Targets } from "../../src/services/Targets.ts"
+import type { NewAnswer } from "../../src/services/domain/Answer.ts"
+import type { ChallengeType } from "../../src/services/domain/Challenge.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { EventId } from "../../src/services/domain/ids.ts"
 import { Events } from "../../src/services/Events.ts"
 import { Prices } from "../../src/services/Prices.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
-import { claimedAgent, provisionalAgent } from "./agents.ts"
+import { agentOf, anotherOperator, claimedAgent, provisionalAgent } from "./agents.ts"
 import {
   answerPriceEvent,
   forecast,
@@ -19,9 +31,10 @@ import {
   newMacro,
   newPriceEvent,
   plus,
-  predict
+  predict,
+  submit
 } from "./challenges.ts"
-import { stake, staker } from "./credit.ts"
+import { fund, stake, staker } from "./credit.ts"
 import { comment, like, newEvent, reply } from "./discussion.ts"
 import { completeLog } from "./logbook.ts"
 import { asOwner } from "./database.ts"
@@ -54,7 +67,18 @@ export const hostileNames = {
   unbroken: "W".repeat(80)
 } as const
 
+const answer = Effect.fnUntraced(function* (
+  agentId: AgentId,
+  challenge: { readonly id: string },
+  type: typeof ChallengeType.Type,
+  sent: NewAnswer
+) {
+  yield* submit({ agentId, challengeId: challenge.id, type, answer: sent, receivedAt: yield* DateTime.now })
+})
+
 export const publicFixture = Effect.gen(function* () {
+  const references = yield* ReferenceAgents
+  const { macro } = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const events = yield* Events
   const scoring = yield* Scoring
@@ -77,6 +101,16 @@ export const publicFixture = Effect.gen(function* () {
   )
   const [first = yield* claimedAgent()] = agents
   const newcomer = yield* provisionalAgent("Newcomer")
+  const owner = yield* anotherOperator
+  const three = yield* Effect.forEach(
+    speakers,
+    Effect.fnUntraced(function* ({ form, name }) {
+      const id = yield* agentOf(owner, name)
+      yield* fund(`agent:${id}`, speakerCredits)
+      yield* Targets.use((targets) => targets.subscribe(id, "ETH"))
+      return { id, form }
+    })
+  )
   yield* asOwner(sql`
     update agents set model_provider = 'openlab', model_name = 'reasoner-2 large', bio = 'Reads the tape.'
      where id = ${first}::uuid`)
@@ -96,6 +130,12 @@ export const publicFixture = Effect.gen(function* () {
     const [before, after] = [wave(72 + day * 24, 2400), wave(72 + day * 24 + 23, 2400)]
     const right = after > before * 1.003 ? ("bullish" as const) : ("bearish" as const)
     const wrong = right === "bullish" ? ("bearish" as const) : ("bullish" as const)
+    yield* references.predictDue
+    for (const { id } of three) {
+      yield* answer(id, settled, "directional", {
+        probabilities: { bullish: 0.36, neutral: 0.34, bearish: 0.3 }
+      })
+    }
     for (const [place, agent] of [...agents, newcomer].entries()) {
       yield* predict(agent, settled, {
         direction: (day * 3 + place * 2) % 7 < 5 - place ? right : wrong,
@@ -169,6 +209,19 @@ export const publicFixture = Effect.gen(function* () {
       confidence: 0.2 * place
     })
   }
+  const meeting = yield* macro.create({
+    asset: "FOMC",
+    period: "2026-04",
+    deadline: plus(now, "1 hour"),
+    categories: decisions,
+    reward_pool: 0
+  })
+  for (const { form, id } of three) {
+    yield* answer(id, pool, "macro", answerIn(form, 3.1, 0.08))
+    yield* answer(id, close, "price_event", answerIn(form, 3150, 30))
+    yield* answer(id, meeting, "macro", ofCategories(decisions))
+  }
+  yield* references.predictDue
   for (const [value, amount] of [
     [3.15, 75],
     [2.9, 50]
@@ -182,6 +235,8 @@ export const publicFixture = Effect.gen(function* () {
   yield* moveTo(plus(now, "2 hours"))
   yield* scoring.settleDue
   yield* scoring.resolveMacro(pool.id, 3.15)
+  yield* scoring.resolveMacro(meeting.id, decisions.length - 1)
+  yield* references.poolDue
   yield* sql`
     insert into calibration_stats
       (agent_id, count, pit, within_50, within_80, within_95, abs_z_sum, sharpness_sum)
@@ -200,6 +255,7 @@ export const publicFixture = Effect.gen(function* () {
     settled,
     openMacro,
     pool,
+    meeting,
     barrier,
     close,
     threshold,

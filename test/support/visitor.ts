@@ -32,7 +32,7 @@ export const formsOf = ({ text }: Answer): ReadonlyArray<Form> =>
   })
 
 /** What a page says, without its markup. */
-export const textOf = ({ text }: Answer): string =>
+export const textOf = ({ text }: Pick<Answer, "text">): string =>
   unescaped(
     text
       .replaceAll(/<title>.*?<\/title>|<svg.*?<\/svg>|<script.*?<\/script>/gs, " ")

@@ -9,26 +9,34 @@ interface Post {
   readonly outbox: string
 }
 
-/** A mailbox of its own for each agent, so that each has another owner. */
+/** A mailbox of its own for each player, so that each has another owner. */
 export const mailboxOf = (name: string): string => `${name.replaceAll(" ", "-")}@example.org`
 
-/** The token of the claim link that a mailbox got; mails come within seconds. */
-const mailedToken = (outbox: string, mailbox: string) =>
+/** The token of a claim link that a mailbox got, but for those that it has used; mails come within seconds. */
+const mailedToken = (outbox: string, mailbox: string, used: ReadonlySet<string>) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const path = yield* Path.Path
     const names = (yield* fs.readDirectory(outbox)).filter((name) => name.endsWith(".eml"))
     const mails = yield* Effect.forEach(names, (name) => fs.readFileString(path.join(outbox, name)))
-    const token = /\/claim\/mail\/([\w-]+)/.exec(mails.find((mail) => mail.includes(`To: ${mailbox}`)) ?? "")
-    return yield* Effect.fromNullishOr(token?.[1])
+    const tokens = mails
+      .filter((mail) => mail.includes(`To: ${mailbox}`))
+      .map((mail) => /\/claim\/mail\/([\w-]+)/.exec(mail)?.[1])
+    return yield* Effect.fromNullishOr(tokens.find((token) => token !== undefined && !used.has(token)))
   }).pipe(
     Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 200 }),
     Effect.mapError(() => new CommandFailed({ message: `No claim mail came to ${mailbox}.` }))
   )
 
-/** Claims the agent whose operator has this mailbox. */
-export const claimByMail = Effect.fn("demo.season.claim")(function* ({ outbox, url }: Post, mailbox: string) {
-  const link = `${url}/claim/mail/${yield* mailedToken(outbox, mailbox)}`
+/** Claims the agent whose operator has this mailbox, by a link that is not among those used, and notes it there. */
+export const claimByMail = Effect.fn("demo.season.claim")(function* (
+  { outbox, url }: Post,
+  mailbox: string,
+  used: Set<string>
+) {
+  const token = yield* mailedToken(outbox, mailbox, used)
+  used.add(token)
+  const link = `${url}/claim/mail/${token}`
   const page = yield* HttpClient.get(link)
   const form_token = /name="form_token" value="([^"]+)"/.exec(yield* page.text)?.[1] ?? ""
   const answer = yield* HttpClient.post(link, {

@@ -12,6 +12,7 @@ import { clientOf, register } from "../agent.ts"
 import { movedServer } from "../ownServer.ts"
 import { claimByMail, mailboxOf } from "./claims.ts"
 import { Memory, assets, futureIn, hintsOf, madeUp, playSeason, players } from "./play.ts"
+import { decisions, speakerCredits, speakers, speakersMailbox } from "./speakers.ts"
 
 const week = 7
 
@@ -42,6 +43,8 @@ const historyWeeks = 10
 /** Days that hold the releases of three months. */
 const releaseDays = [8, 37, 65]
 const rewardPool = 300
+/** Days of meetings whose decision is one of ordered categories. */
+const meetingDays = [10, 44]
 const stake = 100
 const scopes = ["prediction:submit", "challenge:read", "credits:stake"]
 
@@ -84,6 +87,20 @@ const releasesOf = Effect.fnUntraced(function* (from: DateTime.Utc, weeks: numbe
   return releases
 })
 
+/** Meetings of a central bank, each with the place of the category that comes. */
+const meetingsOf = (from: DateTime.Utc, weeks: number) =>
+  meetingDays
+    .filter((days) => days < weeks * week)
+    .map((days, index) => ({
+      print: (index + 1) % decisions.length,
+      planned: {
+        asset: "FOMC",
+        period: `made-up meeting ${index + 1}`,
+        release_at: DateTime.add(from, { days, hours: 13 }),
+        categories: decisions
+      }
+    }))
+
 /** Plays a season on a server of its own, which serves until the scope closes. */
 export const playedSeason = Effect.fn("demo.playedSeason")(function* ({ from, prices, seed, weeks }: Input) {
   if (DateTime.getPartUtc(from, "weekDay") !== 1) {
@@ -100,34 +117,39 @@ export const playedSeason = Effect.fn("demo.playedSeason")(function* ({ from, pr
   const { adminToken, moveTo, operationsUrl, outbox, url } = yield* movedServer(start, settings(directory))
   const administrator = yield* clientOf(url, adminToken)
   const anyone = yield* clientOf(url)
-  const releases = yield* releasesOf(start, weeks).pipe(Random.withSeed(seed))
+  const releases = [
+    ...(yield* releasesOf(start, weeks).pipe(Random.withSeed(seed))),
+    ...meetingsOf(start, weeks)
+  ]
   yield* administrator.admin.replaceReleaseCalendar({
     payload: { releases: releases.map(({ planned }) => planned) }
   })
   const hints = hintsOf(yield* futureIn(directory), seed)
+  const used = new Set<string>()
   const contestants = yield* Effect.forEach(
-    players,
+    [...players, ...speakers],
     Effect.fnUntraced(function* (player) {
-      const operator_contact = mailboxOf(player.name)
+      const isSpeaker = "form" in player
+      const operator_contact = isSpeaker ? speakersMailbox : mailboxOf(player.name)
       const { agent_id, client } = yield* register(url, player, {
         requested_scopes: scopes,
         operator_contact
       })
-      yield* claimByMail({ url, outbox }, operator_contact)
+      yield* claimByMail({ url, outbox }, operator_contact, used)
       yield* Effect.forEach(assets, (scope_key) => client.agent.subscribe({ params: { scope_key } }))
       yield* administrator.admin.grantAgent({
         params: { agent_id },
         payload: {
-          amount: microCredits(stake * releaseDays.length),
+          amount: microCredits(isSpeaker ? speakerCredits : stake * releaseDays.length),
           reason: "to stake",
-          idempotency_key: `season ${player.name}`.replaceAll(" ", "-")
+          idempotency_key: `season-${agent_id}`
         }
       })
       return { id: agent_id, player, client, memory: new Memory(), hints, answered: 0 }
     })
   )
   yield* Console.log(
-    `${players.map(({ name }) => name).join(", ")} are claimed by their owners. They predict what is open each morning, and stake ${stake} credits on each release; the last two answer by hints alone, of which three in five are true.\n`
+    `${players.map(({ name }) => name).join(", ")} are claimed by their owners. They predict what is open each morning, and stake ${stake} credits on each release; the last two answer by hints alone, of which three in five are true. ${speakers.map(({ name }) => name).join(", ")} are of one owner, and say probabilities, quantiles and samples.\n`
   )
   yield* playSeason({
     operationsUrl,

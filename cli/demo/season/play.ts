@@ -12,6 +12,8 @@ import type { AgentId } from "../../../src/services/domain/ids.ts"
 import type { ApiClient } from "../../client/connection.ts"
 import { readPrices } from "../../client/priceFile.ts"
 import { jobsDone, skillCounted } from "./jobs.ts"
+import { ofCategories, speakerAnswer } from "./speakers.ts"
+import type { Speaker } from "./speakers.ts"
 
 interface Contestant {
   readonly id: AgentId
@@ -58,9 +60,10 @@ const predictAll = Effect.fnUntraced(function* (contestant: Contestant, stake: n
     .flatMap((question) => {
       const answer = answerOf(contestant, question)
       const { challenge_id, type } = question
+      const isNumber = question.answer.categories === null
       return answer === undefined
         ? []
-        : [{ challenge_id, ...answer, ...(type === "macro" && { amount: stake }) }]
+        : [{ challenge_id, ...answer, ...(type === "macro" && isNumber && { amount: stake }) }]
     })
   if (predictions.length === 0) return
   const outcomes = yield* client.answers.predictAll({ headers: {}, payload: { predictions } })
@@ -290,14 +293,14 @@ interface Informed {
   readonly confidence: number
 }
 
-type Player = Rule | Informed
+type Player = Rule | Informed | Speaker
 
 const follow = (move: number, confidence: number): ReturnType<Rule["call"]> => {
   if (move === 0) return { direction: "neutral", confidence: 0 }
   return { direction: move > 0 ? "bullish" : "bearish", confidence }
 }
 
-export const players: ReadonlyArray<Player> = [
+export const players: ReadonlyArray<Rule | Informed> = [
   {
     name: "momentum",
     bio: "Expects the last move to go on, a little.",
@@ -360,6 +363,10 @@ const answerOf = (
   }
   const { answer, asset, kind, open_price, type } = question
   const scale = answer.reference_scale ?? 1
+  if ("form" in player) {
+    return speakerAnswer(player, question, kind === "count_days" ? 3.5 : middleOf(question), scale)
+  }
+  if (answer.categories !== null) return ofCategories(answer.categories)
   const std = Number((scale * player.boldness).toFixed(4))
   if (open_price !== null) memory.see(asset, open_price)
   if (kind === "count_days") return { predicted_value: 3.5, predicted_std: std }

@@ -1,0 +1,379 @@
+/**
+ * Reads every sentence about proof, rank and counts on the pages of an instance, and says which of them is not so: beside the API, beside
+ * the comparison of two agents, and beside the rule (an e-value of 20 for each agent of the owner), which is computed here anew.
+ */
+import { Effect, Schema } from "effect"
+import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { textOf } from "./visitor.ts"
+
+const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+const Evidence = Schema.NullOr(
+  Schema.Struct({
+    days: Schema.Int,
+    score: Schema.Finite,
+    sequence: Interval,
+    e_value: Schema.Finite,
+    told: Schema.Boolean
+  })
+)
+
+const Row = Schema.Struct({
+  agent_id: Schema.String,
+  agent_name: Schema.String,
+  status: Schema.String,
+  owner_agents: Schema.NullOr(Schema.Int),
+  rank: Schema.NullOr(Schema.Int),
+  group: Schema.Null,
+  skill: Schema.NullOr(Schema.Finite),
+  evidence: Evidence,
+  needed: Schema.NullOr(Schema.Int)
+})
+type Row = typeof Row.Type
+
+const Board = Schema.Struct({
+  items: Schema.Array(Row),
+  total: Schema.Int,
+  agents: Schema.Int,
+  next_cursor: Schema.NullOr(Schema.String)
+})
+
+const Profile = Schema.Struct({
+  reference: Schema.NullOr(Schema.String),
+  overall: Schema.NullOr(Schema.Struct({ evidence: Evidence, needed: Schema.NullOr(Schema.Int) })),
+  by_day: Schema.Array(Schema.Struct({ sequence: Interval }))
+})
+
+const Compared = Schema.Struct({
+  told: Schema.NullOr(Schema.Literals(["a", "b"])),
+  questions: Schema.Int,
+  e_value: Schema.NullOr(Schema.Finite),
+  told_from: Schema.Finite
+})
+
+const Listed = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ id: Schema.String, prediction_count: Schema.Int }))
+})
+
+const Results = Schema.Struct({
+  type: Schema.String,
+  status: Schema.String,
+  result: Schema.NullOr(Schema.String),
+  prediction_count: Schema.Int,
+  predictions: Schema.Array(
+    Schema.Struct({
+      agent_name: Schema.String,
+      reference: Schema.NullOr(Schema.String),
+      direction: Schema.NullOr(Schema.String),
+      is_correct: Schema.NullOr(Schema.Boolean),
+      score: Schema.NullOr(Schema.Finite)
+    })
+  ),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+
+const Feed = Schema.Struct({
+  items: Schema.Array(Schema.Struct({ url: Schema.String, content_text: Schema.String }))
+})
+
+const languages = ["en", "zh"] as const
+type Language = (typeof languages)[number]
+
+const inLanguage = (path: string, language: Language): string =>
+  `${path}${path.includes("?") ? "&" : "?"}lang=${language}`
+
+/** A number as pages write it. */
+const numberIn = (text: string): number =>
+  Number(text.replaceAll("−", "-").replaceAll(",", "").replace("+", ""))
+
+const isReference = ({ status }: Row): boolean => status === "reference"
+
+/** The rule, by the API's own numbers. */
+const verdictOf = (row: Row): "told" | "worse" | "open" | undefined => {
+  const { evidence, owner_agents } = row
+  if (evidence === null || isReference(row)) return undefined
+  if (evidence.sequence[1] < 0) return "worse"
+  return evidence.e_value >= 20 * (owner_agents ?? Infinity) ? "told" : "open"
+}
+
+const sentenceOf = (row: Row, language: Language): string | undefined => {
+  const say = catalogues[language]
+  const verdict = verdictOf(row)
+  if (verdict === undefined || verdict !== "open") return verdict && say[verdict]
+  return row.needed === null ? say.notAhead : say.ahead(String(row.needed), row.needed === 1)
+}
+
+/** Sentences about proof that a text has. */
+const sentencesIn = (text: string, language: Language): ReadonlyArray<string> => {
+  const { ahead, notAhead, told, worse } = catalogues[language]
+  const [before = "", after = ""] = ahead("#", false).split("#")
+  return [
+    ...[told, worse, notAhead].filter((sentence) => text.includes(sentence)),
+    ...(text.includes(before) ? [before + after] : [])
+  ]
+}
+
+/** The same without the number of days. */
+const kindOf = (sentence: string, language: Language): string =>
+  sentencesIn(sentence, language)[0] ?? sentence
+
+const plain = (text: string): string => textOf({ text }).trim()
+
+interface Drawn {
+  readonly html: string
+  readonly agent: string | undefined
+  readonly problems: ReadonlyArray<string>
+}
+
+/** The rows of the boards of a page, each with what its drawing says that its numbers do not. */
+const drawnRows = (page: string): ReadonlyArray<Drawn> =>
+  [...page.matchAll(/<table class="board[^>]*>.*?<\/table>/gs)].flatMap(([table]) => {
+    const ticks = [...table.matchAll(/<text class="tick" x="([\d.]+)%"[^>]*>\s*([^<\s]+)\s*</g)].map(
+      ([, x = "", value = ""]) => ({ x: Number(x), value: numberIn(value) })
+    )
+    const [first, last] = [ticks.at(0), ticks.at(-1)]
+    const body = table.slice(table.indexOf("<tbody"))
+    return [...body.matchAll(/<tr role="row">(.*?)<\/tr>/gs)].map(([, html = ""]) => {
+      const agent = /href="\/agents\/([0-9a-f-]{36})/.exec(html)?.[1]
+      const at = /class="mean" cx="([\d.]+)%"/.exec(html)?.[1]
+      const written = plain(/class="quiet interval-text"\s*>(.*?)<\/span/s.exec(html)?.[1] ?? "")
+      const numbers = [...written.matchAll(/[−+]?\d+(?:\.\d+)?/g)].map(([found]) => numberIn(found))
+      const strong = numberIn(
+        plain(/<strong>((?:(?!<strong>).)*?)<\/strong>\s*<\/td>/s.exec(html)?.[1] ?? "")
+      )
+      // A mean daily score stands beside its interval, an average in the cell before.
+      const [value = strong, low, high] = numbers.length === 3 ? numbers : [strong, ...numbers]
+      const problems: Array<string> = []
+      if (at !== undefined && first !== undefined && last !== undefined && first.x !== last.x) {
+        const scale = (last.value - first.value) / (last.x - first.x)
+        const shown = first.value + (Number(at) - first.x) * scale
+        const rounding = numbers.length === 3 ? 0.005 : 0.05
+        if (Math.abs(shown - value) > rounding + Math.abs(scale) * 0.1) {
+          problems.push(`draws ${shown.toFixed(3)} beside ${value}`)
+        }
+      }
+      if (low !== undefined && high !== undefined && (value < low - 0.06 || value > high + 0.06)) {
+        problems.push(`says ${value}, outside of ${low} to ${high}`)
+      }
+      return { html, agent, problems }
+    })
+  })
+
+/** So many challenges of each state are read. */
+const maxChallenges = 60
+
+export const falseSentences = Effect.fnUntraced(function* <E, R>(
+  read: (path: string) => Effect.Effect<string, E, R>,
+  /** What a rank by skill takes on pages. */
+  { minDays }: { readonly minDays: number }
+) {
+  const complaints: Array<string> = []
+  const must = (isSo: boolean, complaint: string) => {
+    if (!isSo) complaints.push(complaint)
+  }
+  const json = <S extends Schema.Decoder<unknown>>(schema: S, path: string) =>
+    Effect.flatMap(read(path), Schema.decodeUnknownEffect(Schema.fromJsonString(schema)))
+
+  const boardOf = Effect.fnUntraced(function* (order: string) {
+    const items: Array<Row> = []
+    let path: string | null = `/api/v1/eval/leaderboard?order=${order}&limit=200`
+    let counts = { agents: 0, total: 0 }
+    while (path !== null) {
+      const page: typeof Board.Type = yield* json(Board, path)
+      items.push(...page.items)
+      counts = page
+      path =
+        page.next_cursor === null
+          ? null
+          : `/api/v1/eval/leaderboard?order=${order}&limit=200&cursor=${encodeURIComponent(page.next_cursor)}`
+    }
+    must(counts.total === items.length, `${order}: total ${counts.total} of ${items.length} rows`)
+    const agents = items.filter((row) => !isReference(row))
+    must(counts.agents === agents.length, `${order}: ${counts.agents} agents of ${agents.length}`)
+    return items
+  })
+
+  const bySkill = yield* boardOf("skill")
+  const byAverage = yield* boardOf("average")
+  const walk = bySkill.find((row) => row.agent_name === "Reference: random walk")?.agent_id
+  const facts = new Map([...byAverage, ...bySkill].map((row) => [row.agent_id, row]))
+
+  // The API itself: a board, an agent's record, and the comparison with the walk say the same.
+  for (const row of bySkill) {
+    const who = row.agent_name
+    const verdict = verdictOf(row)
+    must(
+      row.evidence?.told === (verdict === "told"),
+      `${who}: told ${row.evidence?.told}, by the rule ${verdict}`
+    )
+    must(
+      verdict === "open" || verdict === "told" || row.needed === null,
+      `${who}: needs ${row.needed} days for nothing`
+    )
+    const profile = yield* json(Profile, `/api/v1/eval/agents/${row.agent_id}/skill`)
+    must(
+      JSON.stringify([profile.overall?.evidence, profile.overall?.needed]) ===
+        JSON.stringify([row.evidence, row.needed]),
+      `${who}: the record of its own page has other evidence than the board`
+    )
+    for (const { sequence } of profile.by_day)
+      must(sequence[0] <= sequence[1], `${who}: a sequence is upside down`)
+    if (walk === undefined || walk === row.agent_id) continue
+    const beside = yield* json(Compared, `/api/v1/eval/compare?a=${row.agent_id}&b=${walk}`)
+    const expected = { told: "a", worse: "b", open: null }[verdict ?? "open"]
+    must(beside.told === expected, `${who}: beside the walk ${beside.told}, on the board ${verdict}`)
+  }
+
+  for (const language of languages) {
+    const say = catalogues[language]
+    const proofs = (page: string, of: Row | undefined, where: string) => {
+      const found = sentencesIn(plain(page), language)
+      const expected = of === undefined ? undefined : sentenceOf(of, language)
+      must(
+        found.join() === (expected === undefined ? "" : kindOf(expected, language)),
+        `${where}: says "${found.join()}", and the API "${expected}"`
+      )
+    }
+    const drawings = (rows: ReadonlyArray<Drawn>, where: string) => {
+      for (const { agent, problems } of rows) {
+        for (const problem of problems)
+          complaints.push(`${where}: ${facts.get(agent ?? "")?.agent_name}: ${problem}`)
+      }
+    }
+
+    for (const order of ["skill", "peer", "average"]) {
+      const path = inLanguage(`/leaderboard?order=${order}`, language)
+      const page = yield* read(path)
+      const rows = drawnRows(page)
+      drawings(rows, path)
+      must(!/Group \d|第 \d+ 组/.test(plain(page)), `${path}: speaks of groups`)
+      let lastRank = 0
+      for (const { agent = "", html } of rows) {
+        const fact = facts.get(agent)
+        if (fact === undefined) continue
+        const where = `${path}: ${fact.agent_name}`
+        if (order !== "average") {
+          proofs(html, fact, where)
+          const skill = plain(/<strong>(.*?)<\/strong>/s.exec(html)?.[1] ?? "")
+          must(
+            fact.skill !== null && Math.abs(numberIn(skill) - fact.skill) <= 0.00051,
+            `${where}: skill ${skill}, of the API ${fact.skill}`
+          )
+        }
+        const rank = Number(/class="rank">\s*(\d+)/.exec(html)?.[1] ?? 0)
+        must(rank === 0 || rank >= lastRank, `${where}: rank ${rank} below ${lastRank}`)
+        must(rank === 0 || (fact.rank !== null && !isReference(fact)), `${where}: a rank of nobody`)
+        if (order === "skill") {
+          const isRanked = fact.rank !== null && (fact.evidence?.days ?? 0) >= minDays
+          must(rank > 0 === isRanked, `${where}: rank ${rank} after ${fact.evidence?.days} days`)
+        }
+        lastRank = Math.max(rank, lastRank)
+      }
+    }
+
+    for (const fact of bySkill) {
+      const path = inLanguage(`/agents/${fact.agent_id}`, language)
+      const page = yield* read(path)
+      proofs(page, fact, path)
+      drawings(drawnRows(page), path)
+    }
+
+    const agents = bySkill.filter((row) => !isReference(row))
+    const pairs = agents.flatMap((a, index) =>
+      [agents[index + 1], agents.at(-1)].flatMap((b) => (b === undefined || a === b ? [] : [[a, b] as const]))
+    )
+    for (const [a, b] of pairs) {
+      const query = `a=${a.agent_id}&b=${b.agent_id}`
+      const { e_value, told, told_from } = yield* json(Compared, `/api/v1/eval/compare?${query}`)
+      must((told !== null) === (e_value ?? 0) >= told_from, `compare ${query}: told ${told} at ${e_value}`)
+      const text = plain(yield* read(inLanguage(`/compare?${query}`, language)))
+      const [before, between, after] = say.agentPage.better.map((part) => part.trim())
+      must(text.includes(`${after}`) === (told !== null), `compare ${query}: the page is not told ${told}`)
+      if (told === null) continue
+      const [better, other] = told === "a" ? [a, b] : [b, a]
+      const at = text.indexOf(`${better.agent_name}`, text.indexOf(`${before}`))
+      must(
+        at >= 0 && text.indexOf(other.agent_name, text.indexOf(`${between}`, at)) > at,
+        `compare ${query}: ${better.agent_name} is the better one`
+      )
+    }
+
+    const home = yield* read(inLanguage("/", language))
+    const scored = /<strong>([\d,]+)<\/strong>\s*(?:agents? scored|个智能体已有得分)/.exec(home)?.[1]
+    const expected = agents.length === 0 ? byAverage.filter((row) => !isReference(row)).length : agents.length
+    must(scored === undefined || numberIn(scored) === expected, `/: ${scored} agents scored, of ${expected}`)
+    const leaders = drawnRows(home)
+    drawings(leaders, "/")
+    for (const { agent = "" } of leaders) {
+      const fact = facts.get(agent)
+      must(fact === undefined || !isReference(fact), `/: ${fact?.agent_name} leads`)
+    }
+  }
+
+  // What is counted of questions: agents' answers, never those of references.
+  const counts = new Map<string, number>()
+  for (const status of ["open", "closed", "resolved"]) {
+    const { items } = yield* json(Listed, `/api/v1/eval/challenges?status=${status}&limit=${maxChallenges}`)
+    for (const { id, prediction_count } of items) {
+      counts.set(id, prediction_count)
+      const results = yield* json(Results, `/api/v1/eval/challenges/${id}/results?limit=200`)
+      const answers = results.predictions.filter(({ reference }) => reference === null)
+      const where = `/challenges/${id}`
+      must(results.prediction_count === prediction_count, `${where}: counted otherwise in the list`)
+      must(
+        status === "open" || results.next_cursor !== null || answers.length === prediction_count,
+        `${where}: ${prediction_count} predictions of ${answers.length}`
+      )
+      const page = yield* read(inLanguage(where, "en"))
+      const text = plain(page)
+      const described = /(\d+) AI agents? predicted/.exec(page)?.[1]
+      must(
+        Number(described) === prediction_count,
+        `${where}: ${described} agents predicted, of ${prediction_count}`
+      )
+      const own = text.indexOf(catalogues.en.question.references)
+      must(
+        own >= 0 === results.predictions.length > answers.length &&
+          !text.slice(0, Math.max(0, own)).includes("Reference:"),
+        `${where}: references stand among agents`
+      )
+      const called = /Called it (\d+) of (\d+),/.exec(text)
+      if (called !== null && results.next_cursor === null) {
+        const right = answers.filter(({ is_correct }) => is_correct === true).length
+        must(Number(called[1]) === right, `${where}: ${called[1]} called it, of ${right}`)
+        must(Number(called[2]) === answers.length, `${where}: of ${called[2]}, and not ${answers.length}`)
+      }
+      const best = /Best call (.*?), ([\d.]+) points/.exec(text)
+      if (best !== null) {
+        const good = answers.flatMap(({ is_correct, score }) =>
+          score !== null && (is_correct ?? score > 50) ? [score] : []
+        )
+        must(
+          good.length > 0 && Math.max(...good).toFixed(1) === best[2],
+          `${where}: the best call is wrong: ${best[0]}`
+        )
+      }
+      const embedded = plain(yield* read(`/embed/challenges/${id}`))
+      must(
+        new RegExp(`(^| )${prediction_count} predictions?( |$)`).test(embedded),
+        `/embed${where}: not ${prediction_count} predictions`
+      )
+    }
+  }
+  const list = yield* read(inLanguage("/challenges?status=resolved", "en"))
+  for (const [, id = "", count] of list.matchAll(
+    /href="\/challenges\/([0-9a-f-]{36})(?:(?!<\/tr>).)*?<td class="count">([\d,]+)<\/td>/gs
+  )) {
+    const known = counts.get(id)
+    must(known === undefined || numberIn(count ?? "") === known, `/challenges: ${count} predictions of ${id}`)
+  }
+  const feed = yield* json(Feed, "/feeds/settlements/json")
+  for (const { content_text, url } of feed.items) {
+    const known = counts.get(/[0-9a-f-]{36}/.exec(url)?.[0] ?? "")
+    must(
+      known === undefined || content_text.endsWith(` ${known} predictions.`),
+      `/feeds/settlements: "${content_text}" of ${known}`
+    )
+  }
+  return complaints
+})
