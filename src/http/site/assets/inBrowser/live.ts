@@ -1,17 +1,17 @@
 /**
- * Runs in the browser, on every public page: counts down, shows times where the reader is, and takes in what the public
- * stream of notices tells. It writes no markup of its own: what has changed is asked for again, as the page it is.
+ * Runs in the browser on public pages: counts down, shows local times, and asks for the page again when the public stream of
+ * notices tells of a change. It writes no markup of its own.
  */
-// @effect-diagnostics globalDate:off globalRandom:off -- the browser's own clock and zone are what it is about
+// @effect-diagnostics globalDate:off globalRandom:off -- they are the browser's
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 import { lengthOf } from "./lengths.ts"
 
-/** The server keeps a page so long; what is asked for sooner may be what was. */
+/** The server keeps a page so long. */
 const settling = 1100
 const between = 5000
 
-/** Days come before months, as the pages have them without this. */
+/** Days come before months, as on the page. */
 const language = document.documentElement.lang
 const local = new Intl.DateTimeFormat(language === "en" ? "en-GB" : language, {
   dateStyle: "long",
@@ -25,7 +25,7 @@ const zoneName = (at: Date): string =>
 /** Times of day, not days: a day of ours is one of UTC. */
 const instants = (within: ParentNode) => within.querySelectorAll<HTMLTimeElement>('time[datetime*="T"]')
 
-/** What was said in UTC stays where a pointer rests. */
+/** The time in UTC becomes the title. */
 const localize = (within: ParentNode): void => {
   for (const time of instants(within)) {
     if (time.classList.contains("countdown") || time.title !== "") continue
@@ -40,7 +40,7 @@ const say =
     ? { soon: "a moment", fresh: "This page was brought up to date.", copied: "Copied" }
     : { soon: "片刻", fresh: "本页已更新。", copied: "已复制" }
 
-/** What is over says so until the page is brought up to date. */
+/** A time that is over says so until the page is new. */
 const countDown = (): void => {
   for (const time of document.querySelectorAll<HTMLTimeElement>("time.countdown")) {
     const left = new Date(time.dateTime).getTime() - Date.now()
@@ -102,44 +102,32 @@ const refreshSoon = (): void => {
   )
 }
 
-/** Whether what is told is about this page: of one challenge, or of any. */
+/** A page tells of one challenge, or of any. */
 const concerns = (live: string, text: unknown): boolean =>
   live === "" || (typeof text === "string" && text.includes(live))
 
 let stream: EventSource | undefined
-let again: ReturnType<typeof setTimeout> | undefined
-/** Streams in a row that never opened. */
+let again: typeof due
 let failures = 0
-const firstPause = 2000
-const maxPause = 120_000
 
 const listen = (): void => {
   const { live, stream: path } = main()?.dataset ?? {}
-  if (live === undefined || path === undefined) return
-  if (stream !== undefined && stream.readyState !== EventSource.CLOSED) return
-  clearTimeout(again)
+  if (live === undefined || path === undefined || stream !== undefined) return
   const opened = new EventSource(path)
   stream = opened
   opened.addEventListener("message", ({ data }) => {
     if (concerns(live, data)) refreshSoon()
   })
   opened.addEventListener("open", () => {
-    // The page missed what was told in between.
     if (failures > 0) refreshSoon()
     failures = 0
   })
+  // A browser gives up (2: CLOSED) after an answer such as 503. Not all readers come back at once.
   opened.addEventListener("error", () => {
-    if (stream === opened && opened.readyState === EventSource.CLOSED) listenAgain()
+    if (stream !== opened || opened.readyState !== 2) return
+    pause()
+    again = setTimeout(listen, Math.min(120, 2 ** ++failures) * (500 + 500 * Math.random()))
   })
-}
-
-/** A browser connects again by itself but after an answer that is no stream, such as 503: that one closes it for good. */
-const listenAgain = (): void => {
-  const pause = Math.min(maxPause, firstPause * 2 ** failures)
-  failures += 1
-  clearTimeout(again)
-  // Readers come back at different times, so that a server that starts is not asked by all at once.
-  again = setTimeout(listen, pause * (0.5 + Math.random() / 2))
 }
 
 const pause = (): void => {
@@ -148,7 +136,7 @@ const pause = (): void => {
   stream = undefined
 }
 
-/** Nothing runs in a tab that nobody sees; it catches up when it is seen again. */
+/** A tab that nobody sees rests; it catches up when it is seen. */
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     pause()
@@ -159,7 +147,7 @@ document.addEventListener("visibilitychange", () => {
   }
 })
 
-/** The value of a chart where a pointer rests or a finger taps; its numbers stand below it for everybody else. */
+/** The value of a chart under the pointer; its numbers stand below it, too. */
 const readOut = ({ clientX, target }: PointerEvent): void => {
   const drawing = target instanceof Element ? target.closest<SVGElement>("svg[data-points]") : null
   const shown = drawing?.parentElement?.querySelector(".readout")
@@ -179,7 +167,7 @@ const readOut = ({ clientX, target }: PointerEvent): void => {
 document.addEventListener("pointermove", readOut)
 document.addEventListener("pointerdown", readOut)
 
-/** A slash leads to the search, as on many sites, where nothing is being written. */
+/** A slash leads to the search where nothing is being written. */
 document.addEventListener("keydown", (event) => {
   const { key, target } = event
   if (key !== "/" || (target instanceof Element && target.closest("input, textarea, select") !== null)) return
@@ -189,7 +177,7 @@ document.addEventListener("keydown", (event) => {
   field.focus()
 })
 
-/** Buttons that copy the text of another element are of use with a script only. */
+/** Buttons that copy a text need a script. */
 for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-copy]")) {
   const text = document.getElementById(button.dataset["copy"] ?? "")?.textContent ?? ""
   button.hidden = false
