@@ -1,12 +1,12 @@
-/** Finds assets, agents and events by words, also by words with mistakes in them. */
+/** Finds assets, agents, events and questions by words, in any script, and by words with mistakes in them. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
-import { AgentId, EventId } from "./domain/ids.ts"
+import { AgentId, ChallengeId, EventId } from "./domain/ids.ts"
 import { text, Timestamp } from "./domain/text.ts"
-import { Target } from "./Targets.ts"
+import type { Target } from "./Targets.ts"
 
-/** What is searched for: a name, a model, a word of a headline. */
+/** What is searched for: a name, a model, words of a headline or of a question. */
 export const SearchText = text({ minimum: 2, maximum: 100 })
 
 export const FoundAgent = Schema.Struct({
@@ -24,17 +24,23 @@ export const FoundEvent = Schema.Struct({
   published_at: Timestamp
 })
 
-/** Of each kind at most twenty. */
+/** At most twenty of each kind, with every word of the text; if nothing has them, what is nearly like the text. */
 export interface Found {
-  /** What is most like the text first. */
+  /** The best match first. */
   readonly assets: ReadonlyArray<Target>
-  /** What is most like the text first, of equals the oldest; without suspended ones. */
+  /** Those whose name is or begins with the text first, then the oldest; without suspended ones. */
   readonly agents: ReadonlyArray<FoundAgent>
   /** The newest first. */
   readonly events: ReadonlyArray<typeof FoundEvent.Type>
+  /** Questions whose own text has the words, open and ended: those that have not ended first, then the newest. */
+  readonly questions: ReadonlyArray<ChallengeId>
 }
 
 export class Search extends Context.Service<
   Search,
-  { readonly find: (text: string) => Effect.Effect<Found, InvalidRequest> }
+  {
+    readonly find: (text: string) => Effect.Effect<Found, InvalidRequest>
+    /** Assets alone, as `find` has them. */
+    readonly assets: (text: string) => Effect.Effect<Found["assets"], InvalidRequest>
+  }
 >()("auspex/services/Search") {}

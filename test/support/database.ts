@@ -65,6 +65,21 @@ export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 export const poolOn = (url: Redacted.Redacted) =>
   Database.client(url).pipe(Layer.provide(realTime), Layer.merge(toldTime))
 
+/** A fresh migrated database whose locale knows these letters: LC_CTYPE C of libc, or one of the built-in provider. */
+export const databaseOfCharacters = Effect.fnUntraced(function* (characters: string) {
+  const provider =
+    characters === "C"
+      ? "locale_provider libc locale 'C'"
+      : `locale_provider builtin builtin_locale 'C.UTF-8' lc_collate 'C' lc_ctype '${characters}'`
+  const name = yield* copyOf("template0", `encoding 'UTF8' ${provider}`)
+  yield* Database.migrate({
+    url: databaseOf(inject("ownerUrl"), name),
+    site: "global",
+    runsAs: new URL(inject("runningUrl")).username
+  })
+  return databaseOf(inject("runningUrl"), name)
+})
+
 /** A pool on a fresh database, as the role that runs. */
 export const database = Layer.unwrap(Effect.map(freshDatabase, poolOn))
 

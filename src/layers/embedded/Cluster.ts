@@ -20,6 +20,12 @@ export interface Cluster {
 /** The superuser, which only sets up the cluster. */
 export const superuser = "postgres"
 
+/**
+ * The letters that the operating system knows, for the trigrams of pg_trgm; everything else goes by the built-in
+ * provider, which is the same everywhere. An operating system without the first two is left with ASCII.
+ */
+const characterTypes = ["C.UTF-8", "en_US.UTF-8", "C"] as const
+
 /** initdb starts the server through a shell, within double quotes. */
 const breaksQuotes = (path: string) => /["$`\\\n]/.test(path)
 
@@ -64,22 +70,29 @@ const initialise = Effect.fn("Cluster.initialise")(function* (cluster: Cluster) 
   yield* writePrivate(passwordFile, password)
   yield* giveTo(passwordFile, account)
   yield* giveTo(unfinished, account)
-  const { code, output } = yield* Account.runProgram({
-    command: Binaries.program(binaries, "initdb"),
-    args: [
-      `--pgdata=${join(unfinished, "cluster")}`,
-      `--username=${superuser}`,
-      `--pwfile=${passwordFile}`,
-      "--auth=scram-sha-256",
-      "--encoding=UTF8",
-      "--locale=C",
-      "--locale-provider=builtin",
-      "--builtin-locale=C.UTF-8",
-      "--data-checksums",
-      "--no-instructions"
-    ],
-    account
-  })
+  const initdb = (characterType: (typeof characterTypes)[number]) =>
+    Account.runProgram({
+      command: Binaries.program(binaries, "initdb"),
+      args: [
+        `--pgdata=${join(unfinished, "cluster")}`,
+        `--username=${superuser}`,
+        `--pwfile=${passwordFile}`,
+        "--auth=scram-sha-256",
+        "--encoding=UTF8",
+        "--locale=C",
+        `--lc-ctype=${characterType}`,
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--data-checksums",
+        "--no-instructions"
+      ],
+      account
+    })
+  let made = yield* initdb(characterTypes[0])
+  for (const characterType of characterTypes.slice(1)) {
+    if (made.code !== 0 && made.output.includes("invalid locale name")) made = yield* initdb(characterType)
+  }
+  const { code, output } = made
   if (code !== 0) {
     return yield* new EmbeddedPostgresError({
       message: `PostgreSQL cannot make its cluster ${clusterDir}; initdb says:\n${output}`

@@ -292,9 +292,10 @@ const buildIndexes = (url: Redacted.Redacted, name: string, indexes: ReadonlyArr
 const runMigration = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
   name: string,
-  { indexes, minProgram, run }: Migration
+  { functions, indexes, minProgram, run }: Migration
 ) {
   const sql = yield* SqlClient.SqlClient
+  if (functions !== undefined) yield* inTurn(functions)
   if (indexes !== undefined) yield* buildIndexes(url, name, indexes)
   return yield* inTurn(
     Effect.gen(function* () {
@@ -452,6 +453,14 @@ const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
   }
   const [stored] = yield* sql`select site from instance`.values
   if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
+  const [letters] = yield* sql`
+    select datctype from pg_database where datname = current_database() and datctype in ('C', 'POSIX')`.values
+  if (letters !== undefined) {
+    yield* Effect.logWarning(
+      `The database has LC_CTYPE ${String(letters[0])}: search forgives mistakes in ASCII words only. ` +
+        `A database with LC_CTYPE C.UTF-8 knows all letters (docs/operations.md, "Letters of every script").`
+    )
+  }
   if (owns) {
     yield* Effect.logWarning(
       `The role "${role}" of DATABASE_URL can switch off what guards the records, for their tables are its own: ` +

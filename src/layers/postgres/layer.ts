@@ -72,14 +72,13 @@ const foundations = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
     OpenQuestions.layer.pipe(Layer.provideMerge(Practice.layer)),
     Pools.layer,
     Prices.layer,
-    Search.layer,
     Targets.layer,
     TransparencyLog.layer,
     judge
   ).pipe(Layer.provideMerge(Layer.mergeAll(Cursors.layer, LogSequencer.layer, SecureRandom.layerWebCrypto)))
 
 const identity = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
-  Layer.mergeAll(Claims.layer, GatewayAlerts.layer, Operators.layer).pipe(
+  Layer.mergeAll(Claims.layer, GatewayAlerts.layer, Operators.layer, Search.layer).pipe(
     Layer.provideMerge(foundations(judge))
   )
 

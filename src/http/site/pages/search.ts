@@ -4,7 +4,7 @@ import { HttpRouter } from "effect/http"
 import { Arenas } from "../../../services/Arenas.ts"
 import { Search } from "../../../services/Search.ts"
 import type { Found } from "../../../services/Search.ts"
-import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
+import type { ChallengeSummary, ListStatus } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import { assetPage, eventPage, pagePaths, searchPage } from "../paths.ts"
 import { parameter, show } from "../responses.ts"
@@ -25,14 +25,26 @@ export const layer = HttpRouter.use(
     const arenas = yield* Arenas
     const search = yield* Search
 
-    /** What is asked about the first asset that was found; without one, about the first event. */
-    const askedAbout = Effect.fnUntraced(function* ({ assets: [asset], events: [event] }: Found) {
-      if (asset === undefined) return event === undefined ? [] : yield* arenas.listByEvent(event.event_id)
-      const { items } = yield* arenas.list(
-        { status: "open", asset: asset.key },
-        { limit: maxQuestions, cursor: undefined }
+    const questionsOf = (asset: string, status: ListStatus) =>
+      Effect.map(
+        arenas.list({ status, asset }, { limit: maxQuestions, cursor: undefined }),
+        ({ items }) => items
       )
-      return items
+
+    /**
+     * The questions that have the words; without one, what is asked of the first asset and how it came out last, or else
+     * what is asked about the first event.
+     */
+    const askedAbout = Effect.fnUntraced(function* ({ assets, events, questions }: Found) {
+      const [asset] = assets
+      const [event] = events
+      if (questions.length > 0) {
+        const found = yield* arenas.summaries(questions)
+        return questions.flatMap((id) => found.filter((each) => each.id === id)).slice(0, 2 * maxQuestions)
+      }
+      if (asset === undefined) return event === undefined ? [] : yield* arenas.listByEvent(event.event_id)
+      const lists = yield* Effect.all([questionsOf(asset.key, "open"), questionsOf(asset.key, "resolved")])
+      return lists.flat()
     })
 
     yield* router.add(
@@ -124,7 +136,7 @@ const searchView = (
 ): Page => {
   const { found, now, questions, text } = view
   const { say } = frame
-  const isNothing = found.assets.length + found.agents.length + found.events.length === 0
+  const isNothing = found.assets.length + found.agents.length + found.events.length + questions.length === 0
   return {
     title: `${say.search}: ${text}`,
     path: searchPage(text),

@@ -1,61 +1,155 @@
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { ChallengeId } from "../../../services/domain/ids.ts"
+import { targetNearly, targetsNamedIn } from "../../../services/domain/targetNames.ts"
 import { FoundAgent, FoundEvent, Search, SearchText } from "../../../services/Search.ts"
-import { Target } from "../../../services/Targets.ts"
-import { findAll, isoTimestamp, plannedByValues } from "../sql.ts"
-import { targetColumns } from "../challenges/Targets.ts"
+import { Targets } from "../../../services/Targets.ts"
+import { arrayParam, findAll, isoTimestamp, plannedByValues, withStatementTimeout } from "../sql.ts"
 
 const maxFound = 20
-/** Of a word that very many agents have, so many are compared. */
-const maxCompared = 200
-
-/** Names of assets are short: one wrong letter makes much of a difference. */
-const likeEnough = 0.5
+/** Candidates that the index gives at most, before they are compared and put in order. */
+const maxCompared = 500
+/** Longer than this nobody's words may keep a connection. */
+const searchTimeout = Duration.millis(500)
 
 const readText = Schema.decodeEffect(SearchText)
 
+/** Marks around a word are no part of it. */
+const wordsOf = (text: string): ReadonlyArray<string> =>
+  text
+    .split(/\s+/u)
+    .map((word) => word.replaceAll(/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, ""))
+    .filter((word) => word !== "")
+
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const targets = findAll(Target)
+  const targets = yield* Targets
   const agents = findAll(FoundAgent)
   const events = findAll(FoundEvent)
+  const questions = findAll(Schema.Struct({ id: ChallengeId }))
 
-  const find: Search["Service"]["find"] = Effect.fn("Search.find")(function* (sent) {
-    const words = yield* readText(sent.trim()).pipe(
+  const textOf = (sent: string) =>
+    readText(sent.trim()).pipe(
       Effect.catchTag("SchemaError", () => InvalidRequest.of("q", "Expected 2 to 100 characters"))
     )
-    const byWords = Effect.all([
-      targets(sql`
-          select ${targetColumns(sql)}
-            from targets t
-           where lower(key) = lower(${words}) or word_similarity(${words}, name) >= ${likeEnough}
-              or ${words} <% category
-           order by lower(key) = lower(${words}) desc, word_similarity(${words}, name) desc, position
-           limit ${maxFound}`),
-      agents(sql`
-          select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
-            from (
-              select *, searched(name, model_provider, model_name) as text from agents
-               where ${words} <% searched(name, model_provider, model_name) and suspended_at is null
-               limit ${maxCompared}) a
-           order by word_similarity(${words}, text) desc, id
-           limit ${maxFound}`),
-      events(sql`
-          select id as event_id, title, ${isoTimestamp(sql, "published_at")} as published_at
-            from events
-           where ${words} <% title
+
+  const allTargets = Effect.map(targets.catalog, ({ categories }) =>
+    categories.flatMap((category) => category.targets)
+  )
+
+  /** Whether a folded text has every word of the query: pairs of characters may stand in it in another order. */
+  const hasAll = (text: string, words: string) => sql`
+    not exists (
+      select from unnest(string_to_array(search_text(${words}), ' ')) as w (word)
+       where strpos(${sql.literal(text)}, w.word) = 0)`
+
+  /** Words of one character have no pairs, and no pairs would find everything. */
+  const hasPairs = (text: string, words: string) => sql`
+    search_grams(${sql.literal(text)}) @> search_grams(${words}) and search_grams(${words}) <> '{}'`
+
+  const agentText = "searched(name, model_provider, model_name)"
+
+  const agentsWith = (words: string) =>
+    agents(sql`
+      select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
+        from (
+          select id, name, model_provider, model_name, owner_id from agents
+           where ${hasPairs(agentText, words)} and suspended_at is null
+           order by id
+           limit ${maxCompared}) a
+       where ${hasAll(`search_text(${agentText})`, words)}
+       order by search_text(name) = search_text(${words}) desc, starts_with(search_text(name), search_text(${words})) desc, id
+       limit ${maxFound}`)
+
+  const eventsWith = (words: string) =>
+    events(sql`
+      select id as event_id, title, ${isoTimestamp(sql, "published_at")} as published_at
+        from (
+          select id, title, published_at from events
+           where ${hasPairs("title", words)}
            order by published_at desc
-           limit ${maxFound}`)
+           limit ${maxCompared}) e
+       where ${hasAll("search_text(title)", words)}
+       order by published_at desc
+       limit ${maxFound}`)
+
+  const questionsWith = (words: string, of: ReadonlyArray<string>) =>
+    questions(sql`
+      select id::text
+        from (
+          select id, question, resolved_at is null and cancelled_at is null as is_open from challenges
+           where ${hasPairs("question", words)}
+             and (${of.length === 0} or target = any(${arrayParam("text", of)}))
+           order by id desc
+           limit ${maxCompared}) c
+       where ${hasAll("search_text(question)", words)}
+       order by is_open desc, id desc
+       limit ${maxFound}`)
+
+  /** Words with mistakes in them, as far as the locale of the database knows their letters. */
+  const nearly = (words: string) =>
+    Effect.all([
+      agents(sql`
+        select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
+          from (
+            select *, ${sql.literal(agentText)} as text from agents
+             where ${words} <% ${sql.literal(agentText)} and suspended_at is null
+             limit ${maxCompared}) a
+         order by word_similarity(${words}, text) desc, id
+         limit ${maxFound}`),
+      events(sql`
+        select id as event_id, title, ${isoTimestamp(sql, "published_at")} as published_at
+          from (select * from events where ${words} <% title limit ${maxCompared}) e
+         order by published_at desc
+         limit ${maxFound}`)
     ])
-    // An index of trigrams is read as a bitmap.
-    const [foundTargets, foundAgents, foundEvents] = yield* plannedByValues(sql, { enable_bitmapscan: "on" })(
-      byWords
-    )
-    return { assets: foundTargets, agents: foundAgents, events: foundEvents }
+
+  /** An index of words is read as a bitmap. */
+  const bounded = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+    plannedByValues(sql, { enable_bitmapscan: "on" })(withStatementTimeout(sql, searchTimeout)(work))
+
+  const assets: Search["Service"]["assets"] = Effect.fn("Search.assets")(function* (sent) {
+    const text = yield* textOf(sent)
+    const all = yield* allTargets
+    const named = targetsNamedIn(text, all).targets
+    const nearest = named.length > 0 ? undefined : targetNearly(text, all)
+    return nearest === undefined ? named : [nearest]
   })
 
-  return Search.of({ find })
+  const find: Search["Service"]["find"] = Effect.fn("Search.find")(function* (sent) {
+    const text = yield* textOf(sent)
+    const all = yield* allTargets
+    const { rest, targets: named } = targetsNamedIn(text, all)
+    const words = wordsOf(text).join(" ")
+    const keys = named.map(({ key }) => key)
+    const [foundAgents, foundEvents, asked] = yield* bounded(
+      Effect.all([
+        agentsWith(words),
+        eventsWith(words),
+        rest.length === 0
+          ? Effect.succeed([])
+          : questionsWith(named.length === 0 ? words : rest.join(" "), keys)
+      ])
+    )
+    const found = {
+      assets: named,
+      agents: foundAgents,
+      events: foundEvents,
+      questions: asked.map(({ id }) => id)
+    }
+    if (named.length + foundAgents.length + foundEvents.length + asked.length > 0) return found
+    const nearest = targetNearly(text, all)
+    const [nearAgents, nearEvents] = yield* bounded(nearly(words))
+    return {
+      ...found,
+      assets: nearest === undefined ? [] : [nearest],
+      agents: nearAgents,
+      events: nearEvents
+    }
+  })
+
+  return Search.of({ find, assets })
 })
 
 export const layer = Layer.effect(Search, make)

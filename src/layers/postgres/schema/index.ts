@@ -34,6 +34,7 @@ import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
 import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
+import { wordFunctions } from "./migrations/0027_words.ts"
 import { undatedEvents } from "./migrations/0028_undated_events.ts"
 import { numbers } from "./migrations/0029_numbers.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
@@ -63,6 +64,8 @@ export interface Index {
 
 /** A step of the schema. */
 export interface Migration {
+  /** Made before the indexes that are on them, in any number of attempts: `create or replace`. */
+  readonly functions?: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
   /** Built before `run`, in any number of attempts: on large tables, and on columns that an earlier migration made. */
   readonly indexes?: ReadonlyArray<Index>
   readonly run: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
@@ -161,6 +164,18 @@ export const migrations = {
       }
     ],
     ...expand(instances)
+  },
+  "0027_words": {
+    functions: wordFunctions,
+    indexes: [
+      {
+        name: "agents_words",
+        definition: "on agents using gin (search_grams(searched(name, model_provider, model_name)))"
+      },
+      { name: "events_words", definition: "on events using gin (search_grams(title))" },
+      { name: "challenges_words", definition: "on challenges using gin (search_grams(question))" }
+    ],
+    ...expand(Effect.void)
   },
   "0028_undated_events": expand(undatedEvents),
   "0029_numbers": expand(numbers),
