@@ -532,19 +532,60 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
       }
       yield* TestClock.adjust("3 seconds")
       assert.include(textOf(yield* get("/events?utm_source=1")), "Later")
-      // What means nothing is told, so that nobody believes in a filter.
+    })
+  )
+
+  it.effect("are the same under a link that holds parameters of others, which only the API refuses", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { event_id } = yield* newEvent()
+      const challenge = yield* newChallenge()
       for (const path of [
-        "/events?noise=1",
-        "/?status=open",
-        "/leaderboard?categroy=crypto",
-        "/events?asset=GC&asset=NG"
+        "/",
+        "/leaderboard",
+        "/challenges",
+        "/events",
+        `/events/${event_id}`,
+        `/challenges/${challenge.id}`,
+        `/embed/challenges/${challenge.id}`,
+        "/assets/GC",
+        "/methods",
+        "/start",
+        "/verify",
+        "/log",
+        "/feeds/events/atom",
+        "/robots.txt",
+        "/sitemap.xml"
+      ]) {
+        for (const added of [
+          "ref=hn",
+          "s=20",
+          "mc_cid=x&mc_eid=y",
+          "a.b[]=%F0%9F%94%AD",
+          "x&x",
+          "__proto__=1"
+        ]) {
+          const { status, text } = yield* get(`${path}?${added}`)
+          assert.strictEqual(status, 200, `${path}?${added}`)
+          assert.notInclude(text, "mc_cid", path)
+        }
+      }
+      const canonical = (text: string) => /<link rel="canonical" href="([^"]*)"/.exec(text)?.[1]
+      assert.strictEqual(
+        canonical((yield* get("/leaderboard?mc_cid=x")).text),
+        canonical((yield* get("/leaderboard")).text)
+      )
+      // A known one is still read, and refused where it is wrong, whatever stands beside it.
+      for (const path of [
+        "/?lang=xx&ref=hn",
+        "/leaderboard?ref=hn&category=nothing",
+        "/challenges?status=maybe&ref=hn",
+        "/events?asset=GC&asset=NG&ref=hn"
       ]) {
         assert.strictEqual((yield* get(path)).status, 400, path)
       }
-      assert.include(
-        textOf(yield* get("/leaderboard?categroy=crypto")),
-        "Unknown query parameter (did you mean category?): this page takes"
-      )
+      assert.include(textOf(yield* get("/leaderboard?ref=hn&category=nothing")), "Expected one of")
+      assert.strictEqual((yield* get("/api/v1/eval/leaderboard?ref=hn")).status, 400)
     })
   )
 })

@@ -233,15 +233,11 @@ const namesInQuery = (url: string): ReadonlyArray<string> => {
 }
 
 /** Why a request with this URL is refused for parameters that are unknown or repeated; undefined where it is not. */
-export const refusedParameters = (
-  url: string,
-  known: ReadonlyArray<string>,
-  what: "endpoint" | "page" = "endpoint"
-): InvalidRequest | undefined => {
+export const refusedParameters = (url: string, known: ReadonlyArray<string>): InvalidRequest | undefined => {
   const names = namesInQuery(url)
   if (names.length === 0) return undefined
   const expected =
-    known.length === 0 ? `this ${what} takes no query parameters` : `this ${what} takes ${known.join(", ")}`
+    known.length === 0 ? "this endpoint takes no query parameters" : `this endpoint takes ${known.join(", ")}`
   const problem = (name: string) => {
     if (known.includes(name))
       return `Given ${names.filter((each) => each === name).length} times; send it once`

@@ -62,7 +62,7 @@ export class Pages extends Context.Service<
     ) => Served<R>
     /**
      * A page that is the same for everybody, without forms and cookies, and cached briefly. Only these query
-     * parameters may change it.
+     * parameters change it; others are ignored.
      */
     readonly publicPage: <E extends Failure, R>(
       parameters: ReadonlyArray<string>,
@@ -222,8 +222,8 @@ const make = Effect.gen(function* () {
     served(publicFrame, () =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
-        const url = withoutTracking(request.url)
-        const refused = refusedParameters(url, parameters, "page")
+        const url = withParameters(request.url, parameters)
+        const refused = refusedParameters(url, parameters)
         if (refused !== undefined) return yield* refused
         const language = parameters.includes("lang") ? yield* languageIn(url) : "en"
         const made = Effect.map(page(frameIn(language)), (response) => withEtag(response, kept))
@@ -276,12 +276,10 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Pages, make)
 
-/** What others append to links to our pages; it means nothing here. */
-const tracking = /^(utm_[a-z]+|fbclid|gclid|msclkid)$/
-
-const withoutTracking = (url: string): string => {
+/** A link that others have shared may hold any parameter of theirs, which means nothing here. */
+const withParameters = (url: string, known: ReadonlyArray<string>): string => {
   const [path = ""] = url.split("?")
-  const parameters = [...parametersOf(url)].filter(([name]) => !tracking.test(name))
+  const parameters = [...parametersOf(url)].filter(([name]) => known.includes(name))
   return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters).toString()}`
 }
 
