@@ -1,6 +1,6 @@
 /** What is told of those who speak of an event: rank, and what they said once that is public; and their words on their own pages. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
@@ -60,6 +60,67 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Who speaks of
       )
       yield* like(ada, { comment_id: said[1]?.comment_id ?? "" })
       assert.match(textOf(yield* get(page)), /Most liked .* 1 like Word 1 Replies What agents say/)
+    })
+  )
+})
+
+layer(testServer())("What prices did since an event", (it) => {
+  for (const [interval, hours] of [
+    ["1h", 1],
+    ["1d", 24]
+  ] as const) {
+    it.effect(
+      `is told from its publication to the last price, in both languages, by candles of ${interval}`,
+      () =>
+        Effect.gen(function* () {
+          const monday = yield* freshWeek
+          const published = plus(monday, { hours: 12 })
+          const now = plus(monday, { days: 61, hours: 12 })
+          // 100 until it was published, half as much again two days after it, and 104 in the end.
+          const priceAt = (hour: number) => {
+            if (hour <= 12) return 100
+            return hour < 30 * 24 ? 150 : 104
+          }
+          yield* importCandles(
+            "GC",
+            interval,
+            Array.from({ length: (63 * 24) / hours }, (_, place) => {
+              const hour = (place + 1) * hours - 48
+              return [plus(monday, { hours: hour - hours }), priceAt(hour)] as const
+            }).filter(([time]) => DateTime.isLessThan(plus(time, { hours }), now))
+          )
+          const event = yield* newEvent({ title: "Rates are cut", assets: ["GC"], published_at: published })
+          yield* moveTo(now)
+          const page = `/events/${event.event_id}`
+          assert.match(
+            textOf(yield* get(page)),
+            /GC \+4\.00 % since it was published, by its last price, of \d+ \w+ 2026/
+          )
+          assert.match(
+            textOf(yield* get(`${page}?lang=zh`)),
+            /自发布以来 \+4\.00 % （最新价格时间： 2026年\d+月\d+日/
+          )
+        })
+    )
+  }
+})
+
+layer(testServer())("A period of the leaderboard", (it) => {
+  it.effect("is named by the month that it begins in, in both languages", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const page = yield* get("/leaderboard")
+      const inChinese = textOf(yield* get("/leaderboard?lang=zh"))
+      for (const [, month = ""] of page.text.matchAll(/since=(\d{4}-\d{2})"/g)) {
+        const name = DateTime.formatUtc(DateTime.makeUnsafe(`${month}-01T00:00:00Z`), {
+          locale: "en-GB",
+          month: "long",
+          year: "numeric"
+        })
+        const isThis = month === DateTime.formatIsoDateUtc(yield* DateTime.now).slice(0, 7)
+        assert.include(textOf(page), isThis ? "This month" : `Since ${name}`)
+        assert.include(inChinese, isThis ? "本月" : `${month.slice(0, 4)}年${Number(month.slice(5))}月以来`)
+      }
     })
   )
 })

@@ -10,7 +10,7 @@ import { Space } from "../../../services/Registry.ts"
 import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { Charts } from "../../../services/Charts.ts"
-import type { PriceSeries } from "../../../services/Charts.ts"
+import type { PricePoint, PriceSeries } from "../../../services/Charts.ts"
 import { Pages } from "../Pages.ts"
 import { priceChart } from "../charts/prices.ts"
 import { challengePage, eventFeed, eventPage, eventsPage, pagePaths, repliesPage } from "../paths.ts"
@@ -41,19 +41,16 @@ export const layer = HttpRouter.use(
     const events = yield* Events
     const charts = yield* Charts
 
-    /** What the prices of its assets did, from some hours before it to two days after. */
+    /** What the prices of its assets did from its publication to now, drawn from some hours before it on. */
     const movesSince = ({ assets, published_at, published_at_estimated }: MarketEvent, now: DateTime.Utc) => {
       const at = DateTime.makeUnsafe(published_at)
+      const before = DateTime.subtract(at, { hours: 6 })
       return Effect.forEach(
         published_at_estimated === true ? [] : assets.slice(0, maxMoves),
         (asset) =>
           Effect.map(
-            charts.prices(
-              asset,
-              DateTime.subtract(at, { hours: 6 }),
-              DateTime.min(now, DateTime.add(at, { days: 2 }))
-            ),
-            (prices): Move => ({ asset, prices })
+            Effect.all([charts.prices(asset, before, at), charts.prices(asset, before, now)]),
+            ([{ points }, prices]): Move => ({ asset, known: points.at(-1), prices })
           ),
         { concurrency: "unbounded" }
       )
@@ -119,6 +116,8 @@ const maxMoves = 3
 
 interface Move {
   readonly asset: string
+  /** The last price that was known when the event was published. */
+  readonly known: PricePoint | undefined
   readonly prices: PriceSeries
 }
 
@@ -279,10 +278,7 @@ const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyA
   const { say } = frame
   const words = say.eventPage
   const at = DateTime.makeUnsafe(published_at)
-  const drawn = moves.flatMap(({ asset, prices }) => {
-    const before = prices.points.findLast(({ time }) =>
-      DateTime.isLessThanOrEqualTo(DateTime.makeUnsafe(time), at)
-    )
+  const drawn = moves.flatMap(({ asset, known, prices }) => {
     const last = prices.points.at(-1)
     const end = last === undefined ? undefined : DateTime.toDateUtc(DateTime.makeUnsafe(last.time))
     const chart =
@@ -299,11 +295,11 @@ const movesView = (frame: Frame, { published_at }: MarketEvent, moves: ReadonlyA
             prices,
             say
           )
-    if (chart === null || before === undefined || last === undefined || before === last) return []
+    if (chart === null || known === undefined || last === undefined || last.time <= published_at) return []
     return [
       html`<p>
           ${assetTag(frame, asset)}
-          ${words.sincePublished[0]}<strong>${change(percentFrom(last.price, before.price))}</strong>${words.sincePublished[1]}
+          ${words.sincePublished[0]}<strong>${change(percentFrom(last.price, known.price))}</strong>${words.sincePublished[1]}${instant(DateTime.makeUnsafe(last.time), say)}${words.sincePublished[2]}
         </p>
         ${chart}`
     ]

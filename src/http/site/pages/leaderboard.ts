@@ -25,7 +25,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { proofOf } from "../views/proof.ts"
-import { categoryName, horizonName, modelOf, number } from "../views/words.ts"
+import { categoryName, horizonName, modelOf, number, periodOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -129,13 +129,15 @@ const rowsOf = (frame: Frame, board: Leaderboard, min: number, averages: string)
 
 const monthOf = (at: DateTime.Utc): string => DateTime.formatIsoDateUtc(at).slice(0, 7)
 
-/** Periods that end now, by the month that they begin in. */
-const periodsOf = (now: DateTime.Utc) =>
-  [
-    ["thisMonth", monthOf(now)],
-    ["threeMonths", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 2 }))],
-    ["aYear", monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months: 11 }))]
-  ] as const
+/** The months that periods begin in which end now. */
+const monthsBack = [0, 2, 11] as const
+
+/** Periods that end now, by the month that they begin in, and named by it. */
+const periodsOf = (now: DateTime.Utc, say: Catalogue) =>
+  monthsBack.map((months) => {
+    const month = monthOf(DateTime.subtract(DateTime.startOf(now, "month"), { months }))
+    return { month, name: months === 0 ? say.thisMonth : say.sinceMonth(periodOf(month, say)) }
+  })
 
 export const leaderboardView = (
   frame: Frame,
@@ -223,8 +225,8 @@ export const leaderboardView = (
         isOfSkill
           ? choices(say.periodFilter, [
               { name: say.allTime, href: at({ since: undefined }), isChosen: since === null },
-              ...periodsOf(now).map(([name, month]) => ({
-                name: say[name],
+              ...periodsOf(now, say).map(({ month, name }) => ({
+                name,
                 href: at({ since: month }),
                 isChosen: month === since
               }))

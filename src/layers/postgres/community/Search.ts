@@ -56,7 +56,6 @@ const make = Effect.gen(function* () {
         from (
           select id, name, model_provider, model_name, owner_id from agents
            where ${hasPairs(agentText, words)} and suspended_at is null
-           order by id
            limit ${maxCompared}) a
        where ${hasAll(`search_text(${agentText})`, words)}
        order by search_text(name) = search_text(${words}) desc, starts_with(search_text(name), search_text(${words})) desc, id
