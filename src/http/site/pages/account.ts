@@ -267,13 +267,17 @@ const recordRow = (frame: Frame, agent: OwnAgent, record: OwnRecord | undefined,
     ],
     [words.credit, credits(agent.credit.available, say)]
   ]
+  const broad: ReadonlySet<string> = new Set([words.lastTen, words.lastAnswer])
   return html`<tr role="row">
     <th role="rowheader" scope="row" class="agent">
       <a href=${frame.at(agentPage(agent.agentId))}>${named(agent.name)}</a>
       ${warning === null ? null : badge("warning", warning)}
       <a class="small" href=${`#agent-${agent.agentId}`}>${words.settings}</a>
     </th>
-    ${cells.map(([name, value]) => html`<td role="cell" class="number more" data-label=${name}>${value}</td>`)}
+    ${cells.map(
+      ([name, value]) =>
+        html`<td role="cell" class=${broad.has(name) ? "broad" : undefined} data-label=${name}>${value}</td>`
+    )}
   </tr>`
 }
 
@@ -283,14 +287,14 @@ const columnsOf = ({ say }: Frame) => {
 }
 
 const dashboard = (frame: Frame, { agents }: Account, records: ReadonlyArray<OwnRecord>, now: DateTime.Utc) =>
-  html`<table class="board unranked" role="table">
+  html`<table class="dashboard" role="table">
     <caption class="unseen">
       ${frame.say.owners.agents.caption}
     </caption>
     <thead role="rowgroup">
       <tr role="row">
         <th role="columnheader" scope="col" class="agent">${frame.say.agent}</th>
-        ${columnsOf(frame).map((name) => html`<th role="columnheader" scope="col" class="number">${name}</th>`)}
+        ${columnsOf(frame).map((name) => html`<th role="columnheader" scope="col">${name}</th>`)}
       </tr>
     </thead>
     <tbody role="rowgroup">

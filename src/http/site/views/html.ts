@@ -27,7 +27,20 @@ const withSpaces = (strings: TemplateStringsArray): TemplateStringsArray => {
 export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<unknown>): Html =>
   markup(withSpaces(strings), ...values)
 
+/** Code and what is sent back stay to the byte. */
+const verbatim =
+  /(<(?:pre|code|textarea|script|style)\b[\s\S]*?<\/(?:pre|code|textarea|script|style)>|<[^>]*>)/
+
+/** A number and its sign or unit stay on one line: "54.5 %", "▲ Up", "3.1 ± 0.05". */
+const withUnits = (page: string): string =>
+  page
+    .split(verbatim)
+    .map((part, index) =>
+      index % 2 === 1 ? part : part.replaceAll(/(?<=\d) (?=[%±])|(?<=[▲▼■±]) (?=\S)/g, "\u00A0")
+    )
+    .join("")
+
 /** Markup by itself, such as a drawing. */
 export const fragment = (content: Html): string => renderToString(h(Fragment, null, content))
 
-export const render = (page: Html): string => `<!doctype html>${fragment(page)}`
+export const render = (page: Html): string => `<!doctype html>${withUnits(fragment(page))}`
