@@ -224,8 +224,31 @@ interface PriceEventTerms {
   readonly scale: string | null
 }
 
-/** What is asked, where an administrator does not say it. */
-export const priceEventQuestion = (terms: PriceEventTerms): string => {
+/** The texts of questions that no administrator has worded. */
+export const directionQuestion = (target: string, targetName: string, resolveAt: string): string =>
+  `Which way will ${askedName(target, targetName)} move by ${inUtc(resolveAt)}?`
+
+export const sessionQuestion = (target: string, targetName: string, date: string): string =>
+  `Which way will ${askedName(target, targetName)} move by the close of its session of ${date}?`
+
+export const flashQuestion = (target: string, targetName: string, resolveAt: string): string =>
+  `Which way will ${askedName(target, targetName)} move in the hour until ${inUtc(resolveAt)}, after the event?`
+
+export const ladderQuestion = (target: string, targetName: string, resolveAt: string): string =>
+  `Which way will ${askedName(target, targetName)} have moved by ${inUtc(resolveAt)}?`
+
+export const macroQuestion = (target: string, targetName: string, period: string): string =>
+  `What will ${askedName(target, targetName)} be for ${periodInWords(period)}?`
+
+export const orderedQuestion = (target: string, targetName: string, period: string): string =>
+  `What will become of ${askedName(target, targetName)} for ${periodInWords(period)}?`
+
+export const priceEventQuestion = (
+  terms: Pick<
+    PriceEventTerms,
+    "kind" | "target" | "targetName" | "firstDay" | "lastDay" | "level" | "resolveAt"
+  >
+): string => {
   const name = askedName(terms.target, terms.targetName)
   switch (terms.kind) {
     case "numeric_close":
@@ -237,6 +260,40 @@ export const priceEventQuestion = (terms: PriceEventTerms): string => {
     case "count_days":
       return `On how many of the 7 days from ${terms.firstDay} to ${terms.lastDay} (UTC) will ${name} close up?`
   }
+}
+
+interface AskedTerms extends Pick<PriceEventTerms, "target" | "targetName" | "level" | "resolveAt"> {
+  /** A kind of price event, or any other kind of challenge. */
+  readonly kind: string
+  readonly period: string | null
+  /** UTC days before the end: the last one, and the first of the seven to it. */
+  readonly firstDay: string
+  readonly lastDay: string
+}
+
+const priceEventKinds: ReadonlySet<string> = new Set<PriceEventKind>([
+  "numeric_close",
+  "threshold",
+  "barrier",
+  "count_days"
+])
+
+const isPriceEventKind = (kind: string): kind is PriceEventKind => priceEventKinds.has(kind)
+
+/** Whether a question is one of the texts above, so that its terms alone say the same. */
+export const isStandardQuestion = (question: string, terms: AskedTerms): boolean => {
+  const { kind, lastDay, period, resolveAt, target, targetName } = terms
+  if (isPriceEventKind(kind)) return question === priceEventQuestion({ ...terms, kind })
+  const texts =
+    period === null
+      ? [
+          directionQuestion(target, targetName, resolveAt),
+          sessionQuestion(target, targetName, lastDay),
+          flashQuestion(target, targetName, resolveAt),
+          ladderQuestion(target, targetName, resolveAt)
+        ]
+      : [macroQuestion(target, targetName, period), orderedQuestion(target, targetName, period)]
+  return texts.includes(question)
 }
 
 const crps = ({ scale }: PriceEventTerms) =>

@@ -10,7 +10,13 @@ import type { InvalidRequest } from "./domain/errors.ts"
 import { ChallengeId, TargetKey } from "./domain/ids.ts"
 import { list, Term, text, Timestamp } from "./domain/text.ts"
 import type { ladderHours } from "./domain/Challenge.ts"
-import { categoriesOrBins, NewMacroChallenge, OrderedCategory, scaleBounds } from "./domain/Challenge.ts"
+import {
+  categoriesOrBins,
+  NewMacroChallenge,
+  OrderedCategory,
+  OutcomeName,
+  scaleBounds
+} from "./domain/Challenge.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page } from "./domain/paging.ts"
 import type { QuestionFilter } from "./OpenQuestions.ts"
@@ -129,6 +135,7 @@ export const PublishedRelease = Schema.Struct({
     description: "when predictions end; null before the challenge is made"
   }),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "null before the settlement" }),
+  outcome_name: Schema.optionalKey(OutcomeName),
   source: Schema.NullOr(Schema.String).annotate({ description: "of the value" }),
   settled_at: Schema.NullOr(Timestamp)
 }).annotate({ identifier: "PublishedRelease" })

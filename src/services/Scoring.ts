@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
-import { ChallengeType, Direction } from "./domain/Challenge.ts"
+import { ChallengeType, Direction, OutcomeName } from "./domain/Challenge.ts"
 import type { MacroChallenge, PriceEvent, MacroValue, ChallengeState } from "./domain/Challenge.ts"
 import { PredictionValues, PredictionVerdict } from "./domain/Prediction.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
@@ -119,6 +119,7 @@ export const Scorecard = Schema.Struct({
       ...PredictionValues.fields,
       result: Schema.NullOr(Direction),
       actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+      outcome_name: Schema.optionalKey(OutcomeName),
       ...PredictionVerdict.fields,
       score: Schema.Finite,
       created_at: Timestamp,

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { priceEventQuestion } from "../../src/scoring/criteria.ts"
 import { titleOf } from "../../src/http/site/views/words.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { freshWeek, newMacro, plus } from "../support/challenges.ts"
@@ -59,8 +60,18 @@ layer(testServer())("A question", (it) => {
       event_title: null,
       level: 104.5,
       period: null,
-      resolve_at: "2026-03-03T00:00:00.000Z"
+      resolve_at: "2026-03-03T00:00:00.000Z",
+      is_ordered: false,
+      unit: null
     } as const
+    const terms = {
+      target: "DXY",
+      targetName: "US dollar index",
+      level: "104.5",
+      firstDay: "2026-02-24",
+      lastDay: "2026-03-02",
+      resolveAt: asked.resolve_at
+    }
     for (const [kind, english, chinese] of [
       [
         "barrier",
@@ -79,8 +90,9 @@ layer(testServer())("A question", (it) => {
         "截至 3月2日的七天中，美元指数有几天收涨？"
       ]
     ] as const) {
-      assert.strictEqual(titleOf({ ...asked, kind }), english)
-      assert.strictEqual(titleOf({ ...asked, kind }, catalogues.zh), chinese)
+      const question = priceEventQuestion({ ...terms, kind })
+      assert.strictEqual(titleOf({ ...asked, kind, question }), english)
+      assert.strictEqual(titleOf({ ...asked, kind, question }, catalogues.zh), chinese)
     }
   })
 })

@@ -338,6 +338,9 @@ export type NewPriceEvent = typeof NewPriceEvent.Type
 export const Outcomes = Schema.Struct({ bullish: Schema.Int, bearish: Schema.Int, neutral: Schema.Int })
 export type Outcomes = typeof Outcomes.Type
 
+/** The name of the category that a question came out as; its value is only the category's place. */
+export const OutcomeName = Schema.String.annotate({ description: "of categories: the one that came" })
+
 export const ChallengeSummary = Schema.Struct({
   id: ChallengeId,
   type: ChallengeType,
@@ -363,6 +366,8 @@ export const ChallengeSummary = Schema.Struct({
   }),
   result: Schema.NullOr(Direction).annotate({ description: "null for numeric questions" }),
   actual_value: Schema.NullOr(Schema.Finite).annotate({ description: "of numeric questions" }),
+  outcome_name: Schema.NullOr(OutcomeName),
+  is_ordered: Schema.Boolean.annotate({ description: "macro: whether it asks for a category" }),
   unit: Schema.NullOr(Schema.String)
 })
 export type ChallengeSummary = typeof ChallengeSummary.Type

@@ -41,6 +41,8 @@ export const english = {
   /** A time of day in UTC with its date. */
   timeOn: (clock: string, date: string) => `${clock} UTC on ${date}`,
   afterEvent: (name: string, title: string) => `${name} in the hour after “${title}”: up, down or flat?`,
+  afterEventBy: (name: string, title: string, time: string) =>
+    `${name} after “${title}”, by ${time}: up, down or flat?`,
   onDay: (name: string, date: string) => `${name} on ${date}: up, down or flat?`,
   within: (name: string, span: string, time: string) =>
     `${name} ${({ "1h": "in the hour until", "4h": "in the four hours until", "1d": "in the day until" } as Words)[span] ?? "by"} ${time}: up, down or flat?`,
@@ -50,6 +52,8 @@ export const english = {
   touch: (name: string, level: string, date: string) => `Will ${name} touch ${level} by ${date}?`,
   daysUp: (name: string, date: string) => `On how many of the seven days to ${date} will ${name} close up?`,
   ofPeriod: (name: string, period: string) => `${name}, ${period}`,
+  inUnit: (title: string, unit: string) => `${title} (${unit})`,
+  whichCategory: (title: string) => `${title}: what will be decided?`,
 
   closesIn: "closes in",
   closed: "closed",
@@ -164,6 +168,7 @@ export const chinese: typeof english = {
   nameWithin: nameInChinese,
   timeOn: (clock, date) => `${date} ${clock} UTC`,
   afterEvent: (name, title) => `“${title}”之后一小时内${name}：上涨、下跌还是持平？`,
+  afterEventBy: (name, title, time) => `“${title}”之后至 ${time}，${name}：上涨、下跌还是持平？`,
   onDay: (name, date) => `${name} ${date}：上涨、下跌还是持平？`,
   within: (name, span, time) =>
     `${name}截至 ${time}${({ "1h": "的一小时内", "4h": "的四小时内", "1d": "的一天内" } as Words)[span] ?? ""}：上涨、下跌还是持平？`,
@@ -172,6 +177,8 @@ export const chinese: typeof english = {
   touch: (name, level, date) => `截至 ${date}，${name}会触及 ${level} 吗？`,
   daysUp: (name, date) => `截至 ${date}的七天中，${name}有几天收涨？`,
   ofPeriod: (name, period) => `${name}，${period}`,
+  inUnit: (title, unit) => `${title}（${unit}）`,
+  whichCategory: (title) => `${title}：会是哪一种结果？`,
 
   closesIn: "距截止",
   closed: "截止于",

@@ -6,6 +6,7 @@ import type { Direction } from "../../../services/domain/Challenge.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
+import { forecastOf } from "../views/words.ts"
 import type { Html } from "../views/html.ts"
 import {
   across,
@@ -216,15 +217,13 @@ const forecastStrips = (
         { title: "95 %", isNumber: true }
       ],
       rows: shown.map(({ centre, spread }) => [
-        rounded(centre),
-        rounded(centre - ninety * spread),
-        rounded(centre + ninety * spread)
+        forecastOf(centre),
+        forecastOf(centre - ninety * spread),
+        forecastOf(centre + ninety * spread)
       ])
     }
   })
 }
-
-const rounded = (value: number): string => plainNumber(Number(value.toPrecision(6)))
 
 /** The mean of what all forecasts say, as a histogram of probability, with the published value; and each of them. */
 export const forecastChart = (

@@ -266,8 +266,8 @@ export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, say = 
   )
 }
 
-/** Enough digits to tell neighbouring values apart, without the noise of binary fractions. */
-export const plainNumber = (value: number): string => String(Number(value.toPrecision(10)))
+/** Enough digits to tell neighbouring values apart, without the noise of binary fractions: six decimals at most. */
+export const plainNumber = (value: number): string => String(Number(Number(value.toPrecision(10)).toFixed(6)))
 
 export interface Bar {
   /** Horizontal extent, from 0 to 1. */

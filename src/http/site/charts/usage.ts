@@ -1,7 +1,7 @@
 /** What an owner's keys of the gateway were used for, day by day. */
 import { scaleLinear } from "d3-scale"
 import { DateTime } from "effect"
-import { creditsOf } from "../../../services/Credits.ts"
+import { creditNumber } from "../views/words.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
@@ -37,7 +37,7 @@ export const usageChart = (days: ReadonlyArray<DayOfUse>, say: Catalogue): Html 
     id: "usage",
     say,
     title: words.byDay,
-    summary: words.summary(creditsOf(total), calls, days.length, plainNumber(max)),
+    summary: words.summary(creditNumber(total), calls, days.length, plainNumber(max)),
     height: plot.height,
     drawing: html`${valueLines(plot, y, y.ticks(4))}
     ${costs.map((cost, index) =>
@@ -70,7 +70,7 @@ export const usageChart = (days: ReadonlyArray<DayOfUse>, say: Catalogue): Html 
         { title: words.calls, isNumber: true },
         { title: words.credits, isNumber: true }
       ],
-      rows: used.map(({ calls: ofDay, cost, day }) => [dayOf(day), ofDay, creditsOf(cost)]),
+      rows: used.map(({ calls: ofDay, cost, day }) => [dayOf(day), ofDay, creditNumber(cost)]),
       note: words.idleDays
     }
   })

@@ -18,7 +18,7 @@ import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
 import { document } from "../views/markdown.ts"
-import { outcomeOf, probability, titleOf } from "../views/words.ts"
+import { formatOutcome, probability, titleOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -96,7 +96,7 @@ const stepsOf = (
     return html`${before}<a href=${frame.at(verifyPage(frame.at(entryProof(entry.leaf_index))))}>${words}</a
       >${after}`
   }
-  const outcome = example === undefined ? null : outcomeOf(example, say)
+  const outcome = example === undefined ? null : formatOutcome(example, say)
   const { checkedHow, openedAt, scoredHow } = how
   return [
     [

@@ -1,7 +1,7 @@
 /** An owner's keys of the language-model gateway, and what they were used for. */
 import { DateTime, Duration, Effect, Result, Schema } from "effect"
 import { HttpRouter } from "effect/http"
-import { TypedAmount, creditsOf } from "../../../services/Credits.ts"
+import { TypedAmount } from "../../../services/Credits.ts"
 import { GatewayKeys, NewGatewayKey } from "../../../services/GatewayKeys.ts"
 import type { CreatedGatewayKey, GatewayKey, KeyLimit } from "../../../services/GatewayKeys.ts"
 import { GatewayUsage } from "../../../services/GatewayUsage.ts"
@@ -37,6 +37,7 @@ import type { Tone } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { creditNumber } from "../views/words.ts"
 
 /** What usage is asked for: so many days, today included. */
 const UsagePeriod = Schema.Literals(["7", "30", "90"])
@@ -220,7 +221,7 @@ const limitOf = (
     : [
         [
           words.periods[period],
-          html`${words.left(creditsOf(left), credits(limit, say))}${resets === null ? null : html`${words.until}${at(resets, say)}`}`
+          html`${words.left(creditNumber(left), credits(limit, say))}${resets === null ? null : html`${words.until}${at(resets, say)}`}`
         ]
       ]
 }
@@ -249,7 +250,7 @@ const oneKey = (
         words.spentInAll,
         key.credit_limit === null
           ? credits(key.spent, say)
-          : words.spentOf(creditsOf(key.spent), credits(key.credit_limit, say))
+          : words.spentOf(creditNumber(key.spent), credits(key.credit_limit, say))
       ],
       ...key.limits.flatMap((limit) => limitOf(limit, say)),
       [words.mayCall, key.allowed_models === null ? null : key.allowed_models.join(", ")],
@@ -368,7 +369,7 @@ const sumTable = (
           return html`<tr>
             <th scope="row"><a href=${href}>${text}</a></th>
             <td class="number">${calls}</td>
-            <td class="number">${creditsOf(cost)}</td>
+            <td class="number">${creditNumber(cost)}</td>
           </tr>`
         })}
       </tbody>

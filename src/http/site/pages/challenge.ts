@@ -31,7 +31,7 @@ import { printsTable } from "../views/prints.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { change, number, percentFrom, probability, roughly, side } from "../views/words.ts"
+import { change, formatOutcome, number, percentFrom, probability, roughly, side } from "../views/words.ts"
 
 const noAnswers = Effect.succeed<Answers>({ values: [], isAll: true })
 
@@ -281,10 +281,11 @@ const directionalView = (frame: Frame, view: ChallengeView<Challenge>): Page => 
 const macroOutcome = (terms: MacroChallenge, { bin: winner }: Results, say: Catalogue) => {
   if (terms.actual_value === null) return null
   const bin = terms.bins.find(({ index }) => index === winner)
-  if (bin?.name !== undefined) return html`<strong>${bin.name}</strong>`
-  const unit = terms.unit === null ? "" : ` ${terms.unit}`
-  return html`<strong>${number(terms.actual_value)}${unit}</strong
-    >${bin === undefined ? null : html` <small>${say.question.inBin(binRange(bin, say))}</small>`}`
+  const outcome_name = bin?.name ?? null
+  const { actual_value, unit } = terms
+  return html`<strong
+      >${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, say)}</strong
+    >${bin === undefined || outcome_name !== null ? null : html` <small>${say.question.inBin(binRange(bin, say))}</small>`}`
 }
 
 const macroView = (
@@ -325,8 +326,7 @@ const macroView = (
         : [words.reference, inWords(terms.categories, say)]
     ],
     figures:
-      // The value of an ordered question is only the place of its category.
-      figures.length === 0 || terms.categories !== null
+      figures.length === 0
         ? null
         : html`<section aria-labelledby="prints">
             <h2 id="prints">${words.pastPrints}</h2>

@@ -21,10 +21,11 @@ import {
   categoryName,
   change,
   number,
-  outcomeOf,
+  formatOutcome,
   percentFrom,
   side,
   standOf,
+  subtitleOf,
   titleOf
 } from "../views/words.ts"
 import { languageField } from "../views/layout.ts"
@@ -41,7 +42,7 @@ export const layer = HttpRouter.use(
     const assetAsked = Effect.gen(function* () {
       const words = yield* parameter("q")
       if (words === undefined || words === "") return yield* named("asset")
-      return (yield* search.find(words)).assets[0]?.key ?? null
+      return (yield* search.assets(words))[0]?.key ?? null
     })
 
     yield* router.add(
@@ -223,8 +224,11 @@ export const challengesView = (
 const cardMeta = (frame: Frame, { asset, kind }: ChallengeSummary) =>
   html`<p class="meta">${assetTag(frame, asset)} ${frame.say.kinds[kind] ?? kind}</p>`
 
-const challengeTitle = (frame: Frame, challenge: ChallengeSummary) =>
-  html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge, frame.say)}</a>`
+const challengeTitle = (frame: Frame, challenge: ChallengeSummary) => {
+  const subtitle = subtitleOf(challenge, frame.say)
+  return html`<a href=${frame.at(challengePage(challenge.id))} dir="auto">${titleOf(challenge, frame.say)}</a
+    >${subtitle === null ? null : html` <small class="quiet">${subtitle}</small>`}`
+}
 
 /** The last two days of each asset, oldest first. */
 export type PriceLines = Readonly<Record<string, ReadonlyArray<number>>>
@@ -276,7 +280,7 @@ export const openCards = (
       (item) =>
         html`<li class="card">
           ${cardMeta(frame, item)}
-          <p class="title">${challengeTitle(frame, item)}</p>
+          <p class="title" dir="auto">${challengeTitle(frame, item)}</p>
           ${figure(frame, item)} ${split(frame, item)} ${sparkline(lines[item.asset])}
           <p class="foot">
             <span>${frame.say.closesIn} ${timeLeft(DateTime.makeUnsafe(item.deadline), now, frame.say)}</span>
@@ -292,7 +296,7 @@ const answersTo = ({ say }: Frame, { prediction_count: count }: ChallengeSummary
 const outcome = ({ say }: Frame, challenge: ChallengeSummary): Html => {
   const { result, type } = challenge
   if (result !== null) return html`<strong>${side(result, type === "price_event", say)}</strong>`
-  const words = outcomeOf(challenge, say)
+  const words = formatOutcome(challenge, say)
   return words === null ? null : html`<strong>${words}</strong>`
 }
 

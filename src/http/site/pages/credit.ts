@@ -29,6 +29,7 @@ import {
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
+import { creditNumber } from "../views/words.ts"
 
 const decodeAmount = Schema.decodeUnknownResult(NewTopUp.fields.amount)
 const decodeKey = Schema.decodeUnknownOption(IdempotencyKey)
@@ -229,7 +230,7 @@ const shop = (frame: Frame, offers: ReadonlyArray<Offer>) =>
         <p class="quiet small">${frame.say.owners.credit.howPaid}</p>
       </section>`
 
-const signed = (change: bigint): string => (change < 0n ? `−${creditsOf(-change)}` : `+${creditsOf(change)}`)
+const signed = (change: bigint): string => `${change < 0n ? "" : "+"}${creditNumber(change)}`
 
 const movementItem = ({ say }: Frame, { agentName, at, change, reason }: OwnerMovement) =>
   html`<li>

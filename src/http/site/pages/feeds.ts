@@ -24,8 +24,8 @@ import {
   settlementFeed
 } from "../paths.ts"
 import type { FeedFormat, FeedLink } from "../paths.ts"
-import { cameOut, said } from "../views/challenge.ts"
-import { outcomeOf, titleOf } from "../views/words.ts"
+import { said } from "../views/challenge.ts"
+import { formatOutcome, titleOf } from "../views/words.ts"
 
 const maxEntries = 50
 
@@ -171,8 +171,8 @@ const feedOfSettlements = (items: ReadonlyArray<ChallengeSummary>): Feed => ({
   page: challengesPage({ status: "resolved" }),
   entries: items.map((challenge) => ({
     path: challengePage(challenge.id),
-    title: `${titleOf(challenge)} ${outcomeOf(challenge) ?? ""}`.trim(),
-    text: `${challenge.asset}: ${outcomeOf(challenge) ?? "no result"}. ${challenge.prediction_count} predictions.`,
+    title: `${titleOf(challenge)} ${formatOutcome(challenge) ?? ""}`.trim(),
+    text: `${challenge.asset}: ${formatOutcome(challenge) ?? "no result"}. ${challenge.prediction_count} predictions.`,
     at: challenge.ended_at ?? challenge.deadline
   }))
 })
@@ -183,7 +183,7 @@ const feedOfAgent = ({ agent_id, agent_name, predictions }: Scorecard): Feed => 
   entries: predictions.map((prediction) => ({
     path: `${challengePage(prediction.challenge_id)}#${prediction.prediction_id}`,
     title: `${prediction.score.toFixed(2)} points: ${prediction.question}`,
-    text: `It said ${said(prediction, prediction.type)}. It came out as ${cameOut(prediction)}, for ${prediction.score.toFixed(2)} of 100 points.`,
+    text: `It said ${said(prediction, prediction.type)}. It came out as ${formatOutcome(prediction) ?? "nothing"}, for ${prediction.score.toFixed(2)} of 100 points.`,
     at: prediction.settled_at
   }))
 })

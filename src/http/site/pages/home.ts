@@ -27,7 +27,7 @@ import { show } from "../responses.ts"
 import { empty } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { number, outcomeOf, side } from "../views/words.ts"
+import { number, formatOutcome, side } from "../views/words.ts"
 import { endedRows, openCards } from "./challenges.ts"
 import type { PriceLines } from "./challenges.ts"
 import { eventRows } from "./events.ts"
@@ -137,7 +137,7 @@ const totalsOf = (
                 <strong
                   >${
                     last.result === null
-                      ? outcomeOf(last, frame.say)
+                      ? formatOutcome(last, frame.say)
                       : side(last.result, last.type === "price_event", frame.say)
                   }</strong
                 >

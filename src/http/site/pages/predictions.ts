@@ -8,7 +8,7 @@ import type { ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import { Pages } from "../Pages.ts"
 import { agentPage, challengePage, pagePaths, predictionsPage, verifyPage } from "../paths.ts"
 import { listPage, show } from "../responses.ts"
-import { cameOut, said } from "../views/challenge.ts"
+import { said } from "../views/challenge.ts"
 import {
   assetTag,
   badge,
@@ -21,7 +21,7 @@ import {
 } from "../views/components.ts"
 import { html } from "../views/html.ts"
 import type { Frame, Page } from "../views/layout.ts"
-import { titleOf } from "../views/words.ts"
+import { formatOutcome, roughly, titleOf } from "../views/words.ts"
 
 export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
@@ -60,10 +60,13 @@ const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
       <a href=${frame.at(challengePage(view.challenge_id))} dir="auto">${title}</a>
       ${view.amended ? badge("warning", words.amended) : null}
     </th>
-    <td role="cell" title=${view.confidence === null ? undefined : words.confidence(String(view.confidence))}>
+    <td
+      role="cell"
+      title=${view.confidence === null ? undefined : words.confidence(roughly(view.confidence))}
+    >
       ${said(view, view.type, say)}
     </td>
-    <td role="cell">${cameOut(view, say)}</td>
+    <td role="cell">${formatOutcome(view, say) ?? say.cameToNothing}</td>
     <td role="cell" class=${view.score >= 50 ? "good" : "bad"}>${view.score.toFixed(1)}</td>
     <td role="cell">${day(DateTime.makeUnsafe(view.created_at), say)}</td>
     <td role="cell">${proofLinks(frame, predictionProof(view.commit), words.predictionOn(title))}</td>

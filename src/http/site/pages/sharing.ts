@@ -34,7 +34,7 @@ import { counted, timeLeft } from "../views/components.ts"
 import { fragment, html, render } from "../views/html.ts"
 import { embedded } from "../views/layout.ts"
 import type { Frame } from "../views/layout.ts"
-import { categoryName, number, outcomeOf, standOf, titleOf } from "../views/words.ts"
+import { categoryName, number, formatOutcome, standOf, titleOf } from "../views/words.ts"
 
 /** For other sites: they may show it, and it loads nothing but our style. */
 const inFrames = {
@@ -57,7 +57,7 @@ const ofSite: Picture = {
 }
 
 const pictureOfChallenge = (asked: ChallengeSummary, line: ReadonlyArray<number>): Picture => {
-  const outcome = outcomeOf(asked)
+  const outcome = formatOutcome(asked)
   const stand = standOf(asked)
   return {
     above: asked.name,
@@ -198,7 +198,7 @@ const embedView = (frame: Frame, asked: ChallengeSummary, now: DateTime.Utc) => 
   const stand = standOf(asked, say)
   const count = asked.prediction_count
   const figure =
-    outcomeOf(asked, say) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
+    formatOutcome(asked, say) ?? (stand === null ? null : html`${stand.figure} <small>${stand.of}</small>`)
   return embedded(
     frame,
     title,

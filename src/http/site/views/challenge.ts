@@ -6,7 +6,6 @@ import type { ChallengeEntry } from "../../../services/TransparencyLog.ts"
 import type { AnyStatus, ChallengeSummary } from "../../../services/domain/Challenge.ts"
 import type { CriteriaTexts } from "../../../services/domain/language.ts"
 import type { PredictionValues, PredictionVerdict } from "../../../services/domain/Prediction.ts"
-import { plainNumber } from "../charts/chart.ts"
 import { assetPage, challengePage, challengesPage, embedOf, pictureOf, verifyPage } from "../paths.ts"
 import {
   agentLink,
@@ -33,7 +32,16 @@ import type { Html } from "./html.ts"
 import type { Frame, Page } from "./layout.ts"
 import { userText } from "./markdown.ts"
 import { rangeAt } from "./pool.ts"
-import { number, probability, roughly, sideOf, titleOf } from "./words.ts"
+import {
+  forecastOf,
+  formatOutcome,
+  number,
+  probability,
+  roughly,
+  sideOf,
+  subtitleOf,
+  titleOf
+} from "./words.ts"
 
 interface AnyTerms extends CriteriaTexts {
   readonly id: string
@@ -166,7 +174,7 @@ const outcomeWords = (
   const by = words.agentsPredicted(String(count), count === 1)
   switch (asked.status) {
     case "resolved":
-      return words.cameOutAs(cameOut(asked, say), by)
+      return words.cameOutAs(formatOutcome(asked, say) ?? say.cameToNothing, by)
     case "open":
       return words.openWith(by)
     default:
@@ -207,11 +215,13 @@ const closesIn = (
 
 const heading = (frame: Frame, asked: ChallengeSummary) => {
   const { name, question } = frame.say
+  const subtitle = subtitleOf(asked, frame.say)
   return html`<div>
     <p class="eyebrow">
       <a href=${frame.at(challengesPage({ type: asked.type }))}>${question.types[asked.type]}</a
       >${question.on}<a href=${frame.at(assetPage(asked.asset))}>${name(asked.asset, asked.name)}</a>
     </p>
+    ${subtitle === null ? null : html`<p class="eyebrow">${subtitle}</p>`}
     <h1 dir="auto">${titleOf(asked, frame.say)}</h1>
   </div>`
 }
@@ -268,7 +278,7 @@ const prediction = (frame: Frame, view: PublicPrediction, { bins, type }: Result
       <th role="rowheader" scope="row">${agentLink(frame, view.agent_id, named(view.agent_name))}</th>
       <td
         role="cell"
-        title=${view.confidence === null ? undefined : words.confidenceOf(String(view.confidence))}
+        title=${view.confidence === null ? undefined : words.confidenceOf(roughly(view.confidence))}
       >
         ${said(view, type, say)}
       </td>
@@ -361,23 +371,12 @@ const asJson = (
     <code>${challengeId}</code>
   </p>`
 
-const percent = (p: number): string => `${plainNumber(100 * p)} %`
-
 /** Categories with their probabilities. */
 export const inWords = (
   categories: ReadonlyArray<{ readonly name: string; readonly probability: number }>,
   say: Catalogue
 ): string =>
-  categories.map(({ name, probability }) => `${name} ${percent(probability)}`).join(say.question.and)
-
-/** How a question came out that is settled. */
-export const cameOut = (
-  { actual_value, result, type }: Pick<ChallengeSummary, "actual_value" | "result" | "type">,
-  say = catalogues.en
-): string => {
-  if (result !== null) return sideOf(result, type === "price_event", say)
-  return actual_value === null ? say.cameToNothing : number(actual_value)
-}
+  categories.map(({ name, probability: share }) => `${name} ${probability(share)}`).join(say.question.and)
 
 /** The name of an outcome: that of a category is its own. */
 const outcomeName = (name: string, type: ChallengeSummary["type"], { question }: Catalogue): string => {
@@ -402,9 +401,9 @@ export const said = (
     )
   }
   if (quantiles !== null) {
-    return quantiles.map(({ p, value }) => `${percent(p)}: ${number(value)}`).join(say.question.and)
+    return quantiles.map(({ p, value }) => `${probability(p)}: ${forecastOf(value)}`).join(say.question.and)
   }
-  const middle = `${number(values.predicted_value ?? 0)} ± ${roughly(values.predicted_std ?? 0)}`
+  const middle = `${forecastOf(values.predicted_value ?? 0)} ± ${forecastOf(values.predicted_std ?? 0)}`
   if (samples !== null) return say.samplesOf(String(samples.length), middle)
   if (values.direction === null) return middle
   return `${sideOf(values.direction, type === "price_event", say)} ${probability((1 + (values.confidence ?? 0)) / 2)}`
@@ -426,7 +425,7 @@ const earned = (
   if (score === null) return null
   const what = probabilities === null ? "CRPS" : "RPS"
   return html`${is_correct === null ? null : verdictBadge(is_correct, say)}
-    ${crps === null ? null : html`<span class="quiet">${what} ${String(Number(crps.toPrecision(3)))}</span>`}
+    ${crps === null ? null : html`<span class="quiet">${what} ${roughly(Number(crps.toPrecision(3)))}</span>`}
     <strong class="numeric">${say.question.points(score.toFixed(2))}</strong>`
 }
 
@@ -434,18 +433,21 @@ type Version = Results["versions"][number]
 
 const decided = (
   { actual_value, close_price, result }: Version,
-  type: ChallengeSummary["type"],
+  { bins, type, unit }: Results,
   say: Catalogue
 ): string => {
   const price = close_price === null ? "" : say.question.byPrice(number(close_price))
-  return `${cameOut({ actual_value, result, type }, say)}${result === null ? "" : price}`
+  const outcome_name =
+    bins?.find(({ index, name }) => name !== undefined && index === actual_value)?.name ?? null
+  const outcome = formatOutcome({ actual_value, outcome_name, result, type, unit }, say) ?? say.cameToNothing
+  return `${outcome}${result === null ? "" : price}`
 }
 
-const versionItem = (view: Version, type: ChallengeSummary["type"], isNewest: boolean, say: Catalogue) =>
+const versionItem = (view: Version, results: Results, isNewest: boolean, say: Catalogue) =>
   html`<li>
     <p class="row">
       <strong>${say.question.version(String(view.version))}</strong>
-      <span>${decided(view, type, say)}</span>
+      <span>${decided(view, results, say)}</span>
       <span>${at(view.settled_at, say)}</span>
       ${isNewest ? html`<span>${say.question.thisCounts}</span>` : null}
     </p>
@@ -479,15 +481,17 @@ const amendedNotice = ({ pool, settlement }: Results, { question: words }: Catal
     : null
 
 /** All versions, newest first. */
-const versions = ({ settlement, type, versions: all }: Results, say: Catalogue) =>
-  settlement?.amended === true
+const versions = (results: Results, say: Catalogue) => {
+  const { settlement, versions: all } = results
+  return settlement?.amended === true
     ? html`<section aria-labelledby="versions">
         <h2 id="versions">${say.question.versions}</h2>
         <ol class="rows" reversed>
-          ${all.toReversed().map((view) => versionItem(view, type, view.version === settlement.version, say))}
+          ${all.toReversed().map((view) => versionItem(view, results, view.version === settlement.version, say))}
         </ol>
       </section>`
     : null
+}
 
 /** An agent's stake and reward; null without a stake. */
 const staked = (

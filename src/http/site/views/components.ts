@@ -1,6 +1,5 @@
 /** Components that pages share. */
 import { DateTime } from "effect"
-import { creditsOf } from "../../../services/Credits.ts"
 import { accountPage } from "../../../services/Operators.ts"
 import { creditPage } from "../../../services/Payments.ts"
 import { lengthOf } from "../assets/inBrowser/lengths.ts"
@@ -11,6 +10,7 @@ import type { Html } from "./html.ts"
 import { formTokenField } from "./layout.ts"
 import type { Frame } from "./layout.ts"
 import { markOf } from "./marks.ts"
+import { creditNumber } from "./words.ts"
 
 /** Never conveyed by colour alone. */
 export type Tone = "info" | "success" | "warning" | "problem"
@@ -90,7 +90,7 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 /** An amount of credit, in words. */
 export const credits = (micro: bigint, say = catalogues.en): string =>
-  say.credits(creditsOf(micro), micro === 1_000_000n)
+  say.credits(creditNumber(micro), micro === 1_000_000n)
 
 /** The time left, with the exact moment as title and for machines. */
 export const timeLeft = (until: DateTime.Utc, now: DateTime.Utc, { dates, tag } = catalogues.en) => {

@@ -1,20 +1,20 @@
 /** The credit pool of a macro challenge: its bins, what stands on them, and how it ended. */
 import { DateTime } from "effect"
 import type { Results } from "../../../services/Arenas.ts"
-import { creditsOf } from "../../../services/Credits.ts"
 import type { PoolOdds } from "../../../services/Pools.ts"
 import type { MacroChallenge } from "../../../services/domain/Challenge.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { badge, credits, facts, instant } from "./components.ts"
 import { html } from "./html.ts"
+import { creditNumber, number } from "./words.ts"
 
 type Bin = MacroChallenge["bins"][number]
 
 /** What a bin holds, in words. */
 export const binRange = ({ high, low, name }: Bin, { question: { pool } }: Catalogue): string => {
   if (name !== undefined) return name
-  if (low === null) return high === null ? pool.anyValue : pool.below(String(high))
-  return high === null ? pool.andAbove(String(low)) : pool.toBelow(String(low), String(high))
+  if (low === null) return high === null ? pool.anyValue : pool.below(number(high))
+  return high === null ? pool.andAbove(number(low)) : pool.toBelow(number(low), number(high))
 }
 
 /** The bin of an index in words; null where it is none. */
@@ -78,7 +78,7 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: 
               </th>
               <td role="cell" class="number">${(bin.share * 100).toFixed(1)} %</td>
               <td role="cell" class="scale">${shareBar(bin.share, bin.index === results.bin)}</td>
-              <td role="cell" class="number more" data-label=${words.credits}>${creditsOf(bin.staked)}</td>
+              <td role="cell" class="number more" data-label=${words.credits}>${creditNumber(bin.staked)}</td>
               <td role="cell" class="number more" data-label=${words.agents}>${bin.stakers}</td>
             </tr>`
         )}

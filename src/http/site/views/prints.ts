@@ -5,7 +5,7 @@ import { challengePage } from "../paths.ts"
 import { instant } from "./components.ts"
 import { html } from "./html.ts"
 import type { Frame } from "./layout.ts"
-import { number, periodOf } from "./words.ts"
+import { formatOutcome, periodOf } from "./words.ts"
 
 /** A row each, with its question where there was one. */
 export const printsTable = (frame: Frame, figures: ReadonlyArray<typeof PublishedRelease.Type>) =>
@@ -19,12 +19,14 @@ export const printsTable = (frame: Frame, figures: ReadonlyArray<typeof Publishe
     </thead>
     <tbody>
       ${figures.map(
-        ({ actual_value: value, challenge_id: id, period, release_at, unit }) =>
+        ({ actual_value, challenge_id: id, outcome_name = null, period, release_at, unit }) =>
           html`<tr>
             <th scope="row">
               ${id === null ? periodOf(period, frame.say) : html`<a href=${frame.at(challengePage(id))}>${periodOf(period, frame.say)}</a>`}
             </th>
-            <td>${value === null ? frame.say.toCome : `${number(value)} ${unit ?? ""}`}</td>
+            <td>
+              ${formatOutcome({ actual_value, outcome_name, result: null, type: "macro", unit }, frame.say) ?? frame.say.toCome}
+            </td>
             <td>${instant(DateTime.makeUnsafe(release_at), frame.say)}</td>
           </tr>`
       )}

@@ -1,13 +1,28 @@
 /** How pages say numbers, directions and questions. */
 import { DateTime } from "effect"
+import { isStandardQuestion } from "../../../services/domain/targetNames.ts"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-const grouped = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 10 })
-const shortened = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 })
+const grouped = new Intl.NumberFormat("en-GB", {
+  maximumSignificantDigits: 10,
+  maximumFractionDigits: 6,
+  roundingPriority: "lessPrecision"
+})
+const shortened = new Intl.NumberFormat("en-GB", {
+  maximumSignificantDigits: 4,
+  maximumFractionDigits: 6,
+  roundingPriority: "lessPrecision"
+})
+const wholeCredits = new Intl.NumberFormat("en-GB", {
+  maximumFractionDigits: 2,
+  roundingMode: "trunc",
+  useGrouping: false
+})
+const smallCredits = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 6 })
 const hundredths = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
 /** A number with a true minus. */
@@ -18,6 +33,20 @@ export const number = (value: number): string => withMinus(grouped.format(value)
 
 /** A scale or a level of which nobody needs more than four digits. */
 export const roughly = (value: number): string => withMinus(shortened.format(value))
+
+/** A forecast of a value: whole numbers stay whole, and of decimals four are more than anybody means. */
+export const forecastOf = (value: number): string => {
+  const size = Math.abs(value)
+  return size < 1
+    ? number(Number(value.toPrecision(3)))
+    : number(Number(value.toFixed(Math.min(4, Math.max(0, 6 - Math.trunc(size).toString().length)))))
+}
+
+/** An amount of micro-credits in credits: hundredths from one credit on, never more than there is. */
+export const creditNumber = (micro: bigint): string => {
+  const amount = Number(micro) / 1e6
+  return withMinus((Math.abs(amount) < 1 ? smallCredits : wholeCredits).format(amount))
+}
 
 /** A change in percent, with its sign. */
 export const change = (percent: number): string =>
@@ -80,11 +109,18 @@ export const periodOf = (period: string, { dates } = catalogues.en): string => {
     : DateTime.formatUtc(first.value, { locale: dates, month: "long", year: "numeric" })
 }
 
+/** How a challenge came out. */
+export interface Outcome extends Pick<ChallengeSummary, "actual_value" | "result" | "type"> {
+  readonly outcome_name?: string | null
+  readonly unit?: string | null
+}
+
 /** How a challenge came out, in words; null while it has not. */
-export const outcomeOf = (
-  { actual_value, result, type, unit }: Pick<ChallengeSummary, "actual_value" | "result" | "type" | "unit">,
+export const formatOutcome = (
+  { actual_value, outcome_name = null, result, type, unit = null }: Outcome,
   say = catalogues.en
 ): string | null => {
+  if (outcome_name !== null) return outcome_name
   if (actual_value !== null) return `${number(actual_value)}${unit === null ? "" : ` ${unit}`}`
   return result === null ? null : sideOf(result, type === "price_event", say)
 }
@@ -103,17 +139,62 @@ export const standOf = (
 
 type Asked = Pick<
   ChallengeSummary,
-  "type" | "kind" | "asset" | "name" | "event_title" | "level" | "period" | "resolve_at"
+  | "type"
+  | "kind"
+  | "asset"
+  | "name"
+  | "question"
+  | "event_title"
+  | "level"
+  | "period"
+  | "resolve_at"
+  | "is_ordered"
+  | "unit"
 >
 
-/** What a challenge asks, from its fields; the text that was frozen with it stands under its rules. */
-export const titleOf = (asked: Asked, say = catalogues.en): string => {
-  const { event_title, kind, level, period, resolve_at, type } = asked
+/** Whether an administrator has worded the question. */
+const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }: Asked): boolean => {
+  const end = DateTime.makeUnsafe(resolve_at)
+  const before = (ago: { readonly days: number } | { readonly milliseconds: number }) =>
+    DateTime.formatIsoDateUtc(DateTime.subtract(end, ago))
+  return !isStandardQuestion(question, {
+    kind,
+    target: asset,
+    targetName: name,
+    level: level === null ? null : String(level),
+    period,
+    resolveAt: DateTime.formatIso(end),
+    firstDay: before({ days: 7 }),
+    lastDay: before({ milliseconds: 1 })
+  })
+}
+
+/** Units that say how a value is taken, as "% over a year" does, tell questions of one period apart. */
+const unitInTitle = (unit: string | null): string | null =>
+  unit !== null && /\p{L}/u.test(unit) ? unit : null
+
+const macroTitle = ({ is_ordered, period, unit }: Asked, name: string, say: Catalogue): string => {
+  const ofPeriod = period === null ? name : say.ofPeriod(name, periodOf(period, say))
+  if (is_ordered) return say.whichCategory(ofPeriod)
+  const shown = unitInTitle(unit)
+  return shown === null ? ofPeriod : say.inUnit(ofPeriod, shown)
+}
+
+/** What a challenge asks: an administrator's own words where there are some, or else its title made from its fields. */
+export const titleOf = (asked: Asked, say = catalogues.en): string =>
+  isOwnWording(asked) ? asked.question : madeTitle(asked, say)
+
+/** The title made from the fields, in the reader's language, where an administrator's words stand in its place. */
+export const subtitleOf = (asked: Asked, say = catalogues.en): string | null =>
+  isOwnWording(asked) ? madeTitle(asked, say) : null
+
+const madeTitle = (asked: Asked, say: Catalogue): string => {
+  const { event_title, kind, level, resolve_at, type } = asked
   const name = say.name(asked.asset, asked.name)
   const within = say.nameWithin(asked.asset, asked.name)
   const end = DateTime.makeUnsafe(resolve_at)
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), say)
-  if (type === "macro") return period === null ? name : say.ofPeriod(name, periodOf(period, say))
+  if (type === "macro") return macroTitle(asked, name, say)
   const at = level === null ? "" : number(level)
   switch (kind) {
     case "numeric_close":
@@ -125,7 +206,11 @@ export const titleOf = (asked: Asked, say = catalogues.en): string => {
     case "count_days":
       return say.daysUp(within, lastDay)
     default:
-      if (event_title !== null) return say.afterEvent(name, cut(event_title))
+      if (event_title !== null) {
+        return kind === "flash"
+          ? say.afterEvent(name, cut(event_title))
+          : say.afterEventBy(name, cut(event_title), timeOf(end, say))
+      }
       return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
   }
 }

@@ -8,7 +8,8 @@ import { InstantText } from "../../../services/domain/text.ts"
 import { PublishedRelease, Release, ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
-import { categoriesOf } from "./challengeRows.ts"
+import { OutcomeName } from "../../../services/domain/Challenge.ts"
+import { categoriesOf, outcomeNameOf, withOutcomeName } from "./challengeRows.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
 import { releasePeriod } from "./schedulePlans.ts"
 
@@ -55,7 +56,13 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const targets = yield* Targets
   const rows = findAll(Schema.Struct({ release: Release }))
-  const publishedRows = findAll(Schema.Struct({ ...PublishedRelease.fields, key: Schema.String }))
+  const publishedRows = findAll(
+    Schema.Struct({
+      ...PublishedRelease.fields,
+      outcome_name: Schema.NullOr(OutcomeName),
+      key: Schema.String
+    })
+  )
   const pages = (yield* Cursors).list(
     "releases",
     Schema.Struct({ release_at: InstantText, key: Schema.String })
@@ -135,7 +142,7 @@ const make = Effect.gen(function* () {
       const found = yield* publishedRows(sql`
         with released as (
           select c.target, c.period, c.unit, c.resolve_at as release_at, ${sql.literal(challengeKey)} as key,
-                 c.id, c.deadline
+                 c.id, c.deadline, c.categories
             from targets t
            cross join lateral (
              select * from challenges c
@@ -146,7 +153,7 @@ const make = Effect.gen(function* () {
            where t.kind = 'macro' and t.key = coalesce(${asset ?? null}, t.key)
         ), planned as (
           select r.target, r.period, nullif(r.unit, '') as unit, r.release_at, ${sql.literal(plannedKey)} as key,
-                 null::uuid as id, null::timestamptz as deadline
+                 null::uuid as id, null::timestamptz as deadline, null::text[] as categories
             from release_calendar r
            where r.target = coalesce(${asset ?? null}, r.target) and ${within("r.release_at", plannedKey)}
              and not exists (
@@ -156,19 +163,19 @@ const make = Effect.gen(function* () {
            order by r.release_at desc, ${sql.literal(plannedKey)} desc
            limit ${limit}
         )
-        select l.target as asset, l.period, l.unit, ${isoTimestamp(sql, "l.release_at")} as release_at,
-               l.id::text as challenge_id, ${isoTimestamp(sql, "l.deadline")} as deadline,
-               s.actual_value::float8 as actual_value, s.source, ${isoTimestamp(sql, "s.settled_at")} as settled_at, l.key
+        select c.target as asset, c.period, c.unit, ${isoTimestamp(sql, "c.release_at")} as release_at,
+               c.id::text as challenge_id, ${isoTimestamp(sql, "c.deadline")} as deadline,
+               s.actual_value::float8 as actual_value, ${outcomeNameOf(sql)} as outcome_name, s.source, ${isoTimestamp(sql, "s.settled_at")} as settled_at, c.key
           from (
             select * from (select * from released union all select * from planned) b
              order by release_at desc, key desc
-             limit ${limit}) l
+             limit ${limit}) c
           left join lateral (
             select actual_value, source, settled_at from settlements
-             where challenge_id = l.id order by version desc limit 1) s on true
-         order by l.release_at desc, l.key desc`)
+             where challenge_id = c.id order by version desc limit 1) s on true
+         order by c.release_at desc, c.key desc`)
       const { items, next_cursor } = cut(found, ({ key, release_at }) => ({ release_at, key }))
-      return { items: items.map(Struct.omit(["key"])), next_cursor }
+      return { items: items.map(Struct.omit(["key"])).map(withOutcomeName), next_cursor }
     }
   )
 

@@ -105,6 +105,16 @@ export const outcomesOf = (sql: SqlClient.SqlClient) =>
        when c.type = 'directional' then array['bullish', 'neutral', 'bearish']
        when c.level is not null then array['bullish', 'bearish'] end`)
 
+/** The name of the category that a challenge `c` came out as by a settlement `s`; its value is the place of the category. */
+export const outcomeNameOf = (sql: SqlClient.SqlClient, settlement: "s" | "t" = "s") =>
+  sql.literal(`c.categories[${settlement}.actual_value::int + 1]`)
+
+/** The row as it is answered: with the name of a category where there is one. */
+export const withOutcomeName = <Row extends { readonly outcome_name: string | null }>({
+  outcome_name,
+  ...row
+}: Row) => (outcome_name === null ? row : { ...row, outcome_name })
+
 /** The `SettlementVersion`s of a challenge `c`, the first one first, as a JSON array. */
 export const versionsOf = (sql: SqlClient.SqlClient) => sql`
   (select coalesce(jsonb_agg(

@@ -2,7 +2,11 @@
 import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { askedName, inUtc, resolutionCriteria, resolutionCriteriaChinese } from "../../../scoring/criteria.ts"
+import {
+  directionQuestion,
+  resolutionCriteria,
+  resolutionCriteriaChinese
+} from "../../../scoring/criteria.ts"
 import type { ChallengeFilter, DirectionalArena } from "../../../services/Arenas.ts"
 import {
   Challenge,
@@ -228,8 +232,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
       kind: wanted.kind ?? "session",
       event_id: wanted.event_id ?? null,
       question:
-        wanted.question ??
-        `Which way will ${askedName(target.key, target.name)} move by ${inUtc(DateTime.formatIso(wanted.resolve_at))}?`,
+        wanted.question ?? directionQuestion(target.key, target.name, DateTime.formatIso(wanted.resolve_at)),
       resolution_criteria: terms === null ? null : resolutionCriteria(terms),
       resolution_criteria_zh: terms === null ? null : resolutionCriteriaChinese(terms),
       created_at: now,

@@ -28,10 +28,10 @@ import { expectedRps } from "../../../scoring/ordered.ts"
 import {
   macroCriteria,
   macroCriteriaChinese,
-  askedName,
   orderedCriteria,
   orderedCriteriaChinese,
-  periodInWords,
+  macroQuestion,
+  orderedQuestion,
   roundedScale
 } from "../../../scoring/criteria.ts"
 
@@ -89,8 +89,8 @@ export const makeMacroArena = Effect.gen(function* () {
     const question =
       wanted.question ??
       (wanted.categories === undefined
-        ? `What will ${askedName(target.key, target.name)} be for ${periodInWords(wanted.period)}?`
-        : `What will become of ${askedName(target.key, target.name)} for ${periodInWords(wanted.period)}?`)
+        ? macroQuestion(target.key, target.name, wanted.period)
+        : orderedQuestion(target.key, target.name, wanted.period))
     const recorded = createChallenge(sql, {
       ...terms,
       challenge_id: id,

@@ -28,6 +28,7 @@ import {
   countsOfChallenge,
   hasStatus,
   statusOf,
+  outcomeNameOf,
   valuesOf,
   verdictOf,
   settlementOf,
@@ -267,7 +268,8 @@ export const makeQueries = Effect.gen(function* () {
          when ${areCountsLive(sql, countsEvery, now)}
          then jsonb_build_object('bullish', n.bullish, 'bearish', n.bearish, 'neutral', n.neutral)
          else k.counts end as split,
-    s.result, s.actual_value::float8 as actual_value, c.unit`
+    s.result, s.actual_value::float8 as actual_value, ${outcomeNameOf(sql)} as outcome_name,
+    c.categories is not null as is_ordered, c.unit`
 
   /** The joins that `summaryColumns` read, for the challenges `c` of a page. Of several sources any says where a price stands. */
   const summaryJoins = (now: DateTime.Utc) => sql`

@@ -18,7 +18,7 @@ import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { findAll, timestamp, findOne } from "../sql.ts"
 import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../../scoring/priceEvents.ts"
-import { askedName, inUtc } from "../../../scoring/criteria.ts"
+import { flashQuestion, ladderQuestion, sessionQuestion } from "../../../scoring/criteria.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
@@ -85,7 +85,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
       const create = arenas.directional.create({
         asset: target.key,
         kind: "session",
-        question: `Which way will ${askedName(target.key, target.name)} move by the close of its session of ${date}?`,
+        question: sessionQuestion(target.key, target.name, date),
         deadline: DateTime.makeUnsafe(from),
         resolve_at: DateTime.makeUnsafe(until)
       })
@@ -135,7 +135,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
         asset: target.key,
         kind: "flash",
         event_id: event.event_id,
-        question: `Which way will ${askedName(target.key, target.name)} move in the hour until ${inUtc(DateTime.formatIso(resolveAt))}, after the event?`,
+        question: flashQuestion(target.key, target.name, DateTime.formatIso(resolveAt)),
         deadline: DateTime.min(DateTime.addDuration(now, settings.flashTime), resolveAt),
         resolve_at: resolveAt
       })
@@ -200,7 +200,7 @@ export const makeLadderPlans = Effect.gen(function* () {
           kind,
           open_price: price,
           dead_zone_pct: deadZoneOf(volatility, ladderHours[kind] + ladderOpens / hour),
-          question: `Which way will ${askedName(target.key, target.name)} have moved by ${inUtc(DateTime.formatIso(resolveAt))}?`,
+          question: ladderQuestion(target.key, target.name, DateTime.formatIso(resolveAt)),
           deadline,
           resolve_at: resolveAt
         })

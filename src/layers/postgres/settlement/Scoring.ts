@@ -1,13 +1,20 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../../services/domain/errors.ts"
+import { OutcomeName } from "../../../services/domain/Challenge.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Scorecard, Scoring } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
 import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { differences } from "./statsCheck.ts"
-import { challengeOf, valuesOf, verdictOf } from "../challenges/challengeRows.ts"
+import {
+  challengeOf,
+  outcomeNameOf,
+  valuesOf,
+  verdictOf,
+  withOutcomeName
+} from "../challenges/challengeRows.ts"
 import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./calibration.ts"
 import { statsColumns, StatsRow, noStats, toPublic } from "./agentStats.ts"
 import { makeLeaderboard } from "./leaderboard.ts"
@@ -27,7 +34,12 @@ const make = Effect.gen(function* () {
   const scorecardPages = cursors.listById("scorecard")
   const named = findOption(Named)
   const boardStats = findAll(BoardStatsRow)
-  const scored = findAll(Scorecard.fields.predictions.value)
+  const scored = findAll(
+    Schema.Struct({
+      ...Scorecard.fields.predictions.value.fields,
+      outcome_name: Schema.NullOr(OutcomeName)
+    })
+  )
   const calibrationRow = findOption(CalibrationStats)
   const { settleDue } = yield* makeSettleDue
   const ends = yield* makeManualSettlement
@@ -45,7 +57,8 @@ const make = Effect.gen(function* () {
       select ${statsColumns(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
       select p.id::text as prediction_id, p.challenge_id::text, c.type, c.target as asset, c.question, ${valuesOf(sql)},
-             t.result, t.actual_value::float8 as actual_value, ${verdictOf(sql)},
+             t.result, t.actual_value::float8 as actual_value, ${outcomeNameOf(sql, "t")} as outcome_name,
+             ${verdictOf(sql)},
              ${isoTimestamp(sql, "p.received_at")} as created_at, ${isoTimestamp(sql, "t.settled_at")} as settled_at,
              t.version > 1 as amended,
              encode(p.commit, 'hex') as commit
@@ -80,7 +93,7 @@ const make = Effect.gen(function* () {
         targets: boards.flatMap((row) =>
           row.board === "global" || isCategory(row.board) ? [] : [{ target: row.board, ...toPublic(row) }]
         ),
-        predictions: items,
+        predictions: items.map(withOutcomeName),
         next_cursor
       }
     }
