@@ -54,7 +54,7 @@ export const layer = HttpRouter.use(
           const target = yield* targets.get(key)
           const now = yield* DateTime.now
           const isAsset = target.kind === "asset"
-          const [prices, figures, open, settled, outcomes, latest] = yield* Effect.all(
+          const [prices, figures, open, settled, ended, outcomes, latest] = yield* Effect.all(
             [
               isAsset
                 ? charts.prices(key, DateTime.subtract(now, { days: days[range] }), now)
@@ -64,6 +64,7 @@ export const layer = HttpRouter.use(
                 : Effect.map(calendar.published({ asset: key }, firstOnes(24)), ({ items }) => items),
               arenas.list({ status: "open", asset: key }, firstOnes(6)),
               arenas.list({ status: "resolved", asset: key }, firstOnes(8)),
+              arenas.list({ status: "ended", asset: key }, firstOnes(4)),
               arenas.outcomes(key),
               events.list({ asset: key }, firstOnes(6))
             ],
@@ -79,6 +80,7 @@ export const layer = HttpRouter.use(
               figures,
               open: open.items,
               settled: settled.items,
+              ended: ended.items,
               outcomes,
               latest: latest.items,
               now
@@ -135,12 +137,14 @@ export const assetView = (
     readonly figures: ReadonlyArray<typeof PublishedRelease.Type>
     readonly open: ReadonlyArray<ChallengeSummary>
     readonly settled: ReadonlyArray<ChallengeSummary>
+    /** Without a result. */
+    readonly ended: ReadonlyArray<ChallengeSummary>
     readonly outcomes: Outcomes
     readonly latest: ReadonlyArray<MarketEvent>
     readonly now: DateTime.Utc
   }
 ): Page => {
-  const { figures, latest, now, open, outcomes, prices, range, settled, target } = view
+  const { ended, figures, latest, now, open, outcomes, prices, range, settled, target } = view
   const { category, key, kind } = target
   const { say } = frame
   const name = say.name(key, target.name)
@@ -199,6 +203,17 @@ export const assetView = (
                     >
                   </header>
                   ${endedRows(frame, settled)}
+                </section>`
+          }
+          ${
+            ended.length === 0
+              ? null
+              : html`<section aria-labelledby="ended">
+                  <header>
+                    <h2 id="ended">${say.statuses.ended}</h2>
+                    <a href=${frame.at(challengesPage({ asset: key, status: "ended" }))}>${say.allOfIt}</a>
+                  </header>
+                  ${endedRows(frame, ended)}
                 </section>`
           }
           ${

@@ -105,8 +105,13 @@ const make = Effect.gen(function* () {
     ])
 
   /** An index of words is read as a bitmap. */
-  const bounded = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-    plannedByValues(sql, { enable_bitmapscan: "on" })(withStatementTimeout(sql, searchTimeout)(work))
+  const bounded = (settings: Readonly<Record<string, string>> = {}) => {
+    const planned = plannedByValues(sql, { enable_bitmapscan: "on", ...settings })
+    return <A, E, R>(work: Effect.Effect<A, E, R>) => planned(withStatementTimeout(sql, searchTimeout)(work))
+  }
+
+  /** Of agents that share a common word any will do, so the index gives some of them. */
+  const someOfMany = { gin_fuzzy_search_limit: "200" }
 
   const assets: Search["Service"]["assets"] = Effect.fn("Search.assets")(function* (sent) {
     const text = yield* textOf(sent)
@@ -122,9 +127,9 @@ const make = Effect.gen(function* () {
     const { rest, targets: named } = targetsNamedIn(text, all)
     const words = wordsOf(text).join(" ")
     const keys = named.map(({ key }) => key)
-    const [foundAgents, foundEvents, asked] = yield* bounded(
+    const foundAgents = yield* bounded(someOfMany)(agentsWith(words))
+    const [foundEvents, asked] = yield* bounded()(
       Effect.all([
-        agentsWith(words),
         eventsWith(words),
         rest.length === 0
           ? Effect.succeed([])
@@ -139,7 +144,7 @@ const make = Effect.gen(function* () {
     }
     if (named.length + foundAgents.length + foundEvents.length + asked.length > 0) return found
     const nearest = targetNearly(text, all)
-    const [nearAgents, nearEvents] = yield* bounded(nearly(words))
+    const [nearAgents, nearEvents] = yield* bounded()(nearly(words))
     return {
       ...found,
       assets: nearest === undefined ? [] : [nearest],
