@@ -1,5 +1,6 @@
 import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { ChallengeId } from "../../../services/domain/ids.ts"
 import { targetNearly, targetsNamedIn } from "../../../services/domain/targetNames.ts"
@@ -10,6 +11,8 @@ import { arrayParam, findAll, isoTimestamp, plannedByValues, withStatementTimeou
 const maxFound = 20
 /** Candidates that the index gives at most, before they are compared and put in order. */
 const maxCompared = 500
+/** Of agents so many of the oldest are looked at first. */
+const maxOldest = 400
 /** Longer than this nobody's words may keep a connection. */
 const searchTimeout = Duration.millis(500)
 
@@ -50,16 +53,22 @@ const make = Effect.gen(function* () {
 
   const agentText = "searched(name, model_provider, model_name)"
 
-  const agentsWith = (words: string) =>
+  const agentsAmong = (candidates: Statement.Fragment, words: string) =>
     agents(sql`
       select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
         from (
           select id, name, model_provider, model_name, owner_id from agents
-           where ${hasPairs(agentText, words)} and suspended_at is null
-           limit ${maxCompared}) a
+           where suspended_at is null and ${candidates}) a
        where ${hasAll(`search_text(${agentText})`, words)}
        order by search_text(name) = search_text(${words}) desc, starts_with(search_text(name), search_text(${words})) desc, id
        limit ${maxFound}`)
+
+  /** A word that many agents have is found among the first, the oldest; the index is asked for one that is rarer. */
+  const agentsWith = Effect.fnUntraced(function* (words: string) {
+    const common = yield* agentsAmong(sql`true limit ${maxOldest}`, words)
+    if (common.length === maxFound) return common
+    return yield* agentsAmong(sql`${hasPairs(agentText, words)} limit ${maxCompared}`, words)
+  })
 
   const eventsWith = (words: string) =>
     events(sql`
@@ -105,13 +114,8 @@ const make = Effect.gen(function* () {
     ])
 
   /** An index of words is read as a bitmap. */
-  const bounded = (settings: Readonly<Record<string, string>> = {}) => {
-    const planned = plannedByValues(sql, { enable_bitmapscan: "on", ...settings })
-    return <A, E, R>(work: Effect.Effect<A, E, R>) => planned(withStatementTimeout(sql, searchTimeout)(work))
-  }
-
-  /** Of agents that share a common word any will do, so the index gives some of them. */
-  const someOfMany = { gin_fuzzy_search_limit: "200" }
+  const bounded = <A, E, R>(work: Effect.Effect<A, E, R>) =>
+    plannedByValues(sql, { enable_bitmapscan: "on" })(withStatementTimeout(sql, searchTimeout)(work))
 
   const assets: Search["Service"]["assets"] = Effect.fn("Search.assets")(function* (sent) {
     const text = yield* textOf(sent)
@@ -127,9 +131,9 @@ const make = Effect.gen(function* () {
     const { rest, targets: named } = targetsNamedIn(text, all)
     const words = wordsOf(text).join(" ")
     const keys = named.map(({ key }) => key)
-    const foundAgents = yield* bounded(someOfMany)(agentsWith(words))
-    const [foundEvents, asked] = yield* bounded()(
+    const [foundAgents, foundEvents, asked] = yield* bounded(
       Effect.all([
+        agentsWith(words),
         eventsWith(words),
         rest.length === 0
           ? Effect.succeed([])
@@ -144,7 +148,7 @@ const make = Effect.gen(function* () {
     }
     if (named.length + foundAgents.length + foundEvents.length + asked.length > 0) return found
     const nearest = targetNearly(text, all)
-    const [nearAgents, nearEvents] = yield* bounded()(nearly(words))
+    const [nearAgents, nearEvents] = yield* bounded(nearly(words))
     return {
       ...found,
       assets: nearest === undefined ? [] : [nearest],
