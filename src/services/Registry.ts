@@ -2,6 +2,7 @@
  * Agents: registration, the registration challenge, secrets, scopes, what an agent is at this moment, and what it did.
  * Tokens are the business of `Tokens`, the link to a human operator that of `Claims`.
  */
+import { domainToASCII } from "node:url"
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { Direction } from "./domain/Challenge.ts"
@@ -26,10 +27,23 @@ export type Space = typeof Space.Type
 export const AuthMethod = Schema.Literals(["client_credentials", "private_key_jwt"])
 
 /**
- * Format characters, such as directional marks and joiners, and what takes room or none but shows nothing: fillers,
- * variation selectors, the blank Braille pattern.
+ * Format characters, such as directional marks and joiners, what takes room or none but shows nothing (fillers, variation
+ * selectors, the blank Braille pattern), and what is no character.
  */
-const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+const hidden =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800]/u
+
+/** The joiners, selectors and tags of an emoji stand within it (UTS #51). */
+const emoji = /(?:\p{RGI_Emoji}|\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]?/gv
+
+/** Letters around joiners, which IDNA takes where the script joins there (RFC 5892, appendix A.1 and A.2). */
+const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d]+[\p{L}\p{M}]*)+/gu
+
+/** The name without the hidden characters that writing needs: those of emoji, and joiners where a script joins. */
+const withoutNeededJoiners = (name: string): string =>
+  name
+    .replaceAll(emoji, "")
+    .replaceAll(joinedLetters, (letters) => (domainToASCII(letters) === "" ? letters : ""))
 
 /** Names stand beside each other on one line, and must not look like what they are not. */
 const agentName = text({
@@ -40,8 +54,8 @@ const agentName = text({
 }).check(
   Schema.makeFilter((name: string) => {
     if (name.trim() === "") return "Expected a name that is not blank"
-    return hidden.test(name)
-      ? "Expected a name without line breaks, tabs, format characters and invisible ones"
+    return hidden.test(withoutNeededJoiners(name))
+      ? "Expected a name without line breaks, tabs, format characters and invisible ones, but for joiners that its script or an emoji needs"
       : undefined
   })
 )
@@ -66,7 +80,7 @@ export const Registration = Schema.Struct({
   public_key: Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "PEM of an RSA key (2048 to 8192 bits; RS256) or an EC P-256 key (ES256), for private_key_jwt instead of jwks_url"
+        "PEM of an RSA key (2048 to 8192 bits; RS256) or an EC P-256 key (ES256), SubjectPublicKeyInfo or PKCS #1, for private_key_jwt instead of jwks_url"
     }).check(Schema.isMaxLength(4096))
   ),
   jwks_url: Schema.optionalKey(

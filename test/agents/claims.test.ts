@@ -4,6 +4,7 @@ import { DateTime, Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { heldNames } from "../../src/layers/postgres/schema/migrations/0005_held_names.ts"
+import { lookalikes } from "../../src/layers/postgres/schema/migrations/0032_lookalikes.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
@@ -59,7 +60,11 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
         "Ocean  Alpha l",
         "Оcean Αlpha I",
         "Ｏcean Alpha １",
-        "0cean alpha i"
+        "0cean alpha l",
+        "Ocean Αlрһа l",
+        "𝐎cean 𝖠lpha 𝟏",
+        "Օcean Alpha 1",
+        "Ocean Alрhа ߊ"
       ]) {
         const other = yield* claimable({ name })
         yield* claimWithCode(other.token, other.code, yield* anOperator)
@@ -85,7 +90,10 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
       yield* asOwner(sql`drop function agents_hold_name`)
       yield* asOwner(sql`alter table agents drop column held_name`)
       yield* asOwner(sql`drop function name_key`)
+      yield* asOwner(sql`drop function name_fold`)
+      yield* asOwner(sql`drop function skeleton`)
       yield* asOwner(heldNames)
+      yield* asOwner(lookalikes)
       const tags = yield* Effect.forEach(agents, ({ agentId }) => nameTagOf(agentId))
       assert.deepStrictEqual(
         tags.map((tag) => tag === null),
