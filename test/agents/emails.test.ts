@@ -1,6 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Option, Schema } from "effect"
-import { domainsIn, emailAddressOf, isOfDomains, mailboxOf } from "../../src/services/domain/emails.ts"
+import { Option, Result, Schema } from "effect"
+import {
+  EmailAddress,
+  domainsIn,
+  emailAddressOf,
+  isOfDomains,
+  mailboxOf
+} from "../../src/services/domain/emails.ts"
 import { address } from "../support/agents.ts"
 
 const accepted: ReadonlyArray<readonly [sent: string, stored: string]> = [
@@ -9,6 +15,15 @@ const accepted: ReadonlyArray<readonly [sent: string, stored: string]> = [
   ["o'brien+auspex@sub.example.co.uk", "o'brien+auspex@sub.example.co.uk"],
   ["a@b.cd", "a@b.cd"],
   ["x@xn--bcher-kva.example", "x@xn--bcher-kva.example"],
+  ["x@bücher.example", "x@xn--bcher-kva.example"],
+  ["X@BÜCHER.Example", "x@xn--bcher-kva.example"],
+  ["ivan@пример.рф", "ivan@xn--e1afmkfd.xn--p1ai"],
+  ["taro@例え.テスト", "taro@xn--r8jz45g.xn--zckzah"],
+  ["taro@例え。テスト", "taro@xn--r8jz45g.xn--zckzah"],
+  ["li@公司.中国", "li@xn--55qx5d.xn--fiqs8s"],
+  ["a@سلام.com", "a@xn--mgbx5cf.com"],
+  ["a@faß.de", "a@xn--fa-hia.de"],
+  ["ada@ｅxample.org", "ada@example.org"],
   [`${"l".repeat(64)}@example.org`, `${"l".repeat(64)}@example.org`]
 ]
 
@@ -50,8 +65,14 @@ const refused: ReadonlyArray<string> = [
   "ada@example.org.",
   "ada@example.123",
   "äda@example.org",
-  "ada@bücher.example",
-  "ada@ｅxample.org",
+  "ada@exa\u00admple.org",
+  "ada@ex%61mple.org",
+  "ada@１２７.1",
+  "ada@bücher",
+  "ada@bücher..example",
+  "ada@bü cher.example",
+  "ada@bücher.example/x",
+  "ada@a\u200cb.example",
   "\u202eada@example.org",
   `${"l".repeat(65)}@example.org`,
   `ada@${"a".repeat(64)}.org`,
@@ -67,6 +88,16 @@ describe("An e-mail address", () => {
 
   it.each(refused.map((sent) => [sent]))("%j is none", (sent) => {
     assert.isTrue(Option.isNone(emailAddressOf(sent)))
+  })
+
+  it.each([
+    ["taro..yamada@docomo.example", "two in a row"],
+    ["taro.@docomo.example", "no dot at the beginning or the end"],
+    ["иван@пример.рф", "Expected ASCII before the @"],
+    ["ada", "for example ada@example.org"]
+  ])("%j is refused for what is wrong with it", (sent, told) => {
+    const decoded = Schema.decodeUnknownResult(EmailAddress)(sent)
+    assert.include(Result.isFailure(decoded) ? String(decoded.failure) : "taken", told)
   })
 
   it.prop(

@@ -55,7 +55,6 @@ const weak: Readonly<Record<string, unknown>> = {
   "white space": "  \n ",
   "a word": "key",
   "a number": 5,
-  null: null,
   "a list": [rsa.pem],
   "RSA of 512 bits": rsaOfBits(512),
   "RSA of 1024 bits": rsaOfBits(1024),
@@ -92,7 +91,6 @@ const weak: Readonly<Record<string, unknown>> = {
     .export({ format: "pem", type: "pkcs8", cipher: "aes-256-cbc", passphrase: "x" })
     .toString(),
   "a private key under a public name": spki(derOf(privatePem)),
-  "PKCS #1": rsa.publicKey.export({ format: "pem", type: "pkcs1" }).toString(),
   "PKCS #1 under another name": spki(
     rsa.publicKey.export({ format: "der", type: "pkcs1" }).toString("base64")
   ),
@@ -127,7 +125,12 @@ layer(testServer())("Registering an agent with a key", (it) => {
         rsaPair(3072).pem,
         ec.pem.trim(),
         ec.pem.replaceAll("\n", "\r\n"),
-        `\n ${ec.pem} \n`
+        `\n ${ec.pem} \n`,
+        // Line breaks as two characters, and as three where they were written twice.
+        ec.pem.replaceAll("\n", "\\n"),
+        rsa.pem.replaceAll("\n", "\\r\\n"),
+        ec.pem.replaceAll("\n", "\\\\n"),
+        rsa.publicKey.export({ format: "pem", type: "pkcs1" }).toString()
       ]
       for (const public_key of [...pems, spki(derOf(rsa.pem))]) {
         const answer = yield* registered({ public_key })
@@ -143,6 +146,39 @@ layer(testServer())("Registering an agent with a key", (it) => {
       const answer = yield* registered({ public_key })
       assert.strictEqual(answer.status, 400)
       assert.deepStrictEqual(wrongFields(answer), ["public_key"])
+    })
+  )
+
+  it.effect.each([
+    ["a private key", privatePem, "others have seen"],
+    [
+      "a private EC key",
+      ec.privateKey.export({ format: "pem", type: "sec1" }).toString(),
+      "others have seen"
+    ],
+    [
+      "a private key with line breaks of two characters",
+      privatePem.replaceAll("\n", "\\n"),
+      "others have seen"
+    ],
+    ["a private JWK", JSON.stringify(rsa.privateKey.export({ format: "jwk" })), "others have seen"],
+    ["a public and a private key", rsa.pem + privatePem, "others have seen"],
+    ["a certificate", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "got a certificate"],
+    ["an SSH key", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQ ada@example", "got a key of SSH"],
+    ["a public JWK", JSON.stringify(publicJwk(rsa)), "got JSON"],
+    ["quotes around it", JSON.stringify(rsa.pem), "without quotes"],
+    ["two keys", rsa.pem + ec.pem, "got several"],
+    ["no first and last line", derOf(rsa.pem), "are missing"],
+    [
+      "a PGP key",
+      "-----BEGIN PGP PUBLIC KEY BLOCK-----\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----",
+      "got a key of PGP"
+    ]
+  ] as const)("says which mistake it sees: %s", ([, public_key, told]) =>
+    Effect.gen(function* () {
+      const answer = yield* registered({ public_key })
+      assert.strictEqual(answer.status, 400)
+      assert.include(answer.json["detail"], told)
     })
   )
 

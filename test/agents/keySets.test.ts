@@ -15,6 +15,7 @@ const rsa = rsaPair()
 const ec = ecPair()
 const bytes = (value: unknown) =>
   new TextEncoder().encode(typeof value === "string" ? value : JSON.stringify(value))
+const wanted = (kid: string) => ({ algorithm: "ES256" as const, kid })
 const setOf = (...kids: ReadonlyArray<string>) => bytes({ keys: kids.map((kid) => publicJwk(ec, { kid })) })
 const awhile = TestClock.adjust("20000 days")
 
@@ -51,14 +52,14 @@ describe("Key sets", () => {
       yield* awhile
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
-      for (let count = 0; count < 3; count++) assert.isTrue(Option.isSome(yield* find(url, "a")))
+      for (let count = 0; count < 3; count++) assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
       yield* TestClock.adjust("299 seconds")
-      assert.isTrue(Option.isSome(yield* find(url, "a")))
+      assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
       assert.strictEqual(state.asked, 1)
       state.document = setOf("b")
       yield* TestClock.adjust("1 second")
-      assert.isTrue(Option.isNone(yield* find(url, "a")))
-      assert.isTrue(Option.isSome(yield* find(url, "b")))
+      assert.strictEqual((yield* Effect.flip(find(url, wanted("a"))))._tag, "NoSuchKey")
+      assert.isTrue(Option.isSome(yield* find(url, wanted("b"))))
       assert.strictEqual(state.asked, 2)
     }).pipe(Effect.provide(settings()))
   )
@@ -68,17 +69,17 @@ describe("Key sets", () => {
       yield* awhile
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
-      yield* find(url, "a")
+      yield* find(url, wanted("a"))
       state.document = setOf("a", "b")
-      assert.isTrue(Option.isNone(yield* find(url, "b")))
+      assert.strictEqual((yield* Effect.flip(find(url, wanted("b"))))._tag, "NoSuchKey")
       assert.strictEqual(state.asked, 1)
       yield* TestClock.adjust("60 seconds")
-      assert.isTrue(Option.isSome(yield* find(url, "b")))
+      assert.isTrue(Option.isSome(yield* find(url, wanted("b"))))
       for (let count = 0; count < 10; count++)
-        assert.isTrue(Option.isNone(yield* find(url, `unknown ${count}`)))
+        assert.strictEqual((yield* Effect.flip(find(url, wanted(`unknown ${count}`))))._tag, "NoSuchKey")
       assert.strictEqual(state.asked, 2)
       yield* TestClock.adjust("60 seconds")
-      yield* find(url, "unknown")
+      yield* Effect.flip(find(url, wanted("unknown")))
       assert.strictEqual(state.asked, 3)
     }).pipe(Effect.provide(settings()))
   )
@@ -88,18 +89,18 @@ describe("Key sets", () => {
       yield* awhile
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
-      yield* find(url, "a")
+      yield* find(url, wanted("a"))
       state.document = undefined
       yield* TestClock.adjust("23 hours")
-      assert.isTrue(Option.isSome(yield* find(url, "a")))
+      assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
       assert.strictEqual(state.asked, 2)
       yield* TestClock.adjust("1 hour")
-      assert.isTrue(Option.isNone(yield* find(url, "a")))
+      assert.isTrue(Option.isNone(yield* find(url, wanted("a"))))
       // Once they are back, so are the keys: after the minute that an attempt costs.
       state.document = setOf("a")
-      assert.isTrue(Option.isNone(yield* find(url, "a")))
+      assert.isTrue(Option.isNone(yield* find(url, wanted("a"))))
       yield* TestClock.adjust("1 minute")
-      assert.isTrue(Option.isSome(yield* find(url, "a")))
+      assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
     }).pipe(Effect.provide(settings()))
   )
 
@@ -108,10 +109,10 @@ describe("Key sets", () => {
       yield* awhile
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
-      yield* find(url, "a")
+      yield* find(url, wanted("a"))
       state.document = bytes("<html>")
       yield* TestClock.adjust("6 minutes")
-      assert.isTrue(Option.isSome(yield* find(url, "a")))
+      assert.isTrue(Option.isSome(yield* find(url, wanted("a"))))
     }).pipe(Effect.provide(settings()))
   )
 
@@ -126,9 +127,9 @@ describe("Key sets", () => {
           return Effect.as(Deferred.await(gate), setOf("a"))
         })
       )
-      const first = yield* Effect.forkChild(find(url, "a"), { startImmediately: true })
+      const first = yield* Effect.forkChild(find(url, wanted("a")), { startImmediately: true })
       const others = yield* Effect.forEach(Array.from({ length: 50 }), () =>
-        Effect.forkChild(find(url, "a"), { startImmediately: true })
+        Effect.forkChild(find(url, wanted("a")), { startImmediately: true })
       )
       yield* Fiber.interrupt(first)
       yield* Deferred.succeed(gate, undefined)
@@ -148,7 +149,7 @@ describe("Key sets", () => {
         })
       )
       const waiting = yield* Effect.forEach(Array.from({ length: 100 }), (_, index) =>
-        Effect.forkChild(Effect.result(find(`https://keys${index}.example.com/jwks`, "a")), {
+        Effect.forkChild(Effect.result(find(`https://keys${index}.example.com/jwks`, wanted("a"))), {
           startImmediately: true
         })
       )
@@ -157,7 +158,11 @@ describe("Key sets", () => {
       yield* TestClock.adjust("1 second")
       for (const fiber of waiting) {
         const result = yield* Fiber.join(fiber)
-        assert.isTrue(Result.isFailure(result) && result.failure.retry_after === 5)
+        assert.isTrue(
+          Result.isFailure(result) &&
+            result.failure._tag === "TooManyRequests" &&
+            result.failure.retry_after === 5
+        )
       }
       assert.strictEqual(asked, 64)
     }).pipe(Effect.provide(settings()))
@@ -189,9 +194,9 @@ describe("Key sets", () => {
           (place) => (place.href === other ? "203.0.114.1" : hanging(place))
         )
         for (let index = 0; index < 200; index++) {
-          yield* Effect.forkChild(Effect.result(find(urlOf(index), "a")), { startImmediately: true })
+          yield* Effect.forkChild(Effect.result(find(urlOf(index), wanted("a"))), { startImmediately: true })
         }
-        assert.isTrue(Option.isSome(yield* find(other, "a")))
+        assert.isTrue(Option.isSome(yield* find(other, wanted("a"))))
         assert.strictEqual(hung, most)
       }).pipe(Effect.provide(settings()))
   )
@@ -201,14 +206,15 @@ describe("Key sets", () => {
       yield* awhile
       const { fetch, state } = publisher()
       const { find } = yield* keySets(fetch)
-      assert.isTrue(Option.isNone(yield* find("http://127.0.0.1:4000/jwks", "a")))
+      assert.isTrue(Option.isNone(yield* find("http://127.0.0.1:4000/jwks", wanted("a"))))
       assert.strictEqual(state.asked, 0)
     }).pipe(Effect.provide(settings({ AUSPEX_HOST: "0.0.0.0", AUSPEX_BASE_URL: "https://auspex.example" })))
   )
 })
 
 describe("A key set", () => {
-  const kids = (document: Uint8Array) => Option.map(readKeySet(document), (keys) => [...keys.keys()])
+  const kids = (document: Uint8Array) =>
+    Option.map(readKeySet(document), ({ keys }) => keys.map(({ kid }) => kid))
 
   it("has the RSA and P-256 keys that are for signatures, by their kid", () => {
     const document = bytes({
@@ -228,7 +234,6 @@ describe("A key set", () => {
     for (const key of [
       privateJwk,
       { ...ec.privateKey.export({ format: "jwk" }), kid: "private" },
-      publicJwk(rsa),
       publicJwk(rsa, { kid: "" }),
       publicJwk(rsa, { kid: 5 }),
       publicJwk(rsa, { kid: "x".repeat(257) }),
@@ -254,21 +259,70 @@ describe("A key set", () => {
     }
   })
 
-  it("of two keys with one kid has neither", () => {
-    const twice = {
-      keys: [publicJwk(rsa, { kid: "x" }), publicJwk(ec, { kid: "x" }), publicJwk(ec, { kid: "y" })]
+  it("tells keys apart by kid and algorithm, has one without a kid, and one that stands there twice once", () => {
+    const document = {
+      keys: [
+        publicJwk(rsa, { kid: "x" }),
+        publicJwk(ec, { kid: "x" }),
+        publicJwk(ec, { kid: "x", use: "sig" }),
+        publicJwk(rsa)
+      ]
     }
-    assert.deepStrictEqual(kids(bytes(twice)), Option.some(["y"]))
+    assert.deepStrictEqual(kids(bytes(document)), Option.some(["x", "x", undefined]))
   })
 
-  it("is a JSON object with at most 20 keys, and nothing else", () => {
+  it.effect.each([
+    ["one key, and no kid asked for", [publicJwk(ec, { kid: "1" })], undefined, "found"],
+    ["one key without a kid", [publicJwk(ec)], undefined, "found"],
+    ["keys of two algorithms, and no kid", [publicJwk(ec), publicJwk(rsa)], undefined, "found"],
+    ["one kid for two algorithms", [publicJwk(rsa, { kid: "1" }), publicJwk(ec, { kid: "1" })], "1", "found"],
+    [
+      "several keys, and no kid",
+      [publicJwk(ec, { kid: "1" }), publicJwk(ecPair(), { kid: "2" })],
+      undefined,
+      "several ES256 keys: expected the kid of one"
+    ],
+    [
+      "one kid for several keys",
+      [publicJwk(ec, { kid: "1" }), publicJwk(ecPair(), { kid: "1" })],
+      "1",
+      "several ES256 keys with this kid"
+    ],
+    ["no key of the algorithm", [publicJwk(rsa)], undefined, "has no ES256 key"],
+    ["another kid", [publicJwk(ec, { kid: "1" })], "2", "has no ES256 key with this kid"],
+    [
+      "25 keys, the last of which is asked for",
+      Array.from({ length: 25 }, (_, index) => publicJwk(ec, { kid: String(index) })),
+      "24",
+      "of whose keys the last 5 are not read"
+    ],
+    [
+      "25 keys, the first of which is asked for",
+      Array.from({ length: 25 }, (_, index) => publicJwk(ec, { kid: String(index) })),
+      "0",
+      "found"
+    ]
+  ] as const)("with %s gives the key, or says what would be right", ([, keys, kid, told]) =>
+    Effect.gen(function* () {
+      yield* awhile
+      const { find } = yield* keySets(() => Effect.succeed(bytes({ keys })))
+      const outcome = yield* Effect.result(find(url, { algorithm: "ES256", kid }))
+      const said = Result.match(outcome, {
+        onFailure: (error) => error.detail,
+        onSuccess: (key) => (Option.isSome(key) ? "found" : "none")
+      })
+      assert.include(said, told)
+    }).pipe(Effect.provide(settings()))
+  )
+
+  it("is a JSON object with a list of keys, of which the first 20 different ones are read", () => {
     const key = publicJwk(ec, { kid: "x" })
     const many = (count: number) => ({
       keys: Array.from({ length: count }, (_, index) => ({ ...key, kid: String(index) }))
     })
-    assert.strictEqual(Option.getOrThrow(kids(bytes(many(20)))).length, 20)
+    const lengths = Option.map(readKeySet(bytes(many(21))), ({ keys, unread }) => [keys.length, unread])
+    assert.deepStrictEqual(lengths, Option.some([20, 1]))
     for (const document of [
-      many(21),
       {},
       { keys: null },
       { keys: {} },

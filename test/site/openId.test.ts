@@ -92,11 +92,23 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
+  it.effect("takes an address that the provider calls verified in text, as some write the boolean", () =>
+    Effect.gen(function* () {
+      const { next } = yield* OpenIdProvider
+      next("in text", { email: "cognito@example.org", email_verified: "true" })
+      const visitor = makeVisitor()
+      yield* visitor.open(yield* toCallback(visitor))
+      assert.include(textOf(yield* visitor.open("/account")), "cognito@example.org")
+    })
+  )
+
   it.effect("takes an address only if the provider verified it", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       const people = [
         ["unverified", { email: "unverified@example.org", email_verified: false }],
+        ["unverified in text", { email: "text@example.org", email_verified: "false" }],
+        ["verified in another word", { email: "word@example.org", email_verified: "yes" }],
         ["unsaid", { email: "unsaid@example.org" }],
         ["none", {}]
       ] as const

@@ -11,7 +11,8 @@ import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 /** What the provider says of a person besides the subject. */
 export interface Person {
   readonly email?: string
-  readonly email_verified?: boolean
+  /** Some providers write it as text. */
+  readonly email_verified?: boolean | string
 }
 
 export class OpenIdProvider extends Context.Service<

@@ -1,17 +1,18 @@
 /**
  * Key sets in this replica's memory: cached for five minutes, or a day while they cannot be fetched, and fetched again
- * once for an unknown `kid`. Callers that wait for the same set share one fetch.
+ * once for a key that they lack. Callers that wait for the same set share one fetch.
  */
 import { Clock, Deferred, Duration, Effect, Layer, Option, Result, Semaphore } from "effect"
 import type { Scope } from "effect"
-import { KeySets } from "../../services/KeySets.ts"
-import type { AssertionKey } from "../../services/KeySets.ts"
+import { KeySets, NoSuchKey } from "../../services/KeySets.ts"
+import type { WantedKey } from "../../services/KeySets.ts"
 import { countedAddress, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Settings } from "../../services/Settings.ts"
 import { addressesOf, dnsLookup, fetchAt } from "./fetchDocument.ts"
 import type { Addresses, FetchFailed } from "./fetchDocument.ts"
 import { isOwnMachine, publicUrlFault } from "./publicUrl.ts"
 import { readKeySet } from "./publicKeys.ts"
+import type { KeySet } from "./publicKeys.ts"
 
 const minutes = (count: number) => Duration.toMillis(Duration.minutes(count))
 const keysTtl = minutes(5)
@@ -28,7 +29,31 @@ const maxWait = Duration.seconds(5)
 
 const fetchLimits = { maxBytes: 64 * 1024, maxMillis: 3000 }
 
-type Keys = ReadonlyMap<string, AssertionKey>
+/** The keys of a set that an assertion may mean. */
+const matching = ({ keys }: KeySet, { algorithm, kid }: WantedKey) =>
+  keys.filter((each) => each.key.algorithm === algorithm && (kid === undefined || each.kid === kid))
+
+/** The key of a set that is wanted, if it is one. */
+const keyIn = (set: KeySet, wanted: WantedKey) => {
+  const { algorithm, kid } = wanted
+  const [only, ...others] = matching(set, wanted)
+  const named = kid === undefined ? "" : " with this kid"
+  const unread = set.unread === 0 ? "" : `, of whose keys the last ${set.unread} are not read`
+  if (only === undefined) {
+    return Result.fail(
+      new NoSuchKey({
+        detail: `The key set at the agent's jwks_url has no ${algorithm} key${named}${unread}`
+      })
+    )
+  }
+  return others.length === 0
+    ? Result.succeed(only.key)
+    : Result.fail(
+        new NoSuchKey({
+          detail: `The key set at the agent's jwks_url has several ${algorithm} keys${named}: expected the kid of one`
+        })
+      )
+}
 
 /** How a key set is fetched; tests replace it. */
 export interface Source {
@@ -69,13 +94,13 @@ const limitPerKey = (max: number) => {
 }
 
 interface CachedKeys {
-  readonly keys: Keys
+  readonly set: KeySet
   /** When the keys were fetched, and last used, in milliseconds. */
   readonly fetchedAt: number
   readonly askedAt: number
 }
 
-const none: CachedKeys = { keys: new Map(), fetchedAt: -Infinity, askedAt: -Infinity }
+const none: CachedKeys = { set: { keys: [], unread: 0 }, fetchedAt: -Infinity, askedAt: -Infinity }
 
 export const make = Effect.fnUntraced(function* (
   given?: Source
@@ -110,8 +135,7 @@ export const make = Effect.fnUntraced(function* (
       hostTurns(place.hostname),
       Effect.mapError(({ reason }) => reason)
     )
-    const keys = readKeySet(document)
-    return yield* Effect.mapError(Effect.fromOption(keys), () => "it is no key set")
+    return yield* Effect.mapError(Effect.fromOption(readKeySet(document)), () => "it is no key set")
   })
 
   const refresh = Effect.fn("KeySets.refresh")(function* (url: string) {
@@ -119,11 +143,13 @@ export const make = Effect.fnUntraced(function* (
     const before = cache.get(url) ?? none
     const loaded = yield* Effect.result(load(url))
     const fetched = Result.isSuccess(loaded)
-    remember(url, fetched ? { keys: loaded.success, fetchedAt: askedAt, askedAt } : { ...before, askedAt })
+    remember(url, fetched ? { set: loaded.success, fetchedAt: askedAt, askedAt } : { ...before, askedAt })
     yield* Effect.logInfo(fetched ? "fetched a key set" : "a key set could not be had").pipe(
       Effect.annotateLogs({
         jwks_url: url,
-        ...(fetched ? { keys: loaded.success.size } : { reason: loaded.failure })
+        ...(fetched
+          ? { keys: loaded.success.keys.length, unread: loaded.success.unread }
+          : { reason: loaded.failure })
       })
     )
   })
@@ -144,14 +170,14 @@ export const make = Effect.fnUntraced(function* (
 
   const find: KeySets["Service"]["find"] = Effect.fn("KeySets.find")(function* (
     url,
-    kid,
+    wanted,
     mayFetch = Effect.void
   ) {
     const now = yield* Clock.currentTimeMillis
     const isWanted = () => {
-      const { askedAt, fetchedAt, keys } = cache.get(url) ?? none
+      const { askedAt, fetchedAt, set } = cache.get(url) ?? none
       const isFresh = now - fetchedAt < keysTtl
-      return now - askedAt >= cooldown && !(isFresh && keys.has(kid))
+      return now - askedAt >= cooldown && !(isFresh && matching(set, wanted).length > 0)
     }
     if (isWanted()) yield* mayFetch
     // Another caller may have fetched it meanwhile.
@@ -170,7 +196,9 @@ export const make = Effect.fnUntraced(function* (
       )
     }
     const known = cache.get(url) ?? none
-    return now - known.fetchedAt < staleKeysTtl ? Option.fromUndefinedOr(known.keys.get(kid)) : Option.none()
+    return now - known.fetchedAt < staleKeysTtl
+      ? Option.some(yield* Effect.fromResult(keyIn(known.set, wanted)))
+      : Option.none()
   })
 
   return KeySets.of({ find })

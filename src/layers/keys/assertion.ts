@@ -2,7 +2,7 @@
  * Client assertions (RFC 7523, RFC 8725): their shape, which is checked first, and their claims, which are checked once
  * the signature is verified. Whether one was used before is checked last, by `Tokens`.
  */
-import { Option, Result, Schema, SchemaIssue } from "effect"
+import { Option, Predicate, Result, Schema, SchemaIssue } from "effect"
 import { assertionAlgorithms } from "../../services/KeySets.ts"
 import { parseStrictJson } from "../../services/domain/strictJson.ts"
 
@@ -18,7 +18,10 @@ const maxLife = 60
 const ownTypes: ReadonlySet<string> = new Set(["jwt", "client-authentication+jwt"])
 const isOwnType = (type: string) => ownTypes.has(type.toLowerCase().replace(/^application\//, ""))
 
-/** No other member: each registered one (crit, b64, zip, jwk, jku, x5u, x5c, cty) changes what the rest means. */
+/** Members that change what the rest means, or name a key that the agent did not register (RFC 7515 4.1, 7516, 7797). */
+const refusedMembers = ["crit", "b64", "zip", "enc", "jwk", "jku", "x5u", "x5c", "cty"]
+
+/** Other members are ignored (RFC 7515 4). */
 const Header = Schema.Struct({
   alg: Schema.Literals(assertionAlgorithms),
   typ: Schema.optionalKey(
@@ -30,6 +33,9 @@ const Header = Schema.Struct({
   ),
   kid: Schema.optionalKey(Schema.String.check(Schema.isBetweenCodePoints(1, 256)))
 })
+
+const refusedIn = (header: unknown): string | undefined =>
+  Predicate.isObject(header) ? refusedMembers.find((name) => Object.hasOwn(header, name)) : undefined
 
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
 const control = /[\u0000-\u001f\u007f-\u009f]/
@@ -75,7 +81,7 @@ const faultOf =
     return `${where}${path === "" ? "" : ` ${path.slice(0, 100)}`}: ${(issue?.message ?? "malformed").slice(0, 300)}`
   }
 
-const decodeHeader = Schema.decodeUnknownResult(Header, { onExcessProperty: "error" })
+const decodeHeader = Schema.decodeUnknownResult(Header)
 const decodeClaims = Schema.decodeUnknownResult(Claims)
 
 /** Strict base64url: one text for one value, without padding or stray bits. */
@@ -86,6 +92,14 @@ const bytesOf = (part: string): Option.Option<Buffer> => {
 
 const jsonOf = (part: string): unknown =>
   Option.getOrUndefined(Option.flatMap(bytesOf(part), parseStrictJson))
+
+const headerOf = (part: string): Result.Result<typeof Header.Type, string> => {
+  const sent = jsonOf(part)
+  const refused = refusedIn(sent)
+  return refused === undefined
+    ? Result.mapError(decodeHeader(sent), faultOf("header"))
+    : Result.fail(`header ${refused}: Expected no such member`)
+}
 
 /** Parses an assertion, or says what is wrong with its shape. It verifies nothing. */
 export const readAssertion = (text: string): Result.Result<Assertion, string> => {
@@ -98,7 +112,7 @@ export const readAssertion = (text: string): Result.Result<Assertion, string> =>
     )
   }
   return Result.all({
-    header: Result.mapError(decodeHeader(jsonOf(header)), faultOf("header")),
+    header: headerOf(header),
     claims: Result.mapError(decodeClaims(jsonOf(claims)), faultOf("claim")),
     signed: Result.succeed(Buffer.from(`${header}.${claims}`, "latin1")),
     signature: Result.succeed(signatureBytes.value)

@@ -6,7 +6,6 @@ import { constants, createPublicKey, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Option, Result, Schema } from "effect"
 import type { AssertionKey } from "../../services/KeySets.ts"
-import { list } from "../../services/domain/text.ts"
 import { parseStrictJson } from "../../services/domain/strictJson.ts"
 import { InvalidRequest } from "../../services/domain/errors.ts"
 import type { Registration } from "../../services/Registry.ts"
@@ -20,8 +19,32 @@ const minExponent = 65_537n
 /** The exponents that verifiers commonly accept; OpenSSL accepts at most 64 bits with a large modulus. */
 const maxExponent = 2n ** 32n
 
-/** One block with nothing but white space around it. It holds no `-`, so there is no second one. */
-const onePem = /^\s*-----BEGIN PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END PUBLIC KEY-----\s*$/
+/** One block, SubjectPublicKeyInfo or PKCS #1, with nothing but white space around it. It holds no `-`, so there is no second one. */
+const onePem = /^\s*-----BEGIN ((?:RSA )?PUBLIC KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----\s*$/
+
+/** Line breaks that were sent as two characters, as tools that write JSON or environment files by hand leave them. */
+const writtenLineBreak = /\\+[rn]/g
+
+/** Frequent mistakes, each with what would be right. */
+const pemMistakes: ReadonlyArray<readonly [found: RegExp, message: string]> = [
+  [
+    /PRIVATE KEY-----|"d"\s*:/,
+    "This is a private key, which others have seen now that it was sent: make a new pair, and send its public half"
+  ],
+  [
+    /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/,
+    "Expected a public key, got a certificate: openssl x509 -in FILE -noout -pubkey prints its key"
+  ],
+  [
+    /^\s*(?:ssh-|ecdsa-sha2-)|-----BEGIN SSH2|---- BEGIN SSH2/,
+    "Expected a PEM, got a key of SSH: ssh-keygen -e -m PKCS8 -f FILE prints it as one"
+  ],
+  [/-----BEGIN PGP/, "Expected a PEM of a public key, got a key of PGP"],
+  [/^\s*\{/, "Expected a PEM, got JSON: publish a JWK in a key set, and send its address as jwks_url"],
+  [/^\s*["']/, "Expected a PEM without quotes around it"],
+  [/-----BEGIN[^]*-----BEGIN/, "Expected exactly one PEM block, got several"],
+  [/^[A-Za-z0-9+/=\s]{64,}$/, "The lines -----BEGIN PUBLIC KEY----- and -----END PUBLIC KEY----- are missing"]
+]
 
 /** Partial validation of NIST SP 800-89 5.3.3: a modulus with a small factor is no product of two large primes. */
 const hasSmallFactor = (modulus: bigint): boolean => {
@@ -80,27 +103,29 @@ const strong = (make: () => KeyObject): Result.Result<KeyObject, string> =>
   )
 
 /** The canonical encoding: no explicit curve parameters, no compressed point, nothing after it. */
-const canonical = (key: KeyObject): Buffer =>
-  createPublicKey({ key: key.export({ format: "jwk" }), format: "jwk" }).export({
-    format: "der",
-    type: "spki"
-  })
+const canonical = (key: KeyObject, type: "spki" | "pkcs1"): Buffer =>
+  createPublicKey({ key: key.export({ format: "jwk" }), format: "jwk" }).export({ format: "der", type })
 
 /** The key of a PEM, or a message that says what would be right. */
-const fromPem = (pem: string): Result.Result<KeyObject, string> => {
-  if (pem.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
-  const base64 = onePem.exec(pem)?.[1]?.replaceAll(/\s/g, "")
-  if (base64 === undefined) {
+const fromPem = (sent: string): Result.Result<KeyObject, string> => {
+  if (sent.length > maxPem) return Result.fail(`Expected a PEM of at most ${maxPem} characters`)
+  const pem = sent.replaceAll(writtenLineBreak, "\n")
+  const [, label, lines] = onePem.exec(pem) ?? []
+  if (lines === undefined) {
+    const [, message] = pemMistakes.find(([found]) => found.test(pem)) ?? []
     return Result.fail(
-      "Expected exactly one PEM block of a public key, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----"
+      message ??
+        "Expected exactly one PEM block of a public key, from -----BEGIN PUBLIC KEY----- to -----END PUBLIC KEY-----"
     )
   }
+  const base64 = lines.replaceAll(/\s/g, "")
   const der = Buffer.from(base64, "base64")
-  const key = strong(() => createPublicKey({ key: der, format: "der", type: "spki" }))
+  const type = label === "PUBLIC KEY" ? "spki" : "pkcs1"
+  const key = strong(() => createPublicKey({ key: der, format: "der", type }))
   return Result.flatMap(key, (key) =>
-    der.toString("base64") === base64 && der.equals(canonical(key))
+    der.toString("base64") === base64 && der.equals(canonical(key, type))
       ? Result.succeed(key)
-      : Result.fail("Expected a public key in its canonical encoding (SubjectPublicKeyInfo, DER)")
+      : Result.fail("Expected a public key in its canonical encoding (SubjectPublicKeyInfo or PKCS #1, DER)")
   )
 }
 
@@ -122,7 +147,7 @@ const maxKid = 256
 const base64url = /^[\w-]+$/
 
 const JwkHeader = Schema.Struct({
-  kid: Schema.String.check(Schema.isBetweenCodePoints(1, maxKid)),
+  kid: Schema.optionalKey(Schema.String.check(Schema.isBetweenCodePoints(1, maxKid))),
   use: Schema.optionalKey(Schema.Literal("sig")),
   key_ops: Schema.optionalKey(
     Schema.Array(Schema.String).check(Schema.makeFilter((uses) => uses.includes("verify")))
@@ -134,43 +159,56 @@ const asHeader = Schema.decodeUnknownOption(JwkHeader)
 /** Members of private and symmetric keys, which nobody should publish. */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
-/** The key of a JWK (RFC 7517) with its `kid`; none when it cannot verify assertions. */
-const fromJwk = (jwk: object): Option.Option<{ readonly kid: string; readonly key: AssertionKey }> => {
+/** A JWK (RFC 7517) by what it says of itself; none when it cannot be one that verifies assertions. */
+const candidate = (jwk: object) => {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
-  const header = asHeader(jwk)
-  const material = asMaterial(jwk)
+  const { header, material } = { header: asHeader(jwk), material: asMaterial(jwk) }
   if (Option.isNone(header) || Option.isNone(material)) return Option.none()
   const { kty, ...numbers } = material.value
-  if (!Object.entries(numbers).every(([name, value]) => name === "crv" || base64url.test(value)))
-    return Option.none()
-  const key = Result.map(
-    strong(() => createPublicKey({ key: { kty, ...numbers }, format: "jwk" })),
-    assertionKey
-  )
-  const { alg, kid } = header.value
-  return Result.isSuccess(key) && (alg === undefined || alg === key.success.algorithm)
-    ? Option.some({ kid, key: key.success })
+  return Object.entries(numbers).every(([name, value]) => name === "crv" || base64url.test(value))
+    ? Option.some({ header: header.value, material: material.value })
     : Option.none()
 }
 
+/** A key that an agent publishes, under its `kid` where it has one. */
+export interface PublishedKey {
+  readonly kid: string | undefined
+  readonly key: AssertionKey
+}
+
+/** The keys of a key set that can verify assertions, and how many were not read. */
+export interface KeySet {
+  readonly keys: ReadonlyArray<PublishedKey>
+  readonly unread: number
+}
+
+/** Computing with a key costs more than reading it, so of a key set the first ones are read. */
 const maxKeys = 20
 
-const KeySet = Schema.Struct({ keys: list(Schema.Record(Schema.String, Schema.Json), { maximum: maxKeys }) })
-const decode = Schema.decodeUnknownOption(KeySet)
+const KeySetDocument = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.Json)) })
+const decode = Schema.decodeUnknownOption(KeySetDocument)
 
-/** The keys of a key set (RFC 7517 5) that can verify assertions, by their `kid`. None when the document is no key set. Other keys are left out, and so are two with the same `kid`. */
-export const readKeySet = (document: Uint8Array): Option.Option<ReadonlyMap<string, AssertionKey>> =>
-  Option.flatMap(parseStrictJson(document), decode).pipe(
-    Option.map(({ keys }) => {
-      const usable = keys.map(fromJwk).filter(Option.isSome)
-      const byKid = Map.groupBy(usable, ({ value }) => value.kid)
-      return new Map(
-        [...byKid].flatMap(([kid, [only, ...others]]) =>
-          only === undefined || others.length > 0 ? [] : [[kid, only.value.key] as const]
-        )
+/**
+ * The keys of a key set (RFC 7517 5) that can verify assertions; other keys are left out, and a key that stands there twice
+ * counts once. None when the document is no key set.
+ */
+export const readKeySet = (document: Uint8Array): Option.Option<KeySet> =>
+  Option.map(Option.flatMap(parseStrictJson(document), decode), (set) => {
+    const candidates = set.keys.map(candidate).filter(Option.isSome)
+    const different = new Map(
+      candidates.map(({ value }) => [JSON.stringify([value.header.kid, value.material]), value])
+    )
+    const keys = [...different.values()].slice(0, maxKeys).flatMap(({ header, material }) => {
+      const key = Result.map(
+        strong(() => createPublicKey({ key: material, format: "jwk" })),
+        assertionKey
       )
+      return Result.isSuccess(key) && (header.alg === undefined || header.alg === key.success.algorithm)
+        ? [{ kid: header.kid, key: key.success }]
+        : []
     })
-  )
+    return { keys, unread: Math.max(0, different.size - maxKeys) }
+  })
 
 interface RegisteredKey {
   readonly public_key: string | null

@@ -148,7 +148,9 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
       ? claims
       : yield* step(() => openid.fetchUserInfo(config, tokens.access_token, claims.sub))
     const { email, email_verified } = about
-    return typeof email === "string" && email_verified === true ? email : null
+    // Cognito and Apple write the boolean as text.
+    const isVerified = email_verified === true || email_verified === "true"
+    return typeof email === "string" && isVerified ? email : null
   })
 
   const finish: IdentityProvider["Service"]["finish"] = Effect.fn("IdentityProvider.finish")(function* ({

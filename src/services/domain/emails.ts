@@ -1,7 +1,8 @@
 /**
- * E-mail addresses as accounts are keyed by and mails are sent to: exactly one, in ASCII, in lower case. Whatever else a
- * mail header could be made to say does not parse as one.
+ * E-mail addresses as accounts are keyed by and mails are sent to: exactly one, in ASCII, in lower case, with the letters of
+ * a domain as IDNA encodes them. Whatever else a mail header could be made to say does not parse as one.
  */
+import { domainToASCII } from "node:url"
 import { Option, Schema, SchemaTransformation } from "effect"
 import { apiError } from "./errors.ts"
 
@@ -11,21 +12,37 @@ const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=
 const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
 const maxAddress = 254
 
-const isAddress = (text: string): boolean => {
+/** The domain in ASCII (UTS #46): as it is, or its letters encoded; the empty text where it is no domain. */
+const asciiDomain = (domain: string): string =>
+  /^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u30fb\u200c\u200d-]*$/u.test(domain) ? domainToASCII(domain) : domain
+
+const asciiAddress = (sent: string): string => {
+  const text = sent.trim().toLowerCase()
+  const at = text.lastIndexOf("@")
+  return text.slice(0, at + 1) + asciiDomain(text.slice(at + 1))
+}
+
+const complaint = (text: string): string | undefined => {
   const [local = "", domain = "", ...more] = text.split("@")
-  return text.length <= maxAddress && more.length === 0 && localPart.test(local) && domainPart.test(domain)
+  if (text.length <= maxAddress && more.length === 0 && localPart.test(local) && domainPart.test(domain)) {
+    return undefined
+  }
+  if (more.length === 0 && /^\.|\.\.|\.$/.test(local) && domainPart.test(domain)) {
+    return "Expected no dot at the beginning or the end of what stands before the @, nor two in a row: use another address"
+  }
+  return /[^\p{ASCII}]/u.test(local)
+    ? "Expected ASCII before the @: mail servers that take other letters there are few"
+    : "Expected one e-mail address, for example ada@example.org"
 }
 
 /** One address; space around it is dropped and letters become small before it is looked at. */
 export const EmailAddress = Schema.String.pipe(
   Schema.decodeTo(
-    Schema.String.check(
-      Schema.makeFilter((text: string) =>
-        isAddress(text) ? undefined : "Expected one e-mail address, for example ada@example.org"
-      )
-    ).pipe(Schema.brand("EmailAddress")),
+    Schema.String.check(Schema.makeFilter((text: string) => complaint(text))).pipe(
+      Schema.brand("EmailAddress")
+    ),
     SchemaTransformation.transform({
-      decode: (sent) => sent.trim().toLowerCase(),
+      decode: asciiAddress,
       encode: (stored) => stored
     })
   )
@@ -79,7 +96,7 @@ export const domainsIn = (text: string): Option.Option<ReadonlySet<string>> => {
     .replaceAll(/#.*$/gmu, "")
     .split(/[\s,]+/u)
     .filter((word) => word !== "")
-    .map((word) => word.toLowerCase())
+    .map((word) => asciiDomain(word.toLowerCase()))
   return words.every((word) => domainPart.test(word)) ? Option.some(new Set(words)) : Option.none()
 }
 

@@ -116,8 +116,11 @@ export const makeCredentials = Effect.gen(function* () {
 
   const keyOf = Effect.fnUntraced(function* (agent: CredentialsRow, { header }: Assertion, address: string) {
     if (agent.public_key !== null) return Option.some(assertionKey(createPublicKey(agent.public_key)))
-    if (agent.jwks_url === null || header.kid === undefined) return Option.none()
-    return yield* keySets.find(agent.jwks_url, header.kid, failures.checkAddress(address))
+    if (agent.jwks_url === null) return Option.none()
+    const wanted = { algorithm: header.alg, kid: header.kid }
+    return yield* keySets
+      .find(agent.jwks_url, wanted, failures.checkAddress(address))
+      .pipe(Effect.catchTag("NoSuchKey", ({ detail }) => rejected(`client_assertion header kid: ${detail}`)))
   })
 
   const signer = Effect.fnUntraced(function* (agent: CredentialsRow, assertion: Assertion, address: string) {
