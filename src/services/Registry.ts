@@ -37,7 +37,7 @@ const hidden =
 const emoji = /(?:\p{RGI_Emoji}|\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]?/gv
 
 /** Letters around joiners, which IDNA takes where the script joins there (RFC 5892, appendix A.1 and A.2). */
-const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d]+[\p{L}\p{M}]*)+/gu
+const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d][\p{L}\p{M}]+)*[\u200c\u200d]?/gu
 
 /** The name without the hidden characters that writing needs: those of emoji, and joiners where a script joins. */
 const withoutNeededJoiners = (name: string): string =>
