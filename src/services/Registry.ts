@@ -2,7 +2,6 @@
  * Agents: registration, the registration challenge, secrets, scopes, what an agent is at this moment, and what it did.
  * Tokens are the business of `Tokens`, the link to a human operator that of `Claims`.
  */
-import { domainToASCII } from "node:url"
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { Direction } from "./domain/Challenge.ts"
@@ -36,14 +35,14 @@ const hidden =
 /** The joiners, selectors and tags of an emoji stand within it (UTS #51). */
 const emoji = /(?:\p{RGI_Emoji}|\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]?/gv
 
-/** Letters around joiners, which IDNA takes where the script joins there (RFC 5892, appendix A.1 and A.2). */
+/** Letters around joiners, which a host may have where the script joins there (RFC 5892, appendix A.1 and A.2). */
 const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d][\p{L}\p{M}]+)*[\u200c\u200d]?/gu
 
 /** The name without the hidden characters that writing needs: those of emoji, and joiners where a script joins. */
 const withoutNeededJoiners = (name: string): string =>
   name
     .replaceAll(emoji, "")
-    .replaceAll(joinedLetters, (letters) => (domainToASCII(letters) === "" ? letters : ""))
+    .replaceAll(joinedLetters, (letters) => (URL.canParse(`http://${letters}`) ? "" : letters))
 
 /** Names stand beside each other on one line, and must not look like what they are not. */
 const agentName = text({

@@ -164,8 +164,8 @@ const candidate = (jwk: object) => {
   if (secretMembers.some((name) => Object.hasOwn(jwk, name))) return Option.none()
   const { header, material } = { header: asHeader(jwk), material: asMaterial(jwk) }
   if (Option.isNone(header) || Option.isNone(material)) return Option.none()
-  const { kty, ...numbers } = material.value
-  return Object.entries(numbers).every(([name, value]) => name === "crv" || base64url.test(value))
+  const numbers = Object.entries(material.value).filter(([name]) => name !== "kty" && name !== "crv")
+  return numbers.every(([, value]) => base64url.test(value))
     ? Option.some({ header: header.value, material: material.value })
     : Option.none()
 }

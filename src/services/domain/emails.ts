@@ -2,7 +2,6 @@
  * E-mail addresses as accounts are keyed by and mails are sent to: exactly one, in ASCII, in lower case, with the letters of
  * a domain as IDNA encodes them. Whatever else a mail header could be made to say does not parse as one.
  */
-import { domainToASCII } from "node:url"
 import { Option, Schema, SchemaTransformation } from "effect"
 import { apiError } from "./errors.ts"
 
@@ -12,9 +11,11 @@ const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=
 const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
 const maxAddress = 254
 
-/** The domain in ASCII (UTS #46): as it is, or its letters encoded; the empty text where it is no domain. */
+/** The domain in ASCII (UTS #46, as the hosts of URLs have it): its letters encoded; the empty text where it is no domain. */
 const asciiDomain = (domain: string): string =>
-  /^[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u30fb\u200c\u200d-]*$/u.test(domain) ? domainToASCII(domain) : domain
+  /^(?:[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u30fb-]|\u200c|\u200d)*$/u.test(domain)
+    ? (URL.parse(`http://${domain}`)?.hostname ?? "")
+    : domain
 
 const asciiAddress = (sent: string): string => {
   const text = sent.trim().toLowerCase()
