@@ -546,9 +546,9 @@ export const settings = {
   ),
   maxWebhooks: integer(
     "AUSPEX_MAX_WEBHOOKS",
-    "10",
+    "20",
     [1, 1000],
-    "Webhooks that an agent may have, and an owner beside those of its agents."
+    "Webhooks that an owner may have, those of its agents among them."
   ),
 
   // The gateway to language models.

@@ -72,11 +72,11 @@ const rotateSecret = Command.make(
       params: { agent_id: id },
       query: { gateway_keys: keepKeys ? "keep" : "revoke" }
     })
-    yield* session.show(body, ({ agent_id, client_secret, revoked_gateway_keys }) =>
+    yield* session.show(body, ({ agent_id, client_secret, disabled_webhooks, revoked_gateway_keys }) =>
       [
         `The new client_secret of ${agent_id}, shown this once; tokens it holds end within 5 seconds:`,
         client_secret,
-        `Gateway keys that ended with the old one: ${revoked_gateway_keys}`
+        `Gateway keys that ended with the old one: ${revoked_gateway_keys}; webhooks that were disabled: ${disabled_webhooks}`
       ].join("\n")
     )
   })

@@ -297,7 +297,8 @@ export type GatewayKeysAtRotation = typeof GatewayKeysAtRotation.Type
 /** The answer of who rotates the secret of an agent that may have gateway keys. */
 export const SecretRotation = Schema.Struct({
   ...RotatedSecret.fields,
-  revoked_gateway_keys: Schema.Int.annotate({ description: "how many gateway keys ended with the secret" })
+  revoked_gateway_keys: Schema.Int.annotate({ description: "how many gateway keys ended with the secret" }),
+  disabled_webhooks: Schema.Int.annotate({ description: "how many of its webhooks were disabled with it" })
 }).annotate({ identifier: "SecretRotation" })
 export type SecretRotation = typeof SecretRotation.Type
 

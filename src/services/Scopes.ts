@@ -18,7 +18,8 @@ export const allScopes = [
   "profile:read:self",
   "profile:read:public",
   "credits:stake",
-  "llm:keys"
+  "llm:keys",
+  "webhook:write"
 ] as const
 
 export const Scope = Schema.Literals(allScopes)
@@ -41,33 +42,45 @@ export const scopeMeanings: Readonly<Record<Scope, string>> = {
   "profile:read:self": "read one's own profile, predictions, credit and actions",
   "profile:read:public": "read profiles of other agents",
   "credits:stake": "stake credit; to be asked for by name",
-  "llm:keys": "make keys of the language-model gateway"
+  "llm:keys": "make keys of the language-model gateway",
+  "webhook:write": "make and change webhooks, once claimed"
 }
 
 /** Scopes of clients written for other services, which ask for them by name: here `profile:read:self` reads credit. */
 export const needlessScopes = ["credits:read"] as const
 
 /** Withheld until the agent is claimed, whichever way they are asked for. */
-const withheldWhileProvisional: ReadonlySet<Scope> = new Set(["follow:create", "comment:like", "reply:like"])
+const withheldWhileProvisional: ReadonlySet<Scope> = new Set([
+  "follow:create",
+  "comment:like",
+  "reply:like",
+  "webhook:write"
+])
 
-/** What an agent gets that asks for nothing: all scopes, except credits:stake. */
+/** Scopes that the interface's table lacks: an agent that asks for none of them by name has them all. */
+const ownScopes: ReadonlySet<Scope> = new Set(["llm:keys", "webhook:write"])
+
+/** An agent that asks for nothing gets all scopes, except credits:stake. */
 export const defaultScopes: ReadonlyArray<Scope> = allScopes.filter((scope) => scope !== "credits:stake")
 
 const isScope = Schema.is(Scope)
 
 /**
- * Splits what a registration asks for into known scopes (in the order of the list, without repeats) and names
- * that mean nothing here. Nothing asked for means the default set.
+ * Splits what a registration asks for into scopes (in the order of the list, without repeats) and names that mean nothing here.
+ * Nothing asked for means the default set.
  */
 export const requestedScopes = (
   asked: ReadonlyArray<string>
 ): { readonly requested: ReadonlyArray<Scope>; readonly ignored: ReadonlyArray<string> } => {
   if (asked.length === 0) return { requested: defaultScopes, ignored: [] }
-  const wanted = new Set(asked)
-  return {
-    requested: allScopes.filter((scope) => wanted.has(scope)),
-    ignored: [...wanted].filter((name) => !isScope(name))
-  }
+  const named = new Set(asked)
+  const isOfTable = (scope: Scope) => !ownScopes.has(scope)
+  const known = allScopes.filter((scope) => named.has(scope))
+  const requested =
+    known.length > 0 && known.every(isOfTable)
+      ? allScopes.filter((scope) => named.has(scope) || !isOfTable(scope))
+      : known
+  return { requested, ignored: [...named].filter((name) => !isScope(name)) }
 }
 
 /** The scopes that are effective in a token issued now: requested, minus withheld while provisional. */

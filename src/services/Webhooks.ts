@@ -7,6 +7,7 @@ import type { Effect, Fiber } from "effect"
 import type { Holder } from "./Credits.ts"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
+import { AgentId } from "./domain/ids.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { list, text, Timestamp } from "./domain/text.ts"
@@ -50,6 +51,10 @@ export const Webhook = Schema.Struct({
   created_at: Timestamp
 }).annotate({ identifier: "Webhook" })
 export type Webhook = typeof Webhook.Type
+
+/** For its agent's owner. */
+export const AgentWebhook = Schema.Struct({ ...Webhook.fields, agent_id: AgentId, agent_name: Schema.String })
+export type AgentWebhook = typeof AgentWebhook.Type
 
 const secret = Schema.String.annotate({
   description: "what deliveries are signed with, for a library of Standard Webhooks; shown this once"
@@ -100,12 +105,14 @@ export class Webhooks extends Context.Service<
     ) => Effect.Effect<typeof CreatedWebhook.Type, InvalidRequest | WebhookLimitReached>
     /** Oldest first. */
     readonly list: (of: Holder) => Effect.Effect<ReadonlyArray<Webhook>>
+    /** Webhooks that the agents of an owner made. */
+    readonly listOfAgents: (ownerId: string) => Effect.Effect<ReadonlyArray<AgentWebhook>>
     readonly update: (
       by: Holder,
       webhookId: string,
       change: WebhookChange
     ) => Effect.Effect<Webhook, InvalidRequest | NotFound>
-    /** Its deliveries end with it. */
+    /** Its deliveries end with it. An owner may remove those of its agents, too. */
     readonly remove: (by: Holder, webhookId: string) => Effect.Effect<void, NotFound>
     /** A new secret; the old one signs beside it for a day. */
     readonly rotate: (

@@ -368,7 +368,12 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         const profile = yield* profileOf({
           requested_scopes: ["profile:read:self", "all", "prediction:submit"]
         })
-        assert.deepStrictEqual(profile["requested_scopes"], ["prediction:submit", "profile:read:self"])
+        assert.deepStrictEqual(profile["requested_scopes"], [
+          "prediction:submit",
+          "profile:read:self",
+          "llm:keys",
+          "webhook:write"
+        ])
       })
     )
 
@@ -380,8 +385,32 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         const profile = yield* profileOf(fields)
         assert.deepStrictEqual(profile["requested_scopes"], defaultScopes)
         assert.notInclude(defaultScopes, "credits:stake")
-        assert.strictEqual(defaultScopes.length, 15)
+        assert.strictEqual(defaultScopes.length, 16)
       })
+    )
+
+    it.effect.each([
+      // Those of the interface alone.
+      [["profile:read:self"], ["profile:read:self", "llm:keys", "webhook:write"]],
+      [
+        ["profile:read:self", "credits:stake", "nonsense", "credits:read"],
+        ["profile:read:self", "credits:stake", "llm:keys", "webhook:write"]
+      ],
+      [
+        ["profile:read:self", "llm:keys"],
+        ["profile:read:self", "llm:keys"]
+      ],
+      [
+        ["webhook:write", "profile:read:self"],
+        ["profile:read:self", "webhook:write"]
+      ]
+    ] as const)(
+      "counts scopes that the interface lacks as asked for where %o names none of them",
+      ([asked, requested]) =>
+        Effect.gen(function* () {
+          const profile = yield* profileOf({ requested_scopes: asked })
+          assert.deepStrictEqual(profile["requested_scopes"], requested)
+        })
     )
 
     it.effect("grants credits:stake where it is asked for by name", () =>

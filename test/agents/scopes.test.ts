@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { decodeJwt } from "jose"
 import { allScopes } from "../../src/services/Scopes.ts"
 import { claim, issue, onboard } from "../support/agents.ts"
@@ -7,6 +8,14 @@ import { get, post, testServer, wrongFields } from "../support/server.ts"
 
 const path = "/api/v1/agent/scopes"
 const add = (token: string, scopes: unknown) => post(path, { token, json: { add: scopes } })
+
+/** Without the scopes that come along unasked. */
+const onboardWith = Effect.fnUntraced(function* (scopes: ReadonlyArray<string>) {
+  const agent = yield* onboard({ requested_scopes: scopes })
+  yield* post(path, { token: agent.token, json: { remove: ["llm:keys", "webhook:write"] } })
+  return agent
+})
+
 const scopeOf = (token: string) => decodeJwt(token)["scope"]
 
 layer(testServer())("Scopes", (it) => {
@@ -28,7 +37,7 @@ layer(testServer())("Scopes", (it) => {
 
   it.effect("that are withheld stay so until the claim, whichever way they are asked for", () =>
     Effect.gen(function* () {
-      const { agentId, secret, token } = yield* onboard({ requested_scopes: ["challenge:read"] })
+      const { agentId, secret, token } = yield* onboardWith(["challenge:read"])
       const answer = yield* add(token, ["reply:like", "follow:create", "comment:like"])
       const withheld = ["comment:like", "reply:like", "follow:create"]
       assert.deepStrictEqual(answer.json["requested_scopes"], ["challenge:read", ...withheld])
@@ -44,7 +53,7 @@ layer(testServer())("Scopes", (it) => {
 
   it.effect("are read by GET as POST answers them, which needs no scope", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      const { token } = yield* onboardWith(["space:read"])
       const added = yield* add(token, ["follow:read", "space:read", "space:read"])
       const read = yield* get(path, { token })
       assert.strictEqual(read.status, 200)
@@ -56,7 +65,7 @@ layer(testServer())("Scopes", (it) => {
 
   it.effect("of which one does not exist are 400 with its place, and nothing is added", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      const { token } = yield* onboardWith(["space:read"])
       for (const [scopes, places] of [
         [["follow:read", "admin"], ["add.1"]],
         [
@@ -91,9 +100,7 @@ layer(testServer())("Scopes", (it) => {
     "that are removed are not in the next token; removing one that is not there changes nothing",
     () =>
       Effect.gen(function* () {
-        const { agentId, secret, token } = yield* onboard({
-          requested_scopes: ["challenge:read", "space:read"]
-        })
+        const { agentId, secret, token } = yield* onboardWith(["challenge:read", "space:read"])
         const remove = (json: object) => post(path, { token, json })
         const answer = yield* remove({ remove: ["space:read"] })
         assert.deepStrictEqual([answer.status, answer.json["requested_scopes"]], [200, ["challenge:read"]])
@@ -110,7 +117,7 @@ layer(testServer())("Scopes", (it) => {
 
   it.effect("of other services, as credits:read, are ignored and told", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      const { token } = yield* onboardWith(["space:read"])
       for (const change of [{ add: ["credits:read"] }, { remove: ["credits:read"] }]) {
         const answer = yield* post(path, { token, json: change })
         assert.strictEqual(answer.status, 200)
@@ -125,16 +132,36 @@ layer(testServer())("Scopes", (it) => {
 
   it.effect("that are changed at once are all changed", () =>
     Effect.gen(function* () {
-      const { token } = yield* onboard({ requested_scopes: ["space:read"] })
+      const { token } = yield* onboardWith(["space:read"])
       yield* Effect.forEach(allScopes, (scope) => add(token, [scope]), { concurrency: "unbounded" })
       assert.deepStrictEqual((yield* get(path, { token })).json["requested_scopes"], [...allScopes])
     })
   )
 
+  it.effect.each([
+    // What an agent of the version before asked for; what it changes; what it has then.
+    ["llm:keys", { add: [] }, ["llm:keys", "webhook:write"]],
+    ["space:read", { add: [] }, ["space:read"]],
+    ["llm:keys", { remove: ["llm:keys"] }, ["webhook:write"]],
+    ["llm:keys", { remove: ["webhook:write"] }, ["llm:keys"]],
+    ["space:read", { add: ["llm:keys"] }, ["space:read", "llm:keys"]],
+    ["space:read", { add: ["webhook:write"] }, ["space:read", "webhook:write"]]
+  ] as const)("let agents of before with %s make webhooks where they may make keys", ([asked, json, has]) =>
+    Effect.gen(function* () {
+      const { agentId, secret, token } = yield* onboardWith([asked])
+      yield* claim(agentId)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`update agents set requested_scopes = array[${asked}], webhook_scope = null where id = ${agentId}::uuid`
+      const changed = yield* post(path, { token, json })
+      assert.deepStrictEqual(changed.json["effective_scopes"], has)
+      assert.strictEqual((yield* issue(agentId, secret)).scope, has.join(" "))
+    })
+  )
+
   it.effect("are each agent's own", () =>
     Effect.gen(function* () {
-      const ada = yield* onboard({ requested_scopes: ["space:read"] })
-      const bob = yield* onboard({ requested_scopes: ["space:read"] })
+      const ada = yield* onboardWith(["space:read"])
+      const bob = yield* onboardWith(["space:read"])
       yield* add(ada.token, ["follow:read"])
       assert.deepStrictEqual((yield* get(path, { token: bob.token })).json["requested_scopes"], [
         "space:read"

@@ -50,7 +50,7 @@ layer(testServer())("The token endpoint", (it) => {
         sub: registered.agent_id,
         site: "global",
         trust_level: "provisional",
-        scope: "challenge:read",
+        scope: "challenge:read llm:keys",
         iat: 5400,
         exp: 9000
       })
@@ -72,10 +72,10 @@ layer(testServer())("The token endpoint", (it) => {
       assert.notProperty(issued, "claim_note")
       assert.strictEqual(issued.agent_status, "active")
       assert.isFalse(issued.claim_pending)
-      assert.strictEqual(issued.scope, "follow:create profile:read:self")
+      assert.strictEqual(issued.scope, "follow:create profile:read:self llm:keys webhook:write")
       assert.strictEqual(decodeJwt(issued.access_token)["trust_level"], "claimed")
       // What is held already does not gain anything, and is not ended either.
-      assert.strictEqual(decodeJwt(token)["scope"], "profile:read:self")
+      assert.strictEqual(decodeJwt(token)["scope"], "profile:read:self llm:keys")
       assert.strictEqual((yield* selfOf(token)).status, 200)
     })
   )

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Webhook as StandardWebhook } from "standardwebhooks"
 import { Webhook as SvixWebhook } from "svix"
-import type { FetchOptions } from "../../src/layers/keys/fetchDocument.ts"
+import type { DeliveryOptions } from "../../src/layers/postgres/notices/deliveries.ts"
 import * as WebhooksOnPostgres from "../../src/layers/postgres/notices/Webhooks.ts"
 import { Mailer } from "../../src/services/Mailer.ts"
 import { Notices } from "../../src/services/Notices.ts"
@@ -16,7 +16,7 @@ import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Webhooks } from "../../src/services/Webhooks.ts"
 import type { Holder } from "../../src/services/Credits.ts"
-import { agentOf, anotherOperator, claimedAgent } from "../support/agents.ts"
+import { agentOf, anotherOperator, claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
   forecast,
   freshWeek,
@@ -27,6 +27,7 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
+import { asOwner } from "../support/database.ts"
 import { stake, staker, stakers } from "../support/credit.ts"
 import { comment, newEvent } from "../support/discussion.ts"
 import { portOf } from "../support/noticeReaders.ts"
@@ -112,8 +113,8 @@ const hookOf = (by: Holder, id: string) =>
   )
 
 /** Another instance on the same database. */
-const replica = (fetching?: Partial<FetchOptions>) =>
-  Effect.map(Layer.build(Layer.fresh(WebhooksOnPostgres.layerWith(fetching))), Context.get(Webhooks))
+const replica = (options?: DeliveryOptions) =>
+  Effect.map(Layer.build(Layer.fresh(WebhooksOnPostgres.layerWith(options))), Context.get(Webhooks))
 
 const minutesBetween = (from: string | null | undefined, until: string | null | undefined) =>
   typeof from === "string" && typeof until === "string"
@@ -264,6 +265,171 @@ layer(testServices())("A webhook", (it) => {
         told(received),
         events.map(({ event_id }) => ["event.published", null, event_id])
       )
+    })
+  )
+})
+
+layer(testServices())("Webhooks that are many", (it) => {
+  /** Five agents of an owner and four others, with a webhook each, an owner's for all, and what they are told. */
+  const crowd = Effect.gen(function* () {
+    const now = yield* freshWeek
+    const owner = yield* anotherOperator
+    const own = yield* Effect.forEach(Array.from({ length: 5 }), () => agentOf(owner))
+    const others = yield* Effect.forEach(Array.from({ length: 4 }), () => claimedAgent())
+    const { received, url } = yield* receiver
+    const holders: ReadonlyArray<Holder> = [...own, ...others].map(ofAgent)
+    for (const by of [...holders, { kind: "owner", id: owner } as const]) {
+      yield* make(by, url, "event.published", "prediction.settled")
+    }
+    const challenge = yield* newChallenge()
+    for (const agent of [...own, ...others]) yield* predict(agent, challenge)
+    yield* newEvent()
+    yield* moveTo(plus(now, "1 hour"))
+    yield* importQuotes("GC", [[plus(now, "1 hour"), 110]])
+    yield* Scoring.use((scoring) => scoring.settleDue)
+    for (const _ of [1, 2, 3, 4]) yield* newEvent()
+    yield* Notices.use(({ advance }) => advance)
+    const isComplete = Effect.gen(function* () {
+      yield* Effect.flatMap(
+        Webhooks.use(({ send }) => send),
+        Fiber.joinAll
+      )
+      const counts = Object.entries(Object.groupBy(told(received), ([type = ""]) => String(type))).map(
+        ([type, all]) => [type, all?.length]
+      )
+      // An agent is told its own score, and its owner those of five.
+      assert.sameDeepMembers(counts, [
+        ["event.published", 5 * 10],
+        ["prediction.settled", 9 + 5]
+      ])
+    })
+    return { isComplete, own, others }
+  })
+
+  it.effect.each([1, 2, 3, 7, 11, 16, 40, 5000])("are told each notice once by slices of %i", (slice) =>
+    Effect.gen(function* () {
+      const { isComplete } = yield* crowd
+      const { dispatch } = yield* replica({ slice })
+      yield* dispatch
+      yield* dispatch
+      yield* isComplete
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from webhooks`
+    })
+  )
+
+  it.effect("are told each notice once where an instance ends amidst one, and another goes on", () =>
+    Effect.gen(function* () {
+      const { isComplete } = yield* crowd
+      const sql = yield* SqlClient.SqlClient
+      yield* asOwner(sql`
+        create function fail_late() returns trigger language plpgsql as $$
+        begin
+          if (select page_seq is not null and page_hook > (select id from webhooks order by id limit 1 offset 5) from webhook_state) then
+            raise exception 'it ends here';
+          end if;
+          return null;
+        end $$`)
+      yield* asOwner(
+        sql`create trigger fail_late after insert on webhook_deliveries for each statement execute function fail_late()`
+      )
+      assert.isTrue(
+        Exit.isFailure(yield* Effect.exit(Effect.flatMap(replica({ slice: 2 }), ({ dispatch }) => dispatch)))
+      )
+      const [state] = yield* sql`select page_hook is not null from webhook_state`.values
+      assert.deepStrictEqual(state, [true])
+      yield* asOwner(sql`drop trigger fail_late on webhook_deliveries`)
+      yield* Webhooks.use(({ dispatch }) => dispatch)
+      yield* isComplete
+      yield* sql`delete from webhooks`
+    })
+  )
+
+  it.effect("are told all the same where as many deliveries as usual take too long to make", () =>
+    Effect.gen(function* () {
+      const { isComplete } = yield* crowd
+      const sql = yield* SqlClient.SqlClient
+      yield* asOwner(sql`
+        create function time_out() returns trigger language plpgsql as $$
+        begin
+          if (select count(*) from made) > 5 then
+            raise exception 'canceling statement due to statement timeout' using errcode = 'query_canceled';
+          end if;
+          return null;
+        end $$`)
+      yield* asOwner(sql`create trigger time_out after insert on webhook_deliveries
+        referencing new table as made for each statement execute function time_out()`)
+      yield* Webhooks.use(({ dispatch }) => dispatch)
+      yield* isComplete
+      yield* asOwner(sql`drop trigger time_out on webhook_deliveries`)
+    })
+  )
+})
+
+layer(testServices())("The webhooks of an agent", (it) => {
+  it.effect("that nobody claimed in time are disabled when its grace ends", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [unclaimed, claimed] = [yield* provisionalAgent(), yield* claimedAgent()]
+      const { received, url } = yield* receiver
+      const { webhook_id: kept } = yield* make(ofAgent(claimed), url, "event.published")
+      // As the version before made it.
+      const { webhook_id: id } = yield* make(ofAgent(claimed), url, "event.published")
+      yield* sql`update webhooks set agent_id = ${unclaimed}::uuid where id = ${id}::uuid`
+      const states = Effect.map(
+        Effect.all([hookOf(ofAgent(unclaimed), id), hookOf(ofAgent(claimed), kept)]),
+        (hooks) => hooks.map((hook) => [hook?.enabled, hook?.disabled_reason])
+      )
+      const webhooks = yield* Webhooks
+      yield* webhooks.trim
+      assert.deepStrictEqual(yield* states, [
+        [true, null],
+        [true, null]
+      ])
+      yield* newEvent()
+      yield* Notices.use(({ advance }) => advance)
+      yield* webhooks.dispatch
+      yield* moveTo(plus(yield* DateTime.now, "8 days"))
+      yield* webhooks.trim
+      assert.deepStrictEqual(yield* states, [
+        [false, "its agent was not claimed in time"],
+        [true, null]
+      ])
+      yield* newEvent()
+      yield* deliver
+      assert.lengthOf(received, 2)
+    })
+  )
+
+  it.effect("are disabled when its secret is rotated, and those of its owner and of others are not", () =>
+    Effect.gen(function* () {
+      const owner = yield* anotherOperator
+      const [agent, sibling] = [yield* agentOf(owner), yield* agentOf(owner)]
+      const { received, url } = yield* receiver
+      const holders = [ofAgent(agent), ofAgent(sibling), { kind: "owner", id: owner } as const]
+      for (const by of holders) yield* make(by, url, "event.published")
+      yield* newEvent()
+      yield* Notices.use(({ advance }) => advance)
+      const webhooks = yield* Webhooks
+      yield* webhooks.dispatch
+      const rotated = yield* Registry.use((registry) => registry.rotateSecret(agent, "keep"))
+      assert.strictEqual(rotated.disabled_webhooks, 1)
+      yield* newEvent()
+      yield* deliver
+      assert.lengthOf(received, 4)
+      const hooks = yield* Effect.forEach(holders, webhooks.list)
+      assert.deepStrictEqual(
+        hooks.map(([hook]) => hook?.disabled_reason),
+        ["the secret of its agent was rotated", null, null]
+      )
+      const [listed, other] = yield* webhooks.listOfAgents(owner)
+      assert.deepStrictEqual([listed?.agent_id, other?.agent_id], [agent, sibling])
+      // Its owner may remove it; nobody else's owner may.
+      const id = listed?.webhook_id ?? ""
+      const stranger = { kind: "owner", id: yield* anotherOperator } as const
+      assert.strictEqual((yield* Effect.flip(webhooks.remove(stranger, id)))._tag, "NotFound")
+      yield* webhooks.remove({ kind: "owner", id: owner }, id)
+      assert.lengthOf(yield* webhooks.listOfAgents(owner), 1)
     })
   )
 })
@@ -487,8 +653,10 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
       const { received, url } = yield* receiver
       const { webhook_id: id } = yield* make(by, "https://hooks.example.com:8443/", "event.published")
       const webhooks = yield* replica({
-        resolve: (_name, _options, callback) =>
-          callback(null, [{ address: new URL(url).hostname, family: 4 }])
+        fetching: {
+          resolve: (_name, _options, callback) =>
+            callback(null, [{ address: new URL(url).hostname, family: 4 }])
+        }
       })
       yield* webhooks.test(by, id)
       yield* Effect.flatMap(webhooks.send, Fiber.joinAll)
@@ -504,9 +672,18 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
 })
 
 layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A webhook is refused", (it) => {
+  it.effect("to an agent that nobody has claimed", () =>
+    Effect.gen(function* () {
+      const by = ofAgent(yield* provisionalAgent())
+      const error = yield* Effect.flip(make(by, "https://hooks.example.com/", "event.published"))
+      assert(error._tag === "WebhookLimitReached")
+      assert.include(error.detail, "claimed")
+    })
+  )
+
   it.effect("an address that may lead inside, by its field, when it is made and when it is changed", () =>
     Effect.gen(function* () {
-      const by = ofAgent(yield* claimedAgent())
+      const by = ofAgent(yield* agentOf(yield* anotherOperator))
       const webhooks = yield* Webhooks
       const { webhook_id } = yield* make(by, "https://hooks.example.com/", "event.published")
       for (const url of jwksTricks(8443)) {
@@ -525,12 +702,17 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
     })
   )
 
-  it.effect("beyond as many as there may be, also at the same moment", () =>
+  it.effect("beyond as many as an owner and its agents may have, also at the same moment", () =>
     Effect.gen(function* () {
-      const by = ofAgent(yield* claimedAgent())
+      const owner = yield* anotherOperator
+      const holders = [
+        ofAgent(yield* agentOf(owner)),
+        ofAgent(yield* agentOf(owner)),
+        { kind: "owner", id: owner } as const
+      ]
       const made = yield* Effect.forEach(
-        Array.from({ length: 6 }),
-        () => Effect.result(make(by, "https://hooks.example.com/", "event.published")),
+        [...holders, ...holders],
+        (by) => Effect.result(make(by, "https://hooks.example.com/", "event.published")),
         { concurrency: "unbounded" }
       )
       assert.lengthOf(made.filter(Result.isSuccess), 3)
@@ -541,11 +723,11 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
 
   it.effect("to whoever it is not of, as if there were none", () =>
     Effect.gen(function* () {
-      const by = ofAgent(yield* claimedAgent())
+      const by = ofAgent(yield* agentOf(yield* anotherOperator))
       const webhooks = yield* Webhooks
       const { webhook_id: id } = yield* make(by, "https://hooks.example.com/", "event.published")
       const { notice_id } = yield* webhooks.test(by, id)
-      const others = [ofAgent(yield* claimedAgent()), { kind: "owner", id: by.id } as const]
+      const others = [ofAgent(yield* agentOf(yield* anotherOperator)), { kind: "owner", id: by.id } as const]
       for (const other of others) {
         for (const each of [id, "x", "0190f000-0000-7000-8000-000000000000"]) {
           const refusals = yield* Effect.all([
@@ -619,6 +801,23 @@ layer(testServices())("Deliveries", (it) => {
       assert.lengthOf((yield* deliveriesOf(by, id)).items, 5)
       yield* moveTo(plus(now, "169 hours"))
       yield* webhooks.trim
+      assert.deepStrictEqual((yield* deliveriesOf(by, id)).items, [])
+    })
+  )
+
+  it.effect("of a busy day are forgotten by one run, however many they are", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const by = ofAgent(yield* claimedAgent())
+      const { webhook_id: id } = yield* make(by, "http://127.0.0.1:1/", "event.published")
+      const sql = yield* SqlClient.SqlClient
+      for (const _ of [1, 2, 3]) {
+        yield* sql`
+          insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at)
+          select ${id}::uuid, gen_random_uuid(), 'event.published', '{}', ${DateTime.toDateUtc(now)} from generate_series(1, 7000)`
+      }
+      yield* moveTo(plus(now, "169 hours"))
+      yield* Webhooks.use(({ trim }) => trim)
       assert.deepStrictEqual((yield* deliveriesOf(by, id)).items, [])
     })
   )

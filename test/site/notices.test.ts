@@ -2,10 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Webhooks } from "../../src/services/Webhooks.ts"
 import { ownerVisitor } from "../support/agents.ts"
 import { testServer } from "../support/server.ts"
 import type { Answer } from "../support/server.ts"
-import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
+import { formsOf, makeVisitor, sameOrigin, textOf } from "../support/visitor.ts"
 
 const page = "/account/notices"
 const url = "https://hooks.example.com/auspex"
@@ -74,10 +75,69 @@ layer(testServer())("The page of notices", (it) => {
       assert.include(wrong.text, `value="http://10.0.0.1/x"`)
       const none = yield* visitor.fill(empty, "url", { url, types: "nothing" })
       assert.deepStrictEqual([none.status, textOf(none).includes("Choose one at least.")], [400, true])
-      for (let count = 0; count < 10; count++)
+      for (let count = 0; count < 20; count++)
         yield* visitor.fill(empty, "url", { url, types: "key.revoked" })
       const many = yield* visitor.fill(empty, "url", { url, types: "key.revoked" })
       assert.deepStrictEqual([many.status, textOf(many).includes("No webhook was made.")], [400, true])
+    })
+  )
+
+  it.effect.each([
+    [["prediction.settled", "stake.settled"], "A prediction was scored; A stake was paid or returned."],
+    [["key.revoked", "key.revoked"], "A gateway key was revoked."],
+    [["challenge.opened", "nothing"], undefined]
+  ] as const)("takes as many types as are chosen: %o", ([types, words]) =>
+    Effect.gen(function* () {
+      const { visitor } = yield* ownerVisitor()
+      const form = formsOf(yield* visitor.open(page)).find(({ fields }) => "types" in fields)
+      const body = new URLSearchParams({ ...form?.fields, url })
+      body.delete("types")
+      for (const type of types) body.append("types", type)
+      const sent = yield* visitor.ask("POST", page, { headers: sameOrigin, body })
+      assert.strictEqual(sent.status, words === undefined ? 400 : 200)
+      if (words !== undefined) assert.include(textOf(yield* visitor.open(page)), `${url} On ${words}`)
+      body.append("url", url)
+      const twice = yield* visitor.ask("POST", page, { headers: sameOrigin, body })
+      assert.deepStrictEqual([twice.status, textOf(twice).includes("Expected this field once")], [400, true])
+    })
+  )
+
+  it.effect("takes as many mails as are chosen, and shows them chosen", () =>
+    Effect.gen(function* () {
+      const { visitor } = yield* ownerVisitor()
+      const form = formsOf(yield* visitor.open(page)).find(({ fields }) => "mails" in fields)
+      const body = new URLSearchParams({ ...form?.fields })
+      body.delete("mails")
+      for (const mail of ["digest", "credit_low", "digest"]) body.append("mails", mail)
+      assert.strictEqual(
+        (yield* visitor.ask("POST", form?.action ?? "", { headers: sameOrigin, body })).status,
+        303
+      )
+      const { text } = yield* visitor.open(page)
+      const chosen = [...text.matchAll(/<input[^>]*name="mails"[^>]*>/g)].filter(([input]) =>
+        / checked/.test(input)
+      )
+      assert.deepStrictEqual(
+        chosen.map(([input]) => /value="([^"]*)"/.exec(input)?.[1]),
+        ["credit_low", "digest"]
+      )
+    })
+  )
+
+  it.effect("shows the webhooks of one's agents, and deletes them", () =>
+    Effect.gen(function* () {
+      const { agent, visitor } = yield* ownerVisitor()
+      yield* Webhooks.use((webhooks) =>
+        webhooks.create(
+          { kind: "agent", id: agent.agentId },
+          { url: "https://thief.example.com/", types: ["key.revoked"] }
+        )
+      )
+      const list = yield* visitor.open(page)
+      assert.include(textOf(list), "Webhooks of your agents")
+      assert.include(textOf(list), "https://thief.example.com/ On")
+      assert.strictEqual((yield* visitor.fill(list, "Delete it")).status, 303)
+      assert.notInclude(textOf(yield* visitor.open(page)), "thief")
     })
   )
 

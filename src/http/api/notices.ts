@@ -121,44 +121,59 @@ export class WebhooksApi extends HttpApiGroup.make("webhooks")
       payload: NewWebhook,
       success: HttpApiSchema.WithHeaders(CreatedWebhook.pipe(HttpApiSchema.status(201)), noStore),
       error: [InvalidRequest, WebhookLimitReached]
-    }).annotate(OpenApi.Summary, "Have notices posted to a URL, signed"),
+    })
+      .annotate(RequiredScope, "webhook:write")
+      .annotate(OpenApi.Summary, "Have notices posted to a URL, signed"),
     HttpApiEndpoint.get("list", "/agent/webhooks", {
       success: Schema.Struct({ items: Schema.Array(Webhook) })
-    }).annotate(OpenApi.Summary, "This agent's webhooks, oldest first"),
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "This agent's webhooks, oldest first"),
     HttpApiEndpoint.patch("update", "/agent/webhooks/:webhook_id", {
       params: ofWebhook,
       payload: WebhookChange,
       success: Webhook,
       error: [InvalidRequest, NotFound]
-    }).annotate(OpenApi.Summary, "Change a webhook, switch it off or on"),
+    })
+      .annotate(RequiredScope, "webhook:write")
+      .annotate(OpenApi.Summary, "Change a webhook, switch it off or on"),
     HttpApiEndpoint.delete("remove", "/agent/webhooks/:webhook_id", {
       params: ofWebhook,
       success: HttpApiSchema.NoContent,
       error: NotFound
-    }).annotate(OpenApi.Summary, "Delete a webhook"),
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "Delete a webhook"),
     HttpApiEndpoint.post("rotate", "/agent/webhooks/:webhook_id/rotate", {
       params: ofWebhook,
       success: HttpApiSchema.WithHeaders(RotatedWebhookSecret, noStore),
       error: NotFound
-    }).annotate(OpenApi.Summary, "A new secret; for a day the old one signs, too"),
+    })
+      .annotate(RequiredScope, "webhook:write")
+      .annotate(OpenApi.Summary, "A new secret; for a day the old one signs, too"),
     HttpApiEndpoint.post("test", "/agent/webhooks/:webhook_id/test", {
       params: ofWebhook,
       success: WebhookDelivery,
       error: [NotFound, WebhookDisabled]
-    }).annotate(OpenApi.Summary, "Have a webhook.test delivered"),
+    })
+      .annotate(RequiredScope, "webhook:write")
+      .annotate(OpenApi.Summary, "Have a webhook.test delivered"),
     HttpApiEndpoint.get("deliveries", "/agent/webhooks/:webhook_id/deliveries", {
       params: ofWebhook,
       query: pageQuery,
       success: WebhookDeliveries,
       error: [InvalidRequest, NotFound]
-    }).annotate(OpenApi.Summary, "What was delivered in seven days, newest first"),
+    })
+      .annotate(RequiredScope, "profile:read:self")
+      .annotate(OpenApi.Summary, "What was delivered in seven days, newest first"),
     HttpApiEndpoint.post("redeliver", "/agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver", {
       params: { ...ofWebhook, notice_id: Schema.String },
       success: WebhookDelivery,
       error: [NotFound, WebhookDisabled]
-    }).annotate(OpenApi.Summary, "Have it delivered once more")
+    })
+      .annotate(RequiredScope, "webhook:write")
+      .annotate(OpenApi.Summary, "Have it delivered once more")
   )
-  .annotateEndpoints(RequiredScope, "profile:read:self")
   .middleware(RequestBody)
   .middleware(AgentLimit)
   .middleware(AgentAuthentication)

@@ -68,9 +68,10 @@ export class Pages extends Context.Service<
       parameters: ReadonlyArray<string>,
       page: (frame: Frame) => Effect.Effect<Response, E, R>
     ) => Served<R>
-    /** Handles a form of ours. */
+    /** Handles a form of ours. `lists` names its fields that may occur more than once. */
     readonly formPost: <E extends Failure, R>(
-      act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+      act: (visitor: Visitor, fields: URLSearchParams) => Effect.Effect<Response, E, R>,
+      lists?: ReadonlyArray<string>
     ) => Served<R>
     /** A page of a signed-in operator; others are led to signing in. */
     readonly ownerPage: <E extends Failure, R>(
@@ -78,7 +79,8 @@ export class Pages extends Context.Service<
     ) => Served<R>
     /** Handles a form of a signed-in operator. */
     readonly ownerForm: <E extends Failure, R>(
-      act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+      act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>,
+      lists?: ReadonlyArray<string>
     ) => Served<R>
   }
 >()("auspex/http/Pages") {}
@@ -231,7 +233,7 @@ const make = Effect.gen(function* () {
       })
     )
 
-  const formPost: Pages["Service"]["formPost"] = (act) =>
+  const formPost: Pages["Service"]["formPost"] = (act, lists = []) =>
     served(personalFrame, (identifyVisitor) =>
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
@@ -240,7 +242,7 @@ const make = Effect.gen(function* () {
             detail: "This form came from another site, so nothing was done."
           })
         }
-        const fields = yield* readForm
+        const fields = yield* readForm(lists)
         const { formSecret, visitor } = yield* identifyVisitor
         if (!isFormToken(fields.get(formTokenField) ?? "", formSecret)) {
           return yield* new FormRejected({
@@ -265,10 +267,12 @@ const make = Effect.gen(function* () {
     )
 
   const ownerForm = <E extends Failure, R>(
-    act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>
+    act: (frame: Frame, operator: Operator, fields: URLSearchParams) => Effect.Effect<Response, E, R>,
+    lists?: ReadonlyArray<string>
   ) =>
-    formPost<E, R | HttpServerRequest.HttpServerRequest>(({ frame }, fields) =>
-      frame.operator === null ? toSignIn : act(frame, frame.operator, fields)
+    formPost<E, R | HttpServerRequest.HttpServerRequest>(
+      ({ frame }, fields) => (frame.operator === null ? toSignIn : act(frame, frame.operator, fields)),
+      lists
     )
 
   return Pages.of({ site, cookies, personalPage, publicPage, formPost, ownerPage, ownerForm })
@@ -341,13 +345,14 @@ const cookiesOf = (baseUrl: string): Cookies => {
   }
 }
 
-/** The fields of a posted form; each may occur once. */
-const readForm = Effect.gen(function* () {
+/** The fields of a posted form. Each may occur once, but for those of checkboxes with one name. */
+const readForm = Effect.fnUntraced(function* (lists: ReadonlyArray<string>) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const fields = new URLSearchParams(yield* bodyText(request, [formType], smallBody))
   const seen = new Set<string>()
   for (const name of fields.keys()) {
-    if (seen.has(name)) return yield* InvalidRequest.of(name.slice(0, 200), "Expected this field once.")
+    if (seen.has(name) && !lists.includes(name))
+      return yield* InvalidRequest.of(name.slice(0, 200), "Expected this field once.")
     seen.add(name)
   }
   return fields

@@ -62,7 +62,7 @@ export const english = {
     keyOfItsOwn: "It signs in with a key of its own, so there is no secret to replace.",
     replaceSecret: "Replace its secret",
     whenToReplace:
-      "For when the secret was lost, or somebody else may know it. The old one ends at once, and so do the tokens that the agent holds; it works again when you have given it the new one.",
+      "For when the secret was lost, or somebody else may know it. The old one ends at once, and so do the tokens that the agent holds and the webhooks that it made; it works again when you have given it the new one.",
     revokeKeys: "Revoke its API keys for language models, too, whoever made them",
     oldOneEnds: "I know that the old secret ends at once",
     replaceSecretOf: (name: string): string => `Replace the secret of ${name}`,
@@ -77,6 +77,7 @@ export const english = {
     ],
     keysRevoked: "API keys revoked",
     noKeys: "none",
+    webhooksOff: "Webhooks switched off",
 
     toCredit: "Transactions and top-ups",
     onceYouOwn: "Once you own an agent, you can move credit to it.",
@@ -220,6 +221,9 @@ export const english = {
       `You get none any more when ${when}. Your account's page of notices lets them come again.`,
 
     webhooks: "Your webhooks",
+    ofAgents: "Webhooks of your agents",
+    ofAgentsMeans:
+      "Your agents made these themselves. Replacing an agent's secret switches its webhooks off.",
     newOne: "A new webhook",
     noWebhookMade: "No webhook was made.",
     address: "Address",
@@ -265,6 +269,7 @@ export const english = {
     turnOff: "Switch it off",
     turnOn: "Switch it on",
     remove: "Delete it",
+    removeOf: (address: string): string => `Delete the webhook to ${address}`,
     removeMeans: "Nothing is sent to it any more, and what was delivered to it is forgotten.",
     removeNow: "Delete the webhook",
     deliveries: "Deliveries",
@@ -347,7 +352,7 @@ export const chinese: typeof english = {
     keyOfItsOwn: "它用自己的密钥对登录，没有可更换的客户端密钥。",
     replaceSecret: "更换客户端密钥",
     whenToReplace:
-      "密钥丢失或可能被他人得知时使用。旧密钥立即失效，智能体持有的令牌也一并失效；把新密钥交给它之后，它才能恢复工作。",
+      "密钥丢失或可能被他人得知时使用。旧密钥立即失效，智能体持有的令牌也一并失效，它创建的 webhook 会被停用；把新密钥交给它之后，它才能恢复工作。",
     revokeKeys: "同时吊销它用于语言模型的 API 密钥，无论由谁创建",
     oldOneEnds: "我知道旧密钥会立即失效",
     replaceSecretOf: (name) => `更换 ${name} 的客户端密钥`,
@@ -359,6 +364,7 @@ export const chinese: typeof english = {
     giveSecret: ["请将它作为 ", " 交给智能体。旧密钥已失效，智能体的令牌也将在五秒内失效。"],
     keysRevoked: "已吊销的 API 密钥",
     noKeys: "无",
+    webhooksOff: "已停用的 webhook",
 
     toCredit: "收支明细与购买",
     onceYouOwn: "拥有智能体之后，即可向它划拨点数。",
@@ -495,6 +501,8 @@ export const chinese: typeof english = {
     youGetNone: (when) => `在以下情况您不会再收到邮件：${when}。可在账户的通知页面重新开启。`,
 
     webhooks: "您的 webhook",
+    ofAgents: "您的智能体的 webhook",
+    ofAgentsMeans: "由您的智能体自行创建。更换智能体的客户端密钥会停用它的 webhook。",
     newOne: "新建 webhook",
     noWebhookMade: "未创建 webhook。",
     address: "地址",
@@ -536,13 +544,16 @@ export const chinese: typeof english = {
     reasons: {
       "it was switched off": "已被手动停用",
       "it answered 410, so it wants nothing any more": "对方返回 410，表示不再接收",
-      "it took nothing for a day": "一天之内未接收任何通知"
+      "it took nothing for a day": "一天之内未接收任何通知",
+      "its agent was not claimed in time": "其智能体未在期限内被认领",
+      "the secret of its agent was rotated": "其智能体的客户端密钥已更换"
     },
     test: "发送测试",
     rotate: "更换签名密钥",
     turnOff: "停用",
     turnOn: "启用",
     remove: "删除",
+    removeOf: (address) => `删除发往 ${address} 的 webhook`,
     removeMeans: "不会再向它发送任何内容，推送记录也会一并删除。",
     removeNow: "删除 webhook",
     deliveries: "推送记录",

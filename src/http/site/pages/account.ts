@@ -350,7 +350,12 @@ const accountView = (
 const newSecretView = (frame: Frame, rotated: SecretRotation): Page => {
   const { owners } = frame.say
   const say = owners.agents
-  const { agent_id: agentId, client_secret: secret, revoked_gateway_keys: revoked } = rotated
+  const {
+    agent_id: agentId,
+    client_secret: secret,
+    disabled_webhooks: off,
+    revoked_gateway_keys: revoked
+  } = rotated
   return {
     title: say.newSecret,
     content: html`
@@ -360,7 +365,8 @@ const newSecretView = (frame: Frame, rotated: SecretRotation): Page => {
       <p>${say.giveSecret[0]}<code>client_secret</code>${say.giveSecret[1]}</p>
       ${facts([
         [owners.agentId, html`<code>${agentId}</code>`],
-        [say.keysRevoked, revoked === 0 ? say.noKeys : String(revoked)]
+        [say.keysRevoked, revoked === 0 ? say.noKeys : String(revoked)],
+        [say.webhooksOff, off === 0 ? say.noKeys : String(off)]
       ])}
       <p><a class="button secondary" href=${frame.at(accountPage)}>${owners.copied.agents}</a></p>
     `

@@ -3,7 +3,7 @@ import { DateTime, Effect, Option, Schema } from "effect"
 import { HttpRouter } from "effect/http"
 import { noticeTypes } from "../../../services/Notices.ts"
 import { WebhookDisabled, Webhooks } from "../../../services/Webhooks.ts"
-import type { Webhook, WebhookDelivery } from "../../../services/Webhooks.ts"
+import type { AgentWebhook, Webhook, WebhookDelivery } from "../../../services/Webhooks.ts"
 import type { Operator } from "../../../services/Operators.ts"
 import { OwnerMails, ownerMails, unsubscribePage } from "../../../services/OwnerMails.ts"
 import type { OwnerMail, UnsubscribeLink } from "../../../services/OwnerMails.ts"
@@ -11,7 +11,7 @@ import { NotFound } from "../../../services/domain/errors.ts"
 import type { PageOf } from "../../../services/domain/paging.ts"
 import { errorStatus } from "../../errors.ts"
 import { Pages } from "../Pages.ts"
-import { noticesPage, pagePaths, webhookPage } from "../paths.ts"
+import { agentPage, noticesPage, pagePaths, webhookPage } from "../paths.ts"
 import { goTo, listPage, show } from "../responses.ts"
 import {
   accountTabs,
@@ -54,6 +54,7 @@ export const layer = HttpRouter.use(
         email: operator.email,
         mails: yield* mails.chosen(operator.operatorId),
         webhooks: yield* webhooks.list(holderOf(operator)),
+        ofAgents: yield* webhooks.listOfAgents(operator.operatorId),
         rejected
       })
       return show(site, frame, view, { status: rejected?.status ?? 200 })
@@ -117,18 +118,20 @@ export const layer = HttpRouter.use(
       pagePaths.notices,
       ownerPage((frame, operator) => page(frame, operator))
     )
-    yield* router.add("POST", pagePaths.notices, ownerForm(create))
+    yield* router.add("POST", pagePaths.notices, ownerForm(create, ["types"]))
     yield* router.add(
       "POST",
       pagePaths.mails,
-      ownerForm((_, operator, fields) =>
-        Effect.as(
-          mails.choose(
-            operator.operatorId,
-            ownerMails.filter((mail) => fields.getAll("mails").includes(mail))
+      ownerForm(
+        (_, operator, fields) =>
+          Effect.as(
+            mails.choose(
+              operator.operatorId,
+              ownerMails.filter((mail) => fields.getAll("mails").includes(mail))
+            ),
+            goTo(site, site.at(noticesPage))
           ),
-          goTo(site, site.at(noticesPage))
-        )
+        ["mails"]
       )
     )
     const link = Effect.map(HttpRouter.params, ({ mail = "", token = "" }) => ({ mail, token }))
@@ -190,6 +193,23 @@ const oneWebhook = (frame: Frame, hook: Webhook) =>
       ${stateOf(frame, hook)}
     </header>
     <p>${typesOf(frame, hook)}${frame.say.owners.stop}</p>
+  </article>`
+
+const agentWebhook = (frame: Frame, hook: AgentWebhook) =>
+  html`<article class="panel">
+    <header>
+      <h3>${hook.url}</h3>
+      ${stateOf(frame, hook)}
+    </header>
+    <p><a href=${frame.at(agentPage(hook.agent_id))}>${hook.agent_name}</a></p>
+    <p>${typesOf(frame, hook)}${frame.say.owners.stop}</p>
+    ${form(
+      frame,
+      `${webhookPage(hook.webhook_id)}/delete`,
+      html`<button class="danger" aria-label=${frame.say.owners.notices.removeOf(hook.url)}>
+        ${frame.say.owners.notices.remove}
+      </button>`
+    )}
   </article>`
 
 const newWebhookForm = (frame: Frame, rejected: Rejected | undefined) => {
@@ -276,10 +296,11 @@ interface Chosen {
   readonly email: string | null
   readonly mails: ReadonlyArray<OwnerMail>
   readonly webhooks: ReadonlyArray<Webhook>
+  readonly ofAgents: ReadonlyArray<AgentWebhook>
   readonly rejected: Rejected | undefined
 }
 
-const noticesView = (frame: Frame, { email, mails, rejected, webhooks: own }: Chosen): Page => {
+const noticesView = (frame: Frame, { email, mails, ofAgents, rejected, webhooks: own }: Chosen): Page => {
   const { owners } = frame.say
   const say = owners.notices
   const title = owners.tabs.notices
@@ -298,6 +319,15 @@ const noticesView = (frame: Frame, { email, mails, rejected, webhooks: own }: Ch
         <h2 id="webhooks">${say.webhooks}</h2>
         ${own.length === 0 ? html`<p class="quiet">${owners.none}</p>` : own.map((hook) => oneWebhook(frame, hook))}
       </section>
+      ${
+        ofAgents.length === 0
+          ? null
+          : html`<section aria-labelledby="webhooks-of-agents">
+              <h2 id="webhooks-of-agents">${say.ofAgents}</h2>
+              <p>${say.ofAgentsMeans}</p>
+              ${ofAgents.map((hook) => agentWebhook(frame, hook))}
+            </section>`
+      }
       <section class="panel" aria-labelledby="new-webhook">
         <h2 id="new-webhook">${say.newOne}</h2>
         ${newWebhookForm(frame, rejected)}

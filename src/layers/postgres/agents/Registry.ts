@@ -33,6 +33,7 @@ import { statusAt } from "../../../services/domain/agentStatus.ts"
 import { arrayParam, findAll, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
 import { textsOf } from "../../mail/language.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
+import { requestedScopesOf } from "./scopes.ts"
 import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
 import { tellAgents } from "../notices/tell.ts"
@@ -161,7 +162,8 @@ const make = Effect.gen(function* () {
             default_spaces: [...new Set(sent.default_spaces ?? [])],
             auth_method: sent.auth_method ?? "client_credentials",
             ...key,
-            requested_scopes: requested,
+            requested_scopes: requested.filter((scope) => scope !== "webhook:write"),
+            webhook_scope: requested.includes("webhook:write"),
             secret_hash: sha256(secret),
             created_at: timestamp(now),
             provisional_until: timestamp(DateTime.addDuration(now, settings.provisionalGrace)),
@@ -350,7 +352,7 @@ const make = Effect.gen(function* () {
     const found = yield* profileRow(sql`
       select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
              model_version, model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
-             default_spaces, auth_method, requested_scopes, credit_arena_enabled, ${settings.site} as site,
+             default_spaces, auth_method, ${requestedScopesOf(sql)} as requested_scopes, credit_arena_enabled, ${settings.site} as site,
              ${isoTimestamp(sql, "provisional_until")} as provisional_until, provisional_until as grace_ends,
              prediction_limit as provisional_prediction_limit, predictions_used as provisional_predictions_used,
              ${isoTimestamp(sql, "a.created_at")} as created_at, challenge_passed_at, claimed_at, suspended_at,
@@ -470,7 +472,7 @@ const make = Effect.gen(function* () {
 
   const scopes: Registry["Service"]["scopes"] = Effect.fn("Registry.scopes")(function* (agentId) {
     const found = yield* scopeRow(sql`
-      select requested_scopes, claimed_at is not null as claimed from agents where id = ${agentId}::uuid`)
+      select ${requestedScopesOf(sql)} as requested_scopes, claimed_at is not null as claimed from agents a where id = ${agentId}::uuid`)
     return yield* scopesOf(agentId, found)
   })
 
@@ -483,10 +485,13 @@ const make = Effect.gen(function* () {
       update agents a set requested_scopes = array(
           select known.scope from unnest(${arrayParam("text", allScopes)}) with ordinality as known (scope, place)
            where (known.scope = any(a.requested_scopes) or known.scope = any(${arrayParam("text", add)}))
-             and known.scope <> all(${arrayParam("text", remove)})
-           order by known.place)
+             and known.scope <> all(${arrayParam("text", remove)}) and known.scope <> 'webhook:write'
+           order by known.place),
+             webhook_scope = 'webhook:write' <> all(${arrayParam("text", remove)})
+               and ('webhook:write' = any(${arrayParam("text", add)})
+                    or coalesce(a.webhook_scope, 'llm:keys' = any(a.requested_scopes)))
        where a.id = ${agentId}::uuid
-      returning a.requested_scopes, a.claimed_at is not null as claimed`)
+      returning ${requestedScopesOf(sql)} as requested_scopes, a.claimed_at is not null as claimed`)
     const ignored = needlessScopes.filter((scope) => add.includes(scope) || remove.includes(scope))
     const summary = yield* scopesOf(agentId, found)
     return ignored.length === 0 ? summary : { ...summary, ignored_scopes: ignored }

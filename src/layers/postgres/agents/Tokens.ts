@@ -22,6 +22,7 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import * as accessTokens from "../../crypto/accessTokens.ts"
 import { makeCredentials } from "./credentials.ts"
 import type { Proof } from "./credentials.ts"
+import { requestedScopesOf } from "./scopes.ts"
 import { makeWhyPending } from "./pendingChallenge.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
@@ -156,7 +157,7 @@ const make = Effect.gen(function* () {
   /** As of the proof: an agent whose credentials changed since is not found. */
   const findAgent = ({ agentId, epoch }: Proof) =>
     agentRow(sql`
-      select a.id::text, a.requested_scopes, a.token_epoch, a.first_token_at, a.challenge_passed_at,
+      select a.id::text, ${requestedScopesOf(sql)} as requested_scopes, a.token_epoch, a.first_token_at, a.challenge_passed_at,
              a.provisional_until, a.claimed_at, a.suspended_at
         from agents a where a.id = ${agentId}::uuid and a.token_epoch = ${epoch}`)
 

@@ -243,7 +243,7 @@ export const makeSecretRotation = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agentRow = findOption(Schema.Struct({ id: AgentId }))
 
-  /** The agent that meets this condition. All its tokens end, and its live gateway keys if so asked. */
+  /** The agent that meets this condition. All its tokens and webhooks end, and its live gateway keys if so asked. */
   return Effect.fnUntraced(function* (agent: Statement.Fragment, gatewayKeys: GatewayKeysAtRotation) {
     const secret = makeClientSecret()
     const now = yield* DateTime.now
@@ -265,7 +265,23 @@ export const makeSecretRotation = Effect.gen(function* () {
               ${tellRevoked(sql, timestamp(now), sql`revoked k`)}
               returning 1`
           : []
-      return Option.some({ agent_id: id, client_secret: secret, revoked_gateway_keys: revoked.length })
+      // Whoever held the old secret may have made them; the agent enables its own again.
+      const disabled = yield* sql`
+        with ended as (
+          update webhooks set disabled_at = ${timestamp(now)}, disabled_reason = 'the secret of its agent was rotated', due_at = null
+           where agent_id = ${id}::uuid and disabled_at is null
+          returning id
+        ),
+        undue as (
+          update webhook_deliveries d set due_at = null from ended e where d.webhook_id = e.id and d.due_at is not null
+        )
+        select 1 from ended`
+      return Option.some({
+        agent_id: id,
+        client_secret: secret,
+        revoked_gateway_keys: revoked.length,
+        disabled_webhooks: disabled.length
+      })
     })
     return yield* transaction(sql)(orDie(rotated))
   })

@@ -9,6 +9,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
+  AgentWebhook,
   Webhook,
   WebhookDelivery,
   WebhookDisabled,
@@ -17,7 +18,6 @@ import {
   Webhooks
 } from "../../../services/Webhooks.ts"
 import { encryption } from "../../crypto/encryption.ts"
-import type { FetchOptions } from "../../keys/fetchDocument.ts"
 import { publicUrlFault } from "../../keys/publicUrl.ts"
 import {
   arrayParam,
@@ -37,24 +37,27 @@ const overlap = Duration.days(1)
 /** How long deliveries that are over are kept. */
 const retention = Duration.days(7)
 const maxTrimmed = 10_000
+/** So often in one run, so that what a busy day made is caught up with. */
+const maxTrims = 10
 
 const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Finite })
 
-/** `fetching` is for tests. */
-const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
+const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const { maxWebhooks: most, ownMachineUrls: ownMachine, tokenSecret } = yield* Settings
   const sealed = encryption(tokenSecret, "webhook")
-  const { dispatch, send } = yield* deliveries.make(sealed, fetching)
+  const { dispatch, send } = yield* deliveries.make(sealed, options)
   const pages = (yield* Cursors).list("webhook deliveries", Schema.Finite)
   const rows = findAll(Webhook)
+  const agentRows = findAll(AgentWebhook)
   const row = findOption(Webhook)
   const madeRow = findOne(Webhook)
   const count = findOne(Schema.Struct({ count: Schema.Int }))
   const deliveryRows = findAll(DeliveryRow)
   const deliveryRow = findOption(WebhookDelivery)
   const madeDelivery = findOne(WebhookDelivery)
+  const ownerRow = findOption(Schema.Struct({ id: Schema.String }))
   const known = findOption(Schema.Struct({ disabled: Schema.Boolean }))
 
   const columns = sql`
@@ -68,6 +71,10 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
 
   const ofHolder = ({ id, kind }: Holder) =>
     sql`${sql.literal(kind === "agent" ? "agent_id" : "owner_id")} = ${id}::uuid`
+
+  /** Webhooks of an owner and of its agents. */
+  const ofOwner = (id: string) =>
+    sql`(owner_id = ${id}::uuid or agent_id in (select a.id from agents a where a.owner_id = ${id}::uuid))`
 
   const unknown = (id: string) => new NotFound({ detail: `There is no webhook ${id.slice(0, 64)}.` })
 
@@ -91,19 +98,30 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
     const id = WebhookId.make(yield* random.uuidV7())
     const secret = newSecret()
     const now = yield* DateTime.now
-    const [holders, column] =
-      by.kind === "agent" ? (["agents", "agent_id"] as const) : (["operators", "owner_id"] as const)
+    const column = sql.literal(by.kind === "agent" ? "agent_id" : "owner_id")
     const made = Effect.gen(function* () {
-      // Webhooks of one holder are made one after the other, so that the limit holds.
-      yield* execute(sql`select 1 from ${sql(holders)} where id = ${by.id}::uuid for no key update`)
-      const has = yield* count(sql`select count(*)::int as count from webhooks where ${ofHolder(by)}`)
+      const owner =
+        by.kind === "owner"
+          ? Option.some({ id: by.id })
+          : yield* ownerRow(sql`
+              select owner_id::text as id from agents where id = ${by.id}::uuid and owner_id is not null`)
+      if (Option.isNone(owner)) {
+        return yield* new WebhookLimitReached({
+          detail: "An agent has webhooks once its operator has claimed it."
+        })
+      }
+      const { id: ownerId } = owner.value
+      // Webhooks of one owner are made one after the other, so that the limit holds.
+      yield* execute(sql`select 1 from operators where id = ${ownerId}::uuid for no key update`)
+      const has = yield* count(sql`
+        select count(*)::int as count from webhooks where ${ofOwner(ownerId)}`)
       if (has.count >= most) {
         return yield* new WebhookLimitReached({
-          detail: `There may be ${most} webhooks at most, and there are as many: delete one first.`
+          detail: `An owner and its agents may have ${most} webhooks at most, and have as many: delete one first.`
         })
       }
       return yield* madeRow(sql`
-        insert into webhooks (id, ${sql(column)}, url, types, secret, since, created_at)
+        insert into webhooks (id, ${column}, url, types, secret, since, created_at)
         select ${id}::uuid, ${by.id}::uuid, ${hook.url}, ${typesParam(hook.types)}, ${sealed.encrypt(secret)}, head, ${timestamp(now)}
           from notice_state
         returning ${columns}`)
@@ -114,6 +132,18 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   const list: Webhooks["Service"]["list"] = Effect.fn("Webhooks.list")(function* (of) {
     return yield* rows(sql`select ${columns} from webhooks where ${ofHolder(of)} order by id`)
   })
+
+  const listOfAgents: Webhooks["Service"]["listOfAgents"] = Effect.fn("Webhooks.listOfAgents")(
+    function* (ownerId) {
+      return yield* agentRows(sql`
+        select w.*, a.id::text as agent_id, a.name as agent_name
+          from agents a
+         cross join lateral (
+           select ${columns} from webhooks where agent_id = a.id) w
+         where a.owner_id = ${ownerId}::uuid
+         order by w.webhook_id`)
+    }
+  )
 
   /** One that is enabled begins anew: it is not told what happened meanwhile. */
   const switched = (enabled: boolean, now: Date) =>
@@ -153,7 +183,7 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   const remove: Webhooks["Service"]["remove"] = Effect.fn("Webhooks.remove")(function* (by, id) {
     yield* answered(
       id,
-      sql`delete from webhooks where id = ${id}::uuid and ${ofHolder(by)} returning ${columns}`
+      sql`delete from webhooks where id = ${id}::uuid and ${by.kind === "owner" ? ofOwner(by.id) : ofHolder(by)} returning ${columns}`
     )
   })
 
@@ -246,19 +276,43 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
     }
   )
 
+  /** An agent whose grace ended before anybody claimed it is told nothing any more. */
+  const endUnclaimed = (now: DateTime.Utc) =>
+    execute(sql`
+      with ended as (
+        update webhooks w
+           set disabled_at = ${timestamp(now)}, disabled_reason = 'its agent was not claimed in time', due_at = null
+          from agents a
+         where a.id = w.agent_id and a.claimed_at is null and a.provisional_until <= ${boundTime(sql, now, Duration.zero)} and w.disabled_at is null
+        returning w.id
+      )
+      update webhook_deliveries d set due_at = null from ended e where d.webhook_id = e.id and d.due_at is not null`)
+
+  const trimSome = Effect.fnUntraced(function* (now: DateTime.Utc) {
+    const { count: trimmed } = yield* count(sql`
+      with deleted as (
+        delete from webhook_deliveries d
+         where d.ctid = any(array(
+                 select ctid from webhook_deliveries
+                  where due_at is null and created_at < ${boundTime(sql, now, retention)}
+                  order by created_at limit ${sql.literal(String(maxTrimmed))}))
+           and d.due_at is null
+        returning 1
+      )
+      select count(*)::int as count from deleted`)
+    return trimmed
+  })
+
   const trim: Webhooks["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
-    yield* execute(sql`
-      delete from webhook_deliveries d
-       using (select webhook_id, notice_id from webhook_deliveries
-               where due_at is null and created_at < ${boundTime(sql, now, retention)}
-               order by created_at limit ${sql.literal(String(maxTrimmed))}) old
-       where d.webhook_id = old.webhook_id and d.notice_id = old.notice_id and d.due_at is null`)
+    yield* endUnclaimed(now)
+    yield* Effect.repeat(trimSome(now), { while: (trimmed) => trimmed === maxTrimmed, times: maxTrims - 1 })
   }).pipe(Effect.withSpan("Webhooks.trim"))
 
   return Webhooks.of({
     create,
     list,
+    listOfAgents,
     update,
     remove,
     rotate,
@@ -271,6 +325,6 @@ const make = Effect.fnUntraced(function* (fetching?: Partial<FetchOptions>) {
   })
 })
 
-export const layerWith = (fetching?: Partial<FetchOptions>) => Layer.effect(Webhooks, make(fetching))
+export const layerWith = (options?: deliveries.DeliveryOptions) => Layer.effect(Webhooks, make(options))
 
 export const layer = layerWith()

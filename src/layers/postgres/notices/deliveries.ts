@@ -17,7 +17,8 @@ import {
   Result,
   Schema
 } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
+import { StoreUnavailable } from "../../../services/domain/errors.ts"
 import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Webhooks } from "../../../services/Webhooks.ts"
@@ -42,6 +43,8 @@ import { settledPredictions, settledStakes } from "./derived.ts"
 
 /** Notices that are looked at by one statement, each for every webhook. */
 const maxNotices = 100
+/** Deliveries that one statement makes, where every webhook is told everything: of fewer notices, or to fewer webhooks. */
+const maxSlice = 5000
 const dispatchTimeout = Duration.seconds(30)
 
 /** Receivers that an instance sends to at once, and how many of them may be ones that failed or took long before. */
@@ -148,15 +151,37 @@ const signatures = (secrets: ReadonlyArray<string>, signed: string): string =>
     })
     .join(" ")
 
-/** `fetching` is for tests: other name servers, or certificates of their own. */
+/** For tests. */
+export interface DeliveryOptions {
+  /** Other name servers, or certificates of their own. */
+  readonly fetching?: Partial<FetchOptions>
+  readonly slice?: number
+}
+
+const SliceRow = Schema.Struct({
+  dispatched: Schema.Finite,
+  head: Schema.Finite,
+  /** The last webhook that has its deliveries of the next notice. */
+  after: Schema.NullOr(Schema.String)
+})
+
+const WeightRow = Schema.Struct({ weight: Schema.Finite, last: Schema.NullOr(Schema.String) })
+
+const timedOut = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.filter(Cause.isDieReason).some(({ defect }) => {
+    const error = defect instanceof StoreUnavailable ? defect.cause : defect
+    return SqlError.isSqlError(error) && error.reason._tag === "StatementTimeoutError"
+  })
+
 export const make = Effect.fnUntraced(function* (
   { decrypt }: Encryption,
-  fetching: Partial<FetchOptions> = {}
+  { fetching = {}, slice: wholeSlice = maxSlice }: DeliveryOptions = {}
 ) {
   const sql = yield* SqlClient.SqlClient
   const mails = yield* OwnerMails
   const { baseUrl, ownMachineUrls: ownMachine, site } = yield* Settings
-  const dispatched = findOption(Schema.Struct({ dispatched: Schema.Finite, upto: Schema.Finite }))
+  const sliceRow = findOption(SliceRow)
+  const weightRow = findOne(WeightRow)
   const behind = findOne(Schema.Struct({ behind: Schema.Boolean }))
   const hookRows = findAll(HookRow)
   const dueRows = findAll(DueRow)
@@ -170,14 +195,39 @@ export const make = Effect.fnUntraced(function* (
     (state) => state.behind
   )
 
-  const dispatchNext = transaction(sql)(
+  /** The webhooks of a slice that begins after this one: what a notice for all of them weighs, and the last that fits. */
+  const weigh = (after: string | null, size: number) =>
+    weightRow(sql`
+      with next as (
+        select w.id, 1 + (select count(*) from agents a where a.owner_id = w.owner_id) as weight
+          from webhooks w
+         where w.disabled_at is null and (${after}::uuid is null or w.id > ${after}::uuid)
+         order by w.id limit ${size + 1}
+      ),
+      running as (
+        select id, weight, sum(weight) over (order by id) as total from next
+      )
+      select coalesce(max(total), 0)::float8 as weight,
+             (select id::text from running where total <= ${size} or total = weight order by id desc limit 1) as last
+        from running`)
+
+  /** Answers how many notices are done with; none while another instance is at it. */
+  const dispatchSlice = (size: number) =>
     Effect.gen(function* () {
-      const state = yield* dispatched(sql`
-        select w.dispatched::float8, least(s.head, w.dispatched + ${maxNotices}::int8)::float8 as upto
+      const state = yield* sliceRow(sql`
+        select w.dispatched::float8, s.head::float8,
+               case when w.page_seq = w.dispatched + 1 then w.page_hook::text end as after
           from webhook_state w cross join notice_state s
            for update of w skip locked`)
-      if (Option.isNone(state) || state.value.upto === state.value.dispatched) return 0
-      const { dispatched: from, upto } = state.value
+      if (Option.isNone(state) || state.value.head === state.value.dispatched) return Option.none<number>()
+      const { after, dispatched: from, head } = state.value
+      const { last, weight } = yield* weigh(after, size)
+      const until = weight <= size ? null : last
+      const notices =
+        after === null && until === null
+          ? Math.min(maxNotices, Math.max(1, Math.floor(size / Math.max(1, weight))))
+          : 1
+      const upto = Math.min(head, from + notices)
       const at = yield* boundNow(sql)
       const now = timestamp(at)
       // A longer rest is of a clock that was ahead.
@@ -195,7 +245,10 @@ export const make = Effect.fnUntraced(function* (
         hooks as materialized (
           select w.id, w.agent_id, w.owner_id, w.types, w.since,
                  exists (select from agents a where a.id = w.agent_id and a.suspended_at is not null) as muted
-            from webhooks w where w.disabled_at is null for key share of w
+            from webhooks w
+           where w.disabled_at is null and (${after}::uuid is null or w.id > ${after}::uuid)
+             and (${until}::uuid is null or w.id <= ${until}::uuid)
+             for key share of w
         ),
         hooked as materialized (
           select id as webhook_id, agent_id, types, since, muted from hooks where agent_id is not null
@@ -229,18 +282,38 @@ export const make = Effect.fnUntraced(function* (
            set due_at = least(w.due_at, greatest(${now}::timestamptz, case when w.rest_until <= ${atMost} then w.rest_until end))
           from (select distinct webhook_id from made) m
          where w.id = m.webhook_id`)
-      yield* execute(sql`update webhook_state set dispatched = ${upto}::int8`)
-      return upto - from
-    }).pipe(withStatementTimeout(sql, dispatchTimeout))
+      yield* execute(
+        until === null
+          ? sql`update webhook_state set dispatched = ${upto}::int8, page_seq = null, page_hook = null`
+          : sql`update webhook_state set page_seq = ${upto}::int8, page_hook = ${until}::uuid`
+      )
+      return Option.some(until === null ? upto - from : 0)
+    }).pipe(withStatementTimeout(sql, dispatchTimeout), transaction(sql))
+
+  let slice = wholeSlice
+
+  /** A slice that takes too long is tried with half as many deliveries, and those after it with a few more each time. */
+  const dispatchNext: Effect.Effect<Option.Option<number>> = Effect.suspend(() => dispatchSlice(slice)).pipe(
+    Effect.tap(() => Effect.sync(() => (slice = Math.min(wholeSlice, Math.ceil(slice * 1.1))))),
+    Effect.catchCauseIf(
+      (cause) => slice > 1 && timedOut(cause),
+      () => {
+        slice = Math.floor(slice / 2)
+        return Effect.logWarning("deliveries took too long to make: it is tried with half as many").pipe(
+          Effect.annotateLogs({ deliveries: slice }),
+          Effect.andThen(dispatchNext)
+        )
+      }
+    )
   )
 
   const dispatch: Webhooks["Service"]["dispatch"] = Effect.gen(function* () {
     let all = 0
     while (yield* hasMore) {
-      const looked = yield* dispatchNext
+      const done = yield* dispatchNext
       // Another instance is at it.
-      if (looked === 0) break
-      all += looked
+      if (Option.isNone(done)) break
+      all += done.value
     }
     return all
   })

@@ -21,7 +21,7 @@ export const privileges: Readonly<Record<string, string>> = {
   agent_skill: all,
   agent_skill_months: all,
   agent_stats: change,
-  agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch)`,
+  agents: `${add}, update (challenge_passed_at, claim_grant, claimed_at, credit_arena_enabled, first_token_at, grace_notices, issuance_paused_at, key_set_at, owner_id, prediction_limit, predictions_used, requested_scopes, secret_hash, suspended_at, token_epoch, webhook_scope)`,
   archived_challenges: add,
   archived_tournaments: add,
   audit_chain: read,
