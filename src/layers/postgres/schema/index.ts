@@ -38,8 +38,8 @@ import { wordFunctions } from "./migrations/0027_words.ts"
 import { undatedEvents } from "./migrations/0028_undated_events.ts"
 import { numbers } from "./migrations/0029_numbers.ts"
 import { possiblePrices } from "./migrations/0030_possible_prices.ts"
-import { lookalikes } from "./migrations/0032_lookalikes.ts"
 import { webhookPages } from "./migrations/0031_webhooks.ts"
+import { lookalikes } from "./migrations/0032_lookalikes.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -182,8 +182,8 @@ export const migrations = {
   "0028_undated_events": expand(undatedEvents),
   "0029_numbers": expand(numbers),
   "0030_possible_prices": expand(possiblePrices),
-  "0032_lookalikes": expand(lookalikes),
-  "0031_webhooks": expand(webhookPages)
+  "0031_webhooks": expand(webhookPages),
+  "0032_lookalikes": expand(lookalikes)
 }
 
 /** The migration that stores in `instance` which programs may run. */
