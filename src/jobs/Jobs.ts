@@ -99,7 +99,7 @@ const start = Effect.gen(function* () {
   if (settings.practice) {
     yield* Effect.forkScoped(poll("practice", practiceInterval, practice.makeDue))
   }
-  if (Option.isSome(settings.countsEvery)) {
+  if (Option.isSome(settings.countsEvery) || Option.isSome(settings.oddsEvery)) {
     const publishDue = inSteps({ predictions: arenas.publishDue, pools: pools.publishDue })
     yield* Effect.forkScoped(singletonCron("counts", settings.jobInterval, publishDue))
   }

@@ -136,16 +136,17 @@ const typeList = <const Types extends ReadonlyArray<NoticeType>>(types: Types) =
   const wanted = Schema.Literals(types)
   const isWanted = Schema.is(wanted)
   const known = Schema.String.check(
-    Schema.makeFilter((text: string) =>
-      text.split(",").every(isWanted)
+    Schema.makeFilter((text: string) => {
+      const names = text.split(",")
+      return names.length <= types.length && names.every(isWanted)
         ? undefined
-        : `Expected types with commas between, of ${types.join(", ")}`
-    )
+        : `Expected at most ${types.length} types with commas between, of ${types.join(", ")}`
+    })
   )
   return Schema.optional(
     known.pipe(
       Schema.decodeTo(Schema.Array(wanted), {
-        decode: SchemaGetter.transform((text: string) => text.split(",").filter(isWanted)),
+        decode: SchemaGetter.transform((text: string) => [...new Set(text.split(","))].filter(isWanted)),
         encode: SchemaGetter.transform((list: ReadonlyArray<string>) => list.join(","))
       })
     )
@@ -206,8 +207,13 @@ export class Notices extends Context.Service<
     ) => Effect.Effect<NoticeRead, InvalidRequest | CursorExpired>
     /** The cursor after everything that has been told so far. */
     readonly latest: (reader: Reader) => Effect.Effect<string>
-    /** Counts as a waiting reader until the scope ends, if there is room for one more. */
-    readonly seat: Effect.Effect<void, WaitRefused, Scope.Scope>
+    /**
+     * Counts as a waiting reader until the scope ends, if there is room for one more. Readers without a token, which come from an
+     * address, share half of the room, and have little of it each.
+     */
+    readonly seat: (
+      of: { readonly address: string } | "agent"
+    ) => Effect.Effect<void, WaitRefused, Scope.Scope>
     /**
      * Repeats `look` whenever the agent was told one of these, until it finds something, `wait` is over or this instance
      * drains, and answers what it found last. Whoever waits counts as a reader.

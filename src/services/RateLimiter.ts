@@ -13,14 +13,14 @@ export class TooManyRequests extends apiErrorWith("TooManyRequests", 429, {
   retry_after: Schema.Int.annotate({ description: "seconds" })
 }) {}
 
-/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts. */
-export const countedAddress = (text: string): string => {
-  const parsed = NetAddress.ipFromString(text.split("%", 1).join(""))
+/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts, also if named by itself. */
+export const countedAddress = (text: string, networkBits: number = 64): string => {
+  const parsed = NetAddress.ipFromString(text.split(/[%/]/, 1).join(""))
   if (Result.isFailure(parsed)) return text
   const address = NetAddress.toCanonical(parsed.success)
   return NetAddress.isIpv4Address(address)
     ? NetAddress.formatIp(address)
-    : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, 64))
+    : IpNetwork.format(IpNetwork.fromAddressUnsafe(address, networkBits))
 }
 
 /** A window after a use. Times are seconds. */

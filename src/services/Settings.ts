@@ -44,11 +44,11 @@ export interface RateLimits {
   readonly log_reads: ReadonlyArray<RateLimit>
 }
 
-/** How the counts by direction and the odds of open challenges move: a step is taken when both are reached. */
+/** How counts by direction or odds of open challenges move: a step is taken when both are reached. */
 export interface CountSteps {
   /** Since the last step, or since the challenge was created. */
   readonly after: Duration.Duration
-  /** Agents that have predicted (of odds: staked) since the last step. */
+  /** Claimed owners that have predicted (of odds: agents that have staked) since the last step. */
   readonly answers: number
 }
 
@@ -163,8 +163,10 @@ export class Settings extends Context.Service<
     /** Who is asked to cosign the log's checkpoints; each key has another name. */
     readonly logWitnesses: ReadonlyArray<WitnessSetting>
     readonly logTimeStampUrl: Option.Option<string>
-    /** None: counts by direction and odds are live while a challenge is open, too. */
+    /** None: counts by direction are live while a challenge is open, too. */
     readonly countsEvery: Option.Option<CountSteps>
+    /** The same of odds. */
+    readonly oddsEvery: Option.Option<CountSteps>
     /** How long the answer to a public read that is the same for everybody is kept; zero: not at all. */
     readonly publicCache: Duration.Duration
     readonly traceRatio: number

@@ -6,7 +6,7 @@ import { Arenas } from "../../src/services/Arenas.ts"
 import type { Direction } from "../../src/services/domain/Challenge.ts"
 import { Pools } from "../../src/services/Pools.ts"
 import { concurrently, times } from "../support/concurrently.ts"
-import { claimedAgents } from "../support/agents.ts"
+import { agentOf, agentsApart, anotherOperator, provisionalAgent } from "../support/agents.ts"
 import {
   freshWeek,
   millisBefore,
@@ -20,7 +20,10 @@ import { credits, oddsOf, stake, stakers } from "../support/credit.ts"
 import { held, meeting } from "../support/locking.ts"
 import { testServices } from "../support/services.ts"
 
-const services = testServices({ AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" })
+const services = testServices({
+  AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "",
+  AUSPEX_ODDS_EVERY: "15 minutes,10"
+})
 
 type Known = { readonly id: string }
 
@@ -42,9 +45,9 @@ const shownOf = (challenge: Known) =>
 const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
 const directionAt = (index: number): Direction => directions[index % 3] ?? "neutral"
 
-/** Says these directions, each by an agent of its own. */
+/** Says these directions, each by an agent of an owner of its own. */
 const say = Effect.fnUntraced(function* (challenge: Known, said: ReadonlyArray<Direction>) {
-  const agents = yield* claimedAgents(said.length)
+  const agents = yield* agentsApart(said.length)
   for (const [index, agent] of agents.entries())
     yield* predict(agent, challenge, { direction: said[index] ?? "neutral" })
   return agents
@@ -102,6 +105,37 @@ layer(services)("The counts by direction of an open challenge", (it) => {
       assert.deepStrictEqual(yield* split, { bullish: 4, bearish: 3, neutral: 3 })
       yield* moveTo(deadline)
       assert.deepStrictEqual(yield* split, { bullish: 4, bearish: 4, neutral: 3 })
+    })
+  )
+
+  it.effect("do not move by any number of agents of few owners, or of none", () =>
+    Effect.gen(function* () {
+      const { at, challenge, monday } = yield* scene
+      const owner = yield* anotherOperator
+      const sybils = [
+        ...(yield* Effect.replicateEffect(agentOf(owner), 12)),
+        ...(yield* Effect.replicateEffect(provisionalAgent(), 9))
+      ]
+      for (const agent of sybils) yield* predict(agent, challenge, { direction: "neutral" })
+      yield* say(
+        challenge,
+        times(8, () => "bullish" as const)
+      )
+      yield* moveTo(at(minutes(60)))
+      yield* publishCounts
+      assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 29, monday])
+      yield* say(challenge, ["bearish"])
+      yield* publishCounts
+      assert.deepStrictEqual((yield* shownOf(challenge)).slice(0, 3), [8, 1, 21])
+      // The next step needs ten other owners.
+      yield* moveTo(at(minutes(120)))
+      for (const agent of yield* Effect.replicateEffect(agentOf(owner), 30)) yield* predict(agent, challenge)
+      yield* say(
+        challenge,
+        times(9, () => "bearish" as const)
+      )
+      yield* publishCounts
+      assert.deepStrictEqual((yield* shownOf(challenge)).slice(0, 3), [8, 1, 21])
     })
   )
 
@@ -190,7 +224,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
         yield* say(challenge, ["bullish", "bearish"])
         yield* moveTo(millisBefore(deadline, 1))
         assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 2, monday])
-        const [late] = yield* claimedAgents(1)
+        const [late] = yield* agentsApart(1)
         assert(late !== undefined)
         yield* moveTo(deadline)
         const final = DateTime.formatIso(deadline)
@@ -226,7 +260,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     (seed) =>
       Effect.gen(function* () {
         const { at, challenge, monday } = yield* scene
-        const agents = yield* claimedAgents(60)
+        const agents = yield* agentsApart(60)
         const last = new Map<number, Direction>()
         const truth = () =>
           directions.map((each) => [...last.values()].filter((said) => said === each).length)
@@ -303,5 +337,19 @@ layer(services)("The odds of an open pool", (it) => {
         assert.deepStrictEqual((yield* shown).slice(0, 2), [credits(1050), 21])
         assert.strictEqual((yield* shown)[3], DateTime.formatIso(deadline))
       })
+  )
+})
+
+layer(testServices({ AUSPEX_COUNTS_EVERY: "15 minutes,10" }))("The odds of an open pool", (it) => {
+  it.effect("are current unless a setting says otherwise", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newMacro()
+      for (const [index, agent] of (yield* stakers(challenge, 2, 100)).entries()) {
+        yield* stake(agent, challenge, 50)
+        const { counts_as_of, stakers: count, total } = yield* oddsOf(challenge)
+        assert.deepStrictEqual([count, total, counts_as_of], [index + 1, credits(50 * (index + 1)), null])
+      }
+    })
   )
 })

@@ -92,8 +92,22 @@ layer(gatewayServer(models, {}, "usual").pipe(Layer.provideMerge(telemetryRecord
         )
       )
 
+    it.effect("before a whole answer has come pays what its provider reports in the end", () =>
+      Effect.gen(function* () {
+        const { agentId, key } = yield* spender()
+        const { north } = yield* Providers
+        const before = north.aborted
+        yield* leaveAfter(key, "slow", 0, false)
+        const item = yield* listed(key)
+        assert.deepInclude(item, { status: 499, error: "client_left", provider: "north", estimated: false })
+        assert.isAbove(Number(member(item, "completion_tokens")), 0)
+        assert.strictEqual(north.aborted, before)
+        const cost = BigInt(Math.round(Number(member(item, "cost")) * 1e6))
+        assert.deepStrictEqual(yield* stateOf(`agent:${agentId}`), { posted: 100_000_000n - cost, held: 0n })
+      })
+    )
+
     it.effect.each([
-      ["before anything has come", "slow", 0, false],
       ["after the first byte of a stream", "paced", 1, true],
       ["after a part of a stream", "paced", 900, true],
       ["before the last chunk", "paced", 1800, true]

@@ -1,6 +1,6 @@
 /** Notices over HTTP: requests that wait, streams that go on after a cursor, and when either is refused or ends. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Schema } from "effect"
+import { Effect, Fiber, Schema, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import { Health } from "../../src/services/Health.ts"
 import { Notices } from "../../src/services/Notices.ts"
@@ -118,6 +118,7 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
       const foreign = yield* cursorOf(own, { token: other.token })
       for (const [path, headers, fields] of [
         [`${own}?types=comment.liked`, {}, ["types"]],
+        [`${everybodys}?types=${"event.published,".repeat(6)}event.published`, {}, ["types"]],
         [`${own}?wait=56`, {}, ["wait"]],
         [`${own}?wait=-1`, {}, ["wait"]],
         [`${own}?after=${foreign}`, {}, ["after"]],
@@ -170,12 +171,42 @@ const busy = testServer({
 })
 
 layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
+  it.effect(
+    "without a token waits with nineteen others of its address, and leaves half of the room to agents",
+    () =>
+      Effect.gen(function* () {
+        const { seat } = yield* Notices
+        const taken = (address: string, count: number) =>
+          Effect.map(
+            Effect.forEach(Array.from({ length: count }), () => Effect.result(seat({ address }))),
+            (all) => all.filter(Result.isSuccess).length
+          )
+        const room = Effect.scoped(
+          Effect.gen(function* () {
+            assert.strictEqual(yield* taken("192.0.2.1", 30), 20)
+            // A customer's network of IPv6, by addresses and by networks.
+            assert.strictEqual(yield* taken("2001:db8:0:1::1", 15), 15)
+            assert.strictEqual(yield* taken("2001:db8:0:2::/64", 15), 5)
+            assert.strictEqual(yield* taken("2001:db8:0:ff:1::", 1), 0)
+            assert.strictEqual(yield* taken("2001:db8:0:100::1", 1), 1)
+            let all = 41
+            for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
+            assert.strictEqual(all, 500)
+            yield* Effect.forEach(Array.from({ length: 500 }), () => seat("agent"))
+            assert.strictEqual((yield* Effect.flip(seat("agent"))).retry_after, 10)
+          })
+        )
+        yield* room
+        yield* room
+      })
+  )
+
   it.effect("holds no connection to the database", () =>
     Effect.gen(function* () {
       yield* watching
       const { token } = yield* onboardClaimed()
       const after = yield* cursorOf(own, { token })
-      const streams = yield* Effect.replicateEffect(streamed(`${everybodys}/stream`), 30)
+      const streams = yield* Effect.replicateEffect(streamed(`${everybodys}/stream`), 20)
       const polls = yield* Effect.forEach(Array.from({ length: 30 }), () =>
         Effect.forkScoped(get(`${own}?after=${after}&wait=55&types=comment.mentioned`, { token }))
       )

@@ -43,6 +43,7 @@ const decided: Environment = {
   AUSPEX_REGISTRATION_ATTEMPTS: "5",
   AUSPEX_JOB_INTERVAL: "15 seconds",
   AUSPEX_COUNTS_EVERY: "15 minutes,10",
+  AUSPEX_ODDS_EVERY: "off",
   AUSPEX_DIRECTIONAL_CANCEL_AFTER: "7 days",
   AUSPEX_MACRO_VOID_AFTER: "60 days",
   AUSPEX_PRICE_EVENT_VOID_AFTER: "72 hours",
@@ -282,6 +283,7 @@ const wrong: Readonly<Record<string, ReadonlyArray<string>>> = {
     "https://pay.example/c",
     "https://u:p@pay.example"
   ],
+  AUSPEX_ODDS_EVERY: ["15 minutes", "10", "on"],
   AUSPEX_COUNTS_EVERY: [
     "15 minutes",
     "10",

@@ -1,8 +1,9 @@
 /** What other places show of the site: the meta data of its pages, pictures, badges, frames, and the map for crawlers. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber, Latch } from "effect"
+import { TestClock } from "effect/testing"
 import { Skill } from "../../src/services/Skill.ts"
-import { svgOf } from "../../src/http/site/picture.ts"
+import { makePictures, svgOf } from "../../src/http/site/picture.ts"
 import { hostileNames, publicFixture } from "../support/publicFixture.ts"
 import { get, testServer, TestServer } from "../support/server.ts"
 import { unescaped } from "../support/visitor.ts"
@@ -68,6 +69,50 @@ layer(testServer())("Elsewhere", (it) => {
       assert.strictEqual((yield* get(`/challenges/${world.settled.id}x/picture.png`)).status, 404)
       // Where results are only narrowed there is one address.
       assert.include((yield* get("/challenges?status=resolved")).text, 'rel="canonical"')
+    })
+  )
+
+  it.effect("pictures are drawn of names with what is no character", () =>
+    Effect.gen(function* () {
+      const { png } = yield* makePictures()
+      for (const name of [
+        "a\uffff",
+        "\ufffe",
+        "\ud800b",
+        "\0\u0001\u001f",
+        "\u{1fffe}",
+        "\u{e0001}",
+        "\u202e"
+      ]) {
+        const svg = svgOf({ above: name, title: name, figure: name, below: name })
+        assert.notMatch(svg, /[\uffff\ufffe\0]/)
+        assert.isAbove((yield* png({ above: name, title: name, figure: name, below: name })).length, 1000)
+      }
+    })
+  )
+
+  it.effect("pictures are drawn once a day, and beyond a queue of twenty nobody waits", () =>
+    Effect.gen(function* () {
+      const drawn: Array<string> = []
+      const turn = yield* Latch.make(false)
+      const { png } = yield* makePictures((svg) =>
+        turn.await.pipe(Effect.andThen(Effect.sync(() => void drawn.push(svg))), Effect.as(new Uint8Array()))
+      )
+      const picture = (title: string) => ({ above: "", title })
+      const waiting = yield* Effect.forEach(
+        Array.from({ length: 20 }, (_, index) => picture(`${index}`)),
+        (each) => Effect.forkChild(png(each), { startImmediately: true })
+      )
+      const refused = yield* Effect.flip(png(picture("one more")))
+      assert.deepStrictEqual([refused._tag, refused.retry_after > 0], ["PicturesBusy", true])
+      yield* turn.open
+      yield* Fiber.joinAll(waiting)
+      yield* png(picture("one more"))
+      for (const title of ["one more", "3", "17"]) yield* png(picture(title))
+      assert.lengthOf(drawn, 21)
+      yield* TestClock.adjust("25 hours")
+      yield* png(picture("3"))
+      assert.lengthOf(drawn, 22)
     })
   )
 

@@ -368,7 +368,7 @@ const claimedChapters = (settings: Settings["Service"]): ReadonlyArray<Chapter> 
       ...(Option.isNone(settings.countsEvery)
         ? []
         : [
-            `Until the deadline odds are those of \`counts_as_of\`: they move at the earliest every ${durationText(settings.countsEvery.value.after)} and ${settings.countsEvery.value.answers} stakes. Counts by direction of open challenges move in the same way.`
+            `Counts by direction of an open challenge are those of \`counts_as_of\`: they move at the earliest every ${durationText(settings.countsEvery.value.after)} and ${settings.countsEvery.value.answers} owners. Odds are current.`
           ]),
       { call: "public.odds", params: { challenge_id: "<MACRO_CHALLENGE_ID>" } },
       {

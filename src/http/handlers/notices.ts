@@ -10,6 +10,7 @@ import { defaultLimit, pageOf } from "../../services/domain/paging.ts"
 import { Tokens } from "../../services/Tokens.ts"
 import { Webhooks } from "../../services/Webhooks.ts"
 import { Api } from "../api/Api.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
 import { unstored } from "../httpCaching.ts"
 import { asking, CurrentAgent } from "../middleware/definitions.ts"
 import { principalOf } from "../middleware/authentication.ts"
@@ -64,13 +65,26 @@ const makeStallWatch = Effect.gen(function* () {
   }
 })
 
+type Seat = Parameters<Notices["Service"]["seat"]>[0]
+
+const seatOf = (reader: Reader) =>
+  reader === "public"
+    ? Effect.map(CurrentRequest, ({ address }): Seat => ({ address }))
+    : Effect.succeed<Seat>("agent")
+
 const makeStream = Effect.gen(function* () {
   const notices = yield* Notices
 
   /** The texts of a stream. A client that comes again goes on after the last `id` that it got, and the first text has one. */
-  const textsOf = Effect.fnUntraced(function* ({ after, permitted, reader, types }: Streaming) {
+  const textsOf = Effect.fnUntraced(function* ({
+    after,
+    permitted,
+    reader,
+    seat,
+    types
+  }: Streaming & { readonly seat: Seat }) {
     const { handed, taken } = yield* makeStallWatch
-    yield* notices.seat
+    yield* notices.seat(seat)
     const retry = `retry: ${yield* reconnect}\n`
     const next = Effect.fnUntraced(function* (cursor: string | undefined) {
       yield* taken
@@ -97,9 +111,10 @@ const makeStream = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (streaming: Streaming) {
     // Refused with a status, if so; the stream counts once it is sent.
-    yield* Effect.scoped(notices.seat)
+    const seat = yield* seatOf(streaming.reader)
+    yield* Effect.scoped(notices.seat(seat))
     const request = yield* HttpServerRequest.HttpServerRequest
-    const texts = textsOf(streaming).pipe(
+    const texts = textsOf({ ...streaming, seat }).pipe(
       Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       Effect.catchTag("WaitRefused", ({ retry_after }) =>
         Effect.succeed(Stream.succeed(bytesOf(`retry: ${retry_after * 1000}\n\n`)))
@@ -162,7 +177,7 @@ const agentHandlers = HttpApiBuilder.group(
           wait === 0
             ? yield* notices.read(agentId, query)
             : yield* Effect.scoped(
-                Effect.andThen(notices.seat, notices.next(agentId, query, Duration.seconds(wait)))
+                Effect.andThen(notices.seat("agent"), notices.next(agentId, query, Duration.seconds(wait)))
               )
         return { items: read.notices.map(({ notice }) => notice), next_cursor: read.cursor }
       }),

@@ -3,8 +3,9 @@ import { fileURLToPath } from "node:url"
 import { renderAsync } from "@resvg/resvg-js"
 import { scaleLinear } from "d3-scale"
 import { line } from "d3-shape"
-import { Context, Effect, Layer, Semaphore } from "effect"
-import { html, fragment } from "./views/html.ts"
+import { Cache, Context, Duration, Effect, Exit, Layer, Schema, Semaphore } from "effect"
+import { apiErrorWith, errorCode } from "../../services/domain/errors.ts"
+import { fragment, html, xmlText } from "./views/html.ts"
 import type { Html } from "./views/html.ts"
 
 export interface Picture {
@@ -58,7 +59,7 @@ const valueLine = (values: ReadonlyArray<number>): Html => {
 export const svgOf = (picture: Picture): string => {
   const { above, below, figure, line: values = [], title, tone } = picture
   const lines = linesOf(title)
-  return fragment(
+  const svg = fragment(
     html`<svg
       xmlns="http://www.w3.org/2000/svg"
       width=${width}
@@ -93,6 +94,7 @@ export const svgOf = (picture: Picture): string => {
       </text>
     </svg>`
   )
+  return xmlText(svg)
 }
 
 const fontFiles = [
@@ -100,24 +102,53 @@ const fontFiles = [
   import.meta.resolve("dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf")
 ].map((url) => fileURLToPath(url))
 
+/** 503: as many pictures wait to be drawn as may. */
+export class PicturesBusy extends apiErrorWith("PicturesBusy", 503, {
+  code: errorCode("pictures_busy"),
+  retry_after: Schema.Int
+}) {}
+
 export class Pictures extends Context.Service<
   Pictures,
-  { readonly png: (picture: Picture) => Effect.Effect<Uint8Array> }
+  { readonly png: (picture: Picture) => Effect.Effect<Uint8Array, PicturesBusy> }
 >()("auspex/http/Pictures") {}
 
-/** One picture at a time is drawn, in a thread of its own: others wait for it, and no request for a page does. */
-export const layer = Layer.effect(
-  Pictures,
-  Effect.gen(function* () {
-    const turns = yield* Semaphore.make(1)
-    return Pictures.of({
-      png: (picture) =>
-        Effect.promise(async () => {
-          const drawn = await renderAsync(svgOf(picture), {
-            font: { fontFiles, loadSystemFonts: false, defaultFontFamily: "DejaVu Sans" }
-          })
-          return drawn.asPng()
-        }).pipe(turns.withPermit)
+/** Pictures that were drawn are kept for a day. Each has some tens of kilobytes. */
+const maxKept = 256
+const keptFor = Duration.days(1)
+/** Pictures that wait for their turn, or are drawn. */
+const maxQueue = 20
+
+const draw = (svg: string) =>
+  Effect.promise(async () => {
+    const drawn = await renderAsync(svg, {
+      font: { fontFiles, loadSystemFonts: false, defaultFontFamily: "DejaVu Sans" }
     })
+    return drawn.asPng()
   })
-)
+
+/** `drawing` is for tests. */
+export const makePictures = Effect.fnUntraced(function* (
+  drawing: (svg: string) => Effect.Effect<Uint8Array> = draw
+) {
+  const turns = yield* Semaphore.make(1)
+  let queue = 0
+  /** One picture at a time is drawn, in a thread of its own: others wait for it, and no request for a page does. */
+  const drawn = (svg: string) =>
+    Effect.suspend(() => {
+      if (queue >= maxQueue) {
+        return Effect.fail(
+          new PicturesBusy({ detail: "Too many pictures are being drawn: come again.", retry_after: 5 })
+        )
+      }
+      queue += 1
+      return drawing(svg).pipe(turns.withPermit, Effect.ensuring(Effect.sync(() => (queue -= 1))))
+    })
+  const kept = yield* Cache.makeWith(drawn, {
+    capacity: maxKept,
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? keptFor : Duration.zero)
+  })
+  return Pictures.of({ png: (picture) => Cache.get(kept, svgOf(picture)) })
+})
+
+export const layer = Layer.effect(Pictures, makePictures())

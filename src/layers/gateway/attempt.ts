@@ -20,6 +20,10 @@ export interface CallState {
   firstByteAt: number | undefined
   /** A provider was asked, and has not failed. */
   sent: boolean
+  /** When that was, in epoch milliseconds. */
+  sentAt: number | undefined
+  /** The client of a whole answer has left: the answer is still waited for, and no other provider is asked. */
+  isAbandoned: boolean
   /** The client left when the provider had been silent for longer than it may: that failed, although nobody waited for it. */
   silent: boolean
   /** The stream has declared its end. */
@@ -33,6 +37,8 @@ export const newCallState = (): CallState => ({
   began: false,
   firstByteAt: undefined,
   sent: false,
+  sentAt: undefined,
+  isAbandoned: false,
   silent: false,
   finished: false,
   reader: undefined
@@ -223,6 +229,7 @@ const answered = Effect.fnUntraced(function* (
   signal: AbortSignal
 ): Effect.fn.Return<{ readonly response: UpstreamResponse; readonly whole: Buffer | undefined }, Failure> {
   state.sent = true
+  state.sentAt = yield* Clock.currentTimeMillis
   const answer = yield* tryUpstream(signal, async () => {
     const response = await upstream.send(request, signal)
     const { body, status } = response

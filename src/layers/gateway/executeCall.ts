@@ -1,12 +1,12 @@
 /** One call from admission to settlement: admit, reserve, ask providers, and settle whatever the client does. */
-import { Cause, Clock, Effect, Exit, Option } from "effect"
+import { Cause, Clock, Effect, Exit, Fiber, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf, exactCostOf } from "../../scoring/tokenPrices.ts"
 import type { Call, CallError } from "../../services/Gateway.ts"
 import type { EndedCall, OpenCall, Settled } from "../../services/GatewayBilling.ts"
 import { cheapSpan } from "../cheapSpan.ts"
 import { maxTokensFor } from "./admitCall.ts"
-import type { AdmittedCall } from "./admitCall.ts"
+import type { AdmittedCall, Serving } from "./admitCall.ts"
 import { maximumName } from "./callBody.ts"
 import { statusOf, withRemedy } from "./errors.ts"
 import { chargedFor } from "./extras.ts"
@@ -43,6 +43,26 @@ export const makeExecuteCall = Effect.fnUntraced(function* (
   circuitBreaker: CircuitBreaker
 ) {
   const random = yield* SecureRandom.SecureRandom
+  const scope = yield* Effect.scope
+  let abandoned = 0
+
+  /**
+   * A whole answer is made and paid, whether or not its client waits for it: so it ends in the background, unless so many do so
+   * already, and is charged what the provider reports.
+   */
+  const endingAlone = <A, E, R>(call: Effect.Effect<A, E, R>, state: CallState) =>
+    Effect.gen(function* () {
+      const running = yield* Effect.forkIn(call, scope)
+      return yield* Fiber.join(running).pipe(
+        Effect.onInterrupt(() => {
+          if (!state.sent || abandoned >= maxAbandoned) return Fiber.interrupt(running)
+          state.isAbandoned = true
+          abandoned += 1
+          running.addObserver(() => (abandoned -= 1))
+          return Effect.void
+        })
+      )
+    })
 
   /**
    * Fails only when nothing was delivered. Interruption means that the client has left. The client is made once it is known
@@ -68,7 +88,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* (
     const state = newCallState()
     let client = makeClient(undefined)
     let settled: Settled | undefined
-    const result = yield* Effect.acquireUseRelease(
+    const called = Effect.acquireUseRelease(
       maxCost > 0n
         ? Effect.mapError(reserve(open), (error) =>
             withRemedy(error, (left) => maxTokensFor(admittedCall, left), maximumName(admitted))
@@ -86,6 +106,7 @@ export const makeExecuteCall = Effect.fnUntraced(function* (
           settled = yield* settle(ended)
         })
     )
+    const result = yield* admitted.stream ? called : endingAlone(called, state)
     if (result.result === "broken" && state.reader !== undefined) {
       yield* client.write(state.reader.error(brokenStream(call.requestId)))
     }
@@ -199,6 +220,7 @@ const billableUsage = Effect.fnUntraced(function* (
       ...generated
     }))
   if (Exit.isSuccess(exit) && exit.value.result !== "unread") {
+    if (state.isAbandoned) return yield* paid(499, "client_left", exit.value)
     if (exit.value.result === "broken") return failed("broken", 200, "stream_failed")
     return yield* paid(200, null, exit.value)
   }
@@ -212,18 +234,39 @@ const billableUsage = Effect.fnUntraced(function* (
   return state.sent ? yield* paid(499, "client_left") : failed("broken", 499, "client_left")
 })
 
+/** Calls whose clients have left that may end in the background. */
+const maxAbandoned = 200
+/** What a provider may have generated of an answer that nobody has seen, in tokens a second. */
+const assumedSpeed = 100
+
 /** The usage that the provider reported, or else counted tokens. */
 const generatedUsage = Effect.fnUntraced(function* (
   { admitted, named }: AdmittedCall,
-  { reader, served }: CallState,
+  state: CallState,
   result: CallResult | undefined
 ) {
+  const { reader, served } = state
   const answer = result?.result === "whole" ? result.answer : undefined
   const reported = answer === undefined ? reader?.usage() : answer.usage
   if (reported !== undefined) return { usage: reported, estimated: false }
-  const completion = yield* textTokens(answer?.generated ?? reader?.generated() ?? "")
+  const generated = answer?.generated ?? reader?.generated()
+  const completion =
+    generated === undefined && !admitted.stream
+      ? assumedTokens(admitted, served ?? named, state.sentAt, yield* Clock.currentTimeMillis)
+      : yield* textTokens(generated ?? "")
   const prompt = reader?.prompt()
   if (prompt !== undefined) return { usage: { ...prompt, completion, reasoning: 0 }, estimated: true }
   const { imageTokens } = (served ?? named).model
   return { usage: plainUsage(yield* promptTokens(admitted, imageTokens), completion), estimated: true }
 })
+
+/** As much as time has allowed, and the body. */
+const assumedTokens = (
+  { choices, maxTokens }: Admitted,
+  { model }: Serving | NonNullable<CallState["served"]>,
+  sentAt: number | undefined,
+  now: number
+): number => {
+  const seconds = sentAt === undefined ? 0 : (now - sentAt) / 1000
+  return choices * Math.min(maxTokens ?? model.maxOutputTokens, Math.ceil(seconds * assumedSpeed))
+}

@@ -36,24 +36,38 @@ interface Allowing {
   readonly allow: ReadonlyMap<string, Allowance>
 }
 
-/** Members that are dear whatever they hold. */
+/** Members that are dear whatever they hold, or lead elsewhere, or hide others. */
 const dearMembers = [
+  "api_base",
+  "api_key",
+  "api_version",
   "audio",
+  "background",
+  "base_url",
+  "candidate_count",
   "container",
+  "custom_llm_provider",
   "enable_search",
+  "extra_body",
+  "extra_headers",
+  "extra_query",
   "fallbacks",
   "mcp_servers",
+  "model_list",
   "models",
+  "num_completions",
   "plugins",
   "prediction",
   "provider",
   "search_options",
   "search_parameters",
+  "use_beam_search",
   "web_search_options"
 ]
 
 /** Members of which only these values are not. */
 const plainValues: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  best_of: new Set([1]),
   inference_geo: new Set(["global"]),
   prompt_cache_retention: new Set(["in_memory", "in-memory"]),
   service_tier: new Set(["auto", "default", "on_demand", "standard", "standard_only"]),

@@ -67,7 +67,7 @@ export const fallback = Effect.fnUntraced(function* (
   let tooLong: RejectedUpstream | undefined
   for (;;) {
     const [serving, ...others] = left
-    if (serving === undefined) break
+    if (serving === undefined || state.isAbandoned) break
     left = others
     const served = yield* serve(run, serving)
     if (served === undefined) continue
@@ -109,7 +109,8 @@ const serve = Effect.fnUntraced(function* (
   const left = [...(yield* orderOf(run, routes))]
   let repeats = 0
   let again: { readonly route: RouteSetting; readonly pause: number } | undefined
-  for (;;) {
+  // Nobody waits for another one's answer once the client has left.
+  while (!run.state.isAbandoned) {
     let route = left.shift()
     if (route === undefined) {
       const pause = pauses[repeats]
@@ -147,6 +148,7 @@ const serve = Effect.fnUntraced(function* (
         if (mayPass(outcome.failure)) again = { route, pause: outcome.failure.retryAfterMillis ?? 0 }
     }
   }
+  return undefined
 })
 
 /** Whether the next attempt may succeed. A provider that was silent for minutes, or refuses its key, is not asked again. */

@@ -25,6 +25,7 @@ import {
 } from "../paths.ts"
 import type { FeedFormat, FeedLink } from "../paths.ts"
 import { said } from "../views/challenge.ts"
+import { xmlText } from "../views/html.ts"
 import { formatOutcome, titleOf } from "../views/words.ts"
 
 const maxEntries = 50
@@ -47,12 +48,9 @@ interface Feed extends FeedLink {
   readonly entries: ReadonlyArray<Entry>
 }
 
-/** XML has no way to write these, which are no characters. */
-const sound = (text: string): string => text.replaceAll(/[\ufffe\uffff]/g, "\ufffd")
-
 const written = ({ entries, ...feed }: Feed): Feed => ({
   ...feed,
-  entries: entries.map((entry) => ({ ...entry, title: sound(entry.title), text: sound(entry.text) }))
+  entries: entries.map((entry) => ({ ...entry, title: xmlText(entry.title), text: xmlText(entry.text) }))
 })
 
 const dateOf = (timestamp: string): Date => DateTime.toDateUtc(DateTime.makeUnsafe(timestamp))

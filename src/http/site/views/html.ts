@@ -44,3 +44,9 @@ const withUnits = (page: string): string =>
 export const fragment = (content: Html): string => renderToString(h(Fragment, null, content))
 
 export const render = (page: Html): string => `<!doctype html>${withUnits(fragment(page))}`
+
+/** XML has no way to write other characters (XML 1.0, 2.2). */
+const notOfXml = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu
+
+/** A text as far as XML can hold it. */
+export const xmlText = (text: string): string => text.replaceAll(notOfXml, "\ufffd")

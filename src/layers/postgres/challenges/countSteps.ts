@@ -1,6 +1,6 @@
 /**
- * Counts by direction and odds of pools are published in steps before a deadline, and live from the deadline on. Reads never
- * take a step, so all replicas show the same.
+ * Counts by direction, and odds of pools where an operator says so, are published in steps before a deadline, and live from the
+ * deadline on. Reads never take a step, so all replicas show the same.
  */
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -27,25 +27,33 @@ export const countsAsOf = (
 const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
 
 /**
- * Takes the steps of directional challenges that are due. The `where` of the update checks again under the row lock, because
- * another replica may have taken the step.
+ * Takes the steps of directional challenges that are due: so many more claimed owners have answered, however many agents each has.
+ * The `where` of the update checks again under the row lock, because another replica may have taken the step.
  */
 export const publishCounts = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`
-  insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral)
-  select c.id, ${timestamp(now)}, n.bullish, n.bearish, n.neutral
-    from challenges c
-    left join published_counts l on l.challenge_id = c.id
-    ${countsOfChallenge(sql)}
-   where c.type = 'directional' and ${hasStatus(sql, "open", now)}
-     and coalesce(l.published_at, c.created_at) <= ${since(steps, now)}
-     and n.bullish + n.bearish + n.neutral - coalesce(l.bullish + l.bearish + l.neutral, 0) >= ${steps.answers}::int
-   order by c.id
+  insert into published_counts as k (challenge_id, published_at, bullish, bearish, neutral, owners)
+  select d.id, ${timestamp(now)}, d.bullish, d.bearish, d.neutral, o.owners
+    from (
+      select c.id, n.bullish, n.bearish, n.neutral,
+             case when l.challenge_id is null then 0 else coalesce(l.owners, l.bullish + l.bearish + l.neutral) end as before
+        from challenges c
+        left join published_counts l on l.challenge_id = c.id
+        ${countsOfChallenge(sql)}
+       where c.type = 'directional' and ${hasStatus(sql, "open", now)}
+         and coalesce(l.published_at, c.created_at) <= ${since(steps, now)}
+         and n.bullish + n.bearish + n.neutral - coalesce(l.bullish + l.bearish + l.neutral, 0) >= ${steps.answers}::int
+       order by c.id offset 0) d
+   cross join lateral (
+     select count(distinct a.owner_id)::int as owners
+       from predictions p join agents a on a.id = p.agent_id
+      where p.challenge_id = d.id and a.claimed_at is not null) o
+   where o.owners - d.before >= ${steps.answers}::int
+   order by d.id
   on conflict (challenge_id) do update
      set published_at = excluded.published_at, bullish = excluded.bullish, bearish = excluded.bearish,
-         neutral = excluded.neutral
+         neutral = excluded.neutral, owners = excluded.owners
    where k.published_at <= ${since(steps, now)}
-     and excluded.bullish + excluded.bearish + excluded.neutral - (k.bullish + k.bearish + k.neutral)
-         >= ${steps.answers}::int`
+     and excluded.owners - coalesce(k.owners, k.bullish + k.bearish + k.neutral) >= ${steps.answers}::int`
 
 /** Takes the steps of credit pools that are due, in the same way. */
 export const publishOdds = (sql: SqlClient.SqlClient, steps: CountSteps, now: DateTime.Utc) => sql`

@@ -148,9 +148,9 @@ const make = Effect.gen(function* () {
     const found = isUuid(challengeId)
       ? yield* oddsRow(sql`
           select c.bin_edges::float8[] as bin_edges, c.categories, coalesce(c.pool_owner_rule, true) as pool_owner_rule,
-                 ${countsAsOf(sql, settings.countsEvery, now)} as counts_as_of,
+                 ${countsAsOf(sql, settings.oddsEvery, now)} as counts_as_of,
                  coalesce(
-                   case when ${areCountsLive(sql, settings.countsEvery, now)}
+                   case when ${areCountsLive(sql, settings.oddsEvery, now)}
                      then (select jsonb_agg(to_jsonb(b))
                              from (select bin, staked::text, stakers from pool_bins where challenge_id = c.id
                                     order by bin limit cardinality(c.bin_edges) + 1) b)
@@ -180,8 +180,8 @@ const make = Effect.gen(function* () {
   })
 
   const publishDue: Pools["Service"]["publishDue"] = Effect.gen(function* () {
-    if (Option.isNone(settings.countsEvery)) return
-    yield* execute(publishOdds(sql, settings.countsEvery.value, yield* boundNow(sql)))
+    if (Option.isNone(settings.oddsEvery)) return
+    yield* execute(publishOdds(sql, settings.oddsEvery.value, yield* boundNow(sql)))
   }).pipe(Effect.withSpan("Pools.publishDue"))
 
   return Pools.of({ stake, stakeAfter, hold, fund, odds, publishDue })

@@ -33,6 +33,7 @@ import type { NoticeQuery, NoticeRead, NoticeType, Reader } from "../../../servi
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
+import { countedAddress } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Notifications } from "../Notifications.ts"
 import { settledPredictions, settledStakes } from "./derived.ts"
@@ -63,6 +64,10 @@ const maxScanned = 50
 
 /** Readers that one statement serves. */
 const maxReaders = 250
+
+/** Readers without a token that wait from one address, or from one network of IPv6 as providers give them to a customer. */
+const maxOfNetwork = 20
+const networkBits = 56
 
 /** Notices that one run deletes. */
 const maxTrimmed = 10_000
@@ -138,6 +143,8 @@ const make = Effect.gen(function* () {
   /** The last place whose readers were woken. */
   let seen = 0
   let waiting = 0
+  /** Those of `waiting` that have no token. */
+  const anonymous = new Set<{ readonly network: string | undefined }>()
   const isDraining = () => health.phase() !== "serving"
   const waiters = new Set<Waiter>()
   const together = yield* FiberMap.make<string, NoticeRead, InvalidRequest | CursorExpired>()
@@ -333,7 +340,7 @@ const make = Effect.gen(function* () {
       let found = yield* look
       if (isFound(found)) return found
       const again = Effect.gen(function* () {
-        yield* seat
+        yield* seat("agent")
         while (!isFound(found) && !isDraining()) {
           yield* woken(agentId, types, head)
           head = seen
@@ -351,20 +358,38 @@ const make = Effect.gen(function* () {
     return cursorAfter({ at: afterAll(head), mark: ofHead })
   })
 
-  const seat: Notices["Service"]["seat"] = Effect.suspend(() => {
-    if (isDraining() || waiting >= maxWaitingReaders) {
-      const detail = isDraining()
-        ? "This instance is shutting down: come again."
-        : `${maxWaitingReaders} readers wait on this instance, as many as may: read without waiting, or come again.`
-      return Effect.fail(new WaitRefused({ detail, retry_after: isDraining() ? 1 : 10 }))
+  /** Why nobody may wait now, if so. */
+  const whyRefused = (network: string | undefined): string | undefined => {
+    if (isDraining()) return "This instance is shutting down: come again."
+    if (waiting >= maxWaitingReaders) {
+      return `${maxWaitingReaders} readers wait on this instance, as many as may: read without waiting, or come again.`
     }
-    const move = (by: 1 | -1) =>
-      Effect.suspend(() => {
-        waiting += by
-        return Metric.update(waitingGauge, waiting)
-      })
-    return Effect.acquireRelease(move(1), () => move(-1))
-  })
+    if (network === undefined) return undefined
+    if (anonymous.size >= maxWaitingReaders / 2) {
+      return "As many readers without a token wait on this instance as may: read without waiting, or come again."
+    }
+    const ofNetwork = [...anonymous].filter((each) => each.network === network).length
+    return ofNetwork < maxOfNetwork
+      ? undefined
+      : `${maxOfNetwork} readers without a token wait from this address, as many as may: read without waiting.`
+  }
+
+  const seat: Notices["Service"]["seat"] = (of) =>
+    Effect.suspend(() => {
+      const network = of === "agent" ? undefined : countedAddress(of.address, networkBits)
+      const detail = whyRefused(network)
+      if (detail !== undefined)
+        return Effect.fail(new WaitRefused({ detail, retry_after: isDraining() ? 1 : 10 }))
+      const seated = { network }
+      const move = (by: 1 | -1) =>
+        Effect.suspend(() => {
+          waiting += by
+          if (by === -1) anonymous.delete(seated)
+          else if (network !== undefined) anonymous.add(seated)
+          return Metric.update(waitingGauge, waiting)
+        })
+      return Effect.acquireRelease(move(1), () => move(-1))
+    })
 
   const standing = headRow(sql`
     select head::float8, ${markAt(sql, "head")} as mark, exists (select from notices where seq is null) as pending

@@ -1,9 +1,9 @@
 /** The leaderboard: rows in an order, each with its averages, its skill and what its days say. */
-import { Effect, Option, Schema, Struct } from "effect"
+import { Duration, Effect, Option, Schema, Semaphore, Struct, identity } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { confidenceSequence, daysNeeded, eValue, tellingValue } from "../../../scoring/evidence.ts"
-import { InvalidRequest } from "../../../services/domain/errors.ts"
+import { InvalidRequest, StoreUnavailable } from "../../../services/domain/errors.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -12,7 +12,7 @@ import type { LeaderboardQuery, Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { nameTag } from "../nameTag.ts"
-import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
 /** The kept sums of an agent's skill on a board; null without any. */
@@ -173,12 +173,37 @@ const statusOf = ({ reference, verified }: typeof Row.Type) => {
   return verified ? ("verified" as const) : ("unverified" as const)
 }
 
+/** Boards of a provider or of months that are read at once, and those that wait for it besides. */
+const maxCostly = 2
+const maxCostlyQueue = 10
+const costlyTimeout = Duration.seconds(1)
+
 export const makeLeaderboard = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const pages = (yield* Cursors).list("leaderboard", Place)
   const settings = yield* Settings
   const rowsOf = findAll(Row)
   const boardRow = findOption(Board)
+
+  const turns = yield* Semaphore.make(maxCostly)
+  let queue = 0
+
+  /** A board that is made of many agents' rows when it is read: few at once, each for a short time, so that others are not slowed. */
+  const costly = <A>(read: Effect.Effect<A>): Effect.Effect<A> =>
+    Effect.suspend(() => {
+      if (queue >= maxCostlyQueue) {
+        return Effect.die(
+          new StoreUnavailable({ cause: new Error("too many costly boards are read at once") })
+        )
+      }
+      queue += 1
+      return read.pipe(
+        withStatementTimeout(sql, costlyTimeout),
+        transaction(sql),
+        turns.withPermit,
+        Effect.ensuring(Effect.sync(() => (queue -= 1)))
+      )
+    })
 
   /** What an order sorts by: agents of a board with a value and how many answers it is of. */
   const sourceOf = ({ order, provider, since }: LeaderboardQuery, board: string) => {
@@ -238,6 +263,7 @@ export const makeLeaderboard = Effect.gen(function* () {
         "Expected skill or peer beside horizon and since: averages are of all questions"
       )
     }
+    const bounded = provider === undefined && since === undefined ? identity : costly
     const month = since === undefined ? undefined : `${since}-01`
     const board = [category, horizon].filter((part) => part !== undefined).join(" ") || "global"
     const isOfSkill = order !== "average"
@@ -277,7 +303,8 @@ export const makeLeaderboard = Effect.gen(function* () {
     // Claimed agents have a rank; ties in value and count share it. Between one row and the next better one each agent is
     // counted once, so a page costs what stands above its last row, whatever the order of its rows.
     // The limits of the joins have each row looked up: without them a plan may join all rows of a board.
-    const found = yield* rowsOf(sql`
+    const found = yield* bounded(
+      rowsOf(sql`
       with ${source}, board as (${boardColumns})
       select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
         from (
@@ -317,6 +344,7 @@ export const makeLeaderboard = Effect.gen(function* () {
             : sql``
         }
        order by ${rankedFirst ? sql`p.ranked desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
+    )
     const { items, next_cursor } = cut(found, ({ agent_id, count, ranked, value }) => ({
       score: value,
       count,
