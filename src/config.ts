@@ -82,7 +82,7 @@ export const settings = {
     name: "AUSPEX_OPS_PORT",
     defaultText: "9464",
     takes: "a whole number from 0 to 65535 (0: any free port), or off",
-    meaning: "The port that metrics and health are served on.",
+    meaning: "The port that metrics and health are served on. Not set and taken: a free one.",
     parse: (text) =>
       text === "off" ? Option.some(Option.none()) : Option.map(parseInteger(text, [0, 65_535]), Option.some)
   }),
@@ -709,6 +709,7 @@ export const load = Effect.gen(function* () {
   return {
     ...values,
     operations: { host: values.opsHost, port: values.opsPort },
+    isOpsPortSet: (yield* Config.String("AUSPEX_OPS_PORT").pipe(Config.withDefault(""), Effect.orDie)) !== "",
     database: {
       connections: values.databaseConnections,
       backgroundConnections: values.databaseBackgroundConnections,

@@ -44,6 +44,7 @@ import * as PriceIngestion from "./layers/postgres/prices/PriceIngestion.ts"
 import * as PaymentProvider from "./layers/stripe/PaymentProvider.ts"
 import * as telemetry from "./layers/telemetry.ts"
 import { domainsIn } from "./services/domain/emails.ts"
+import { rootCause } from "./services/domain/errors.ts"
 import { Health } from "./services/Health.ts"
 import { LogSequencer } from "./services/LogSequencer.ts"
 import { Settings, legalNames } from "./services/Settings.ts"
@@ -112,7 +113,9 @@ const disposableDomains = Effect.fnUntraced(function* ({ disposableDomains: list
   const unusable = (why: string) =>
     new SettingError({ message: `AUSPEX_DISPOSABLE_DOMAINS=${list.path} cannot be used: ${why}` })
   const fs = yield* FileSystem.FileSystem
-  const text = yield* fs.readFileString(list.path).pipe(Effect.mapError(({ message }) => unusable(message)))
+  const text = yield* fs
+    .readFileString(list.path)
+    .pipe(Effect.mapError((error) => unusable(rootCause(error).message)))
   return yield* Effect.mapError(Effect.fromOption(domainsIn(text)), () =>
     unusable("expected one domain a line.")
   )
@@ -128,7 +131,9 @@ const legalTexts = Effect.fnUntraced(function* ({ dataDir }: Composition) {
         ({ reason }) => reason._tag === "NotFound",
         () => Effect.succeed(null)
       ),
-      Effect.mapError(({ message }) => new SettingError({ message: `${name}.md cannot be used: ${message}` }))
+      Effect.mapError(
+        (error) => new SettingError({ message: `${name}.md cannot be used: ${rootCause(error).message}` })
+      )
     )
   )
   return Object.fromEntries(texts.filter((each) => each !== null))
@@ -210,10 +215,13 @@ const mailTransport = Effect.fn("mailTransport")(function* (config: Composition)
 /** What is to be known of an instance once it has started: a label, empty where the line before goes on, and a text. */
 type Fact = readonly [label: string, text: string]
 
-const operationsFact = (url: string | null): Fact => [
-  "Operations",
-  url === null ? "no metrics: AUSPEX_OPS_PORT is off" : `${url}/metrics, ${url}/health/ready`
-]
+const operationsFact = (url: string | null, { isOpsPortSet, operations: { port } }: Composition): Fact => {
+  if (url === null) return ["Operations", "no metrics: AUSPEX_OPS_PORT is off"]
+  const usual = Option.getOrElse(port, () => 0)
+  const remark =
+    isOpsPortSet || url.endsWith(`:${usual}`) ? "" : ` (port ${usual} is taken: set AUSPEX_OPS_PORT)`
+  return ["Operations", `${url}/metrics, ${url}/health/ready${remark}`]
+}
 
 /** For a person at a terminal. */
 const banner = ({ roles, rules: { baseUrl, site } }: Composition, facts: ReadonlyArray<Fact>) => {
@@ -328,17 +336,26 @@ const listeners = (config: Composition, doing: () => string) => ({
       addressTaken(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
     )
   ),
-  operated: operations
-    .layer({ ...config.operations, rules: config.rules, doing })
-    .pipe(
-      Layer.catchTag(
-        "ServeError",
-        addressTaken(
-          `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
-          "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
-        )
+  operated: operations.layer({ ...config.operations, rules: config.rules, doing }).pipe(
+    // A second instance on this machine starts as well; a port that is set is one that somebody asks at.
+    Layer.catchTag("ServeError", (error) =>
+      !config.isOpsPortSet && codeOf(error) === "EADDRINUSE"
+        ? operations.layer({
+            host: config.operations.host,
+            port: Option.some(0),
+            rules: config.rules,
+            doing
+          })
+        : Layer.effectContext(Effect.fail(error))
+    ),
+    Layer.catchTag(
+      "ServeError",
+      addressTaken(
+        `${config.operations.host}:${Option.getOrElse(config.operations.port, () => "off")}`,
+        "set AUSPEX_OPS_HOST and AUSPEX_OPS_PORT to a free address, or AUSPEX_OPS_PORT=off"
       )
     )
+  )
 })
 
 const application = (config: Composition, format: LogFormat, instance: string) => {
@@ -375,7 +392,7 @@ const application = (config: Composition, format: LogFormat, instance: string) =
       doing = "the database is ready, the services start"
       const log = yield* config.roles.includes("jobs") ? logFacts : Effect.succeed([])
       const { attend, url } = yield* operations.Operations
-      const known = [...facts, mail.fact, operationsFact(url), ...log]
+      const known = [...facts, mail.fact, operationsFact(url, config), ...log]
       return Layer.effectDiscard(
         Effect.flatMap(Health, attend).pipe(Effect.andThen(announce(config, format, known)))
       ).pipe(
@@ -432,6 +449,8 @@ const explain = (cause: Cause.Cause<unknown>) => {
   ]
   const known =
     error instanceof Error && Predicate.hasProperty(error, "_tag") && tags.includes(String(error._tag))
+  // The operating system's own words, such as "no space left on device".
+  if (Predicate.isTagged(error, "PlatformError")) return `auspex: ${rootCause(error).message}`
   return known ? `auspex: ${error.message}` : `auspex: the start failed\n${Cause.pretty(cause)}`
 }
 

@@ -1,8 +1,9 @@
 import { createPrivateKey } from "node:crypto"
 import { join } from "node:path"
+import { getSystemErrorMap } from "node:util"
 import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, FileSystem, Layer, Option } from "effect"
+import { Context, Effect, FileSystem, Layer, Option, PlatformError } from "effect"
 import { parseLogKey } from "../../src/layers/node/logKeys.ts"
 import * as LogSignerLayer from "../../src/layers/node/LogSigner.ts"
 import {
@@ -101,6 +102,69 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       const fresh = yield* signerIn(join(data, "other"))
       yield* fresh.remember(waiting)
       assert.deepStrictEqual(yield* (yield* signerIn(join(data, "other"))).memory, Option.some(waiting))
+    })
+  )
+
+  const errnos = ["ENOSPC", "EDQUOT", "EROFS", "EIO", "EACCES", "EPERM", "EMFILE", "ENFILE", "EFBIG"]
+  it.effect.each(
+    ["open", "write", "rename"].flatMap((step) => errnos.map((errno) => [step, errno] as const))
+  )(
+    "a file that cannot be written (%s, %s) is said in the system's words, and leaves nothing beside it",
+    ([step, errno]) =>
+      Effect.gen(function* () {
+        const fs = yield* FileSystem.FileSystem
+        const data = yield* directory
+        const first = memoryOf(yield* checkpoint(10))
+        yield* (yield* signerIn(data)).remember(first)
+        const [code, [, words]] = [...getSystemErrorMap()].find(([, [name]]) => name === errno) ?? [
+          0,
+          ["", ""]
+        ]
+        const cause = Object.assign(new Error(`${errno}: ${words}, ${step}`), { code: errno, errno: code })
+        const failed = PlatformError.systemError({
+          _tag: "Unknown",
+          module: "FileSystem",
+          method: step,
+          pathOrDescriptor: 28,
+          cause
+        })
+        const full: FileSystem.FileSystem = {
+          ...fs,
+          open: (path, options) =>
+            step === "open" && options?.flag === "wx"
+              ? Effect.fail(failed)
+              : Effect.map(fs.open(path, options), (file) =>
+                  step === "write" ? { ...file, sync: file.sync, writeAll: () => Effect.fail(failed) } : file
+                ),
+          rename: (from, to) => (step === "rename" ? Effect.fail(failed) : fs.rename(from, to))
+        }
+        const signer = yield* signerIn(data).pipe(Effect.provideService(FileSystem.FileSystem, full))
+        const { message } = yield* Effect.flip(signer.remember(memoryOf(yield* checkpoint(20))))
+        assert.include(message, words)
+        assert.include(message, join(data, "log-seen"))
+        assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
+        assert.deepStrictEqual(yield* (yield* signerIn(data)).memory, Option.some(first))
+      })
+  )
+
+  it.effect("what a killed process left beside them is removed by the next start, and nothing else is", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const data = yield* directory
+      const left = ["log-seen.0123456789ab", "log-key.0123456789ab", "log-key.0123456789ab.ba9876543210"]
+      const secrets = ["token-secret.aaaaaaaaaaaa", "admin-token.ffffffffffff"]
+      const kept = [
+        "admin-token.bak",
+        "log-key.old",
+        "log-seen",
+        "log-seen.0123456789AB",
+        "log-seen.0123456789abc",
+        "my-log-seen.0123456789ab",
+        "terms.md.0123456789ab"
+      ]
+      for (const name of [...left, ...secrets, ...kept]) yield* fs.writeFileString(join(data, name), "")
+      yield* signerIn(data)
+      assert.deepStrictEqual((yield* fs.readDirectory(data)).toSorted(), kept)
     })
   )
 

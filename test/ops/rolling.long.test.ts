@@ -5,6 +5,8 @@ import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, FileSystem } from "effect"
 import { SqlClient } from "effect/sql"
+import versions from "../../docs/versions.json" with { type: "json" }
+import manifest from "../../package.json" with { type: "json" }
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { emptyDatabase, poolOn } from "../support/database.ts"
 import {
@@ -19,45 +21,52 @@ import { rolling } from "../support/rolling.ts"
 
 const minRequests = 3000
 
-/** What the first version with a tag, 0.2.0, is upgraded from. */
-const beforeTags = "338bc37a99c3316b7eca6359eda1d19dbb6f3dc1"
-
 const run = Effect.fnUntraced(function* (command: string, args: ReadonlyArray<string>, folder = project) {
   const { error, status, stderr, stdout } = spawnSync(command, args, { cwd: folder, encoding: "utf8" })
   if (status === 0) return stdout.trim()
   return yield* Effect.die(
     new Error(
-      `The version before is made from the history (git fetch --unshallow --tags) and npm's registry, but ` +
+      `The version before is made from the history (git fetch --unshallow) and npm's registry, but ` +
         `${command} ${args.join(" ")} failed: ${error?.message ?? stderr}`
     )
   )
 })
 
-/** The folder of the version before this commit, with its own dependencies. */
+/** Whether a version is older than another. */
+const isOlder = (version: string, other: string) => version.localeCompare(other, "en", { numeric: true }) < 0
+
+/** The folder of the newest version before this one, with its own dependencies. */
 const versionBefore = Effect.gen(function* () {
-  const newestFirst = ["--sort=-version:refname", "--merged", "HEAD^"]
-  const [tag] = (yield* run("git", ["tag", "--list", "v[0-9]*", ...newestFirst])).split("\n")
+  const before = Object.entries(versions)
+    .filter(([version]) => isOlder(version, manifest.version))
+    .toSorted(([one], [other]) => (isOlder(one, other) ? 1 : -1))
+  const [[, commit] = assert.fail("docs/versions.json names no version before this one")] = before
   const folder = join(yield* temporaryDirectory, "before")
   yield* FileSystem.FileSystem.use((fs) => fs.makeDirectory(folder))
-  yield* run("git", ["archive", "--output", `${folder}.tar`, tag || beforeTags])
+  yield* run("git", ["archive", "--output", `${folder}.tar`, commit])
   yield* run("tar", ["-xf", `${folder}.tar`, "-C", folder])
   yield* run("npm", ["ci", "--omit=dev"], folder)
   return { folder }
 })
 
-describe("Two replicas behind a balancer", () => {
+describe("Three replicas behind a balancer, and one of jobs,", () => {
   it.live("answer every request while one after the other is restarted, and lose no prediction", () =>
     Effect.gen(function* () {
-      const { failures, lost, problems } = yield* rolling({ minRequests })
+      const { failures, lost, problems } = yield* rolling({ minRequests, order: "jobs last" })
       assert.deepStrictEqual({ failures, lost, problems }, { failures: [], lost: [], problems: [] })
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("answer every request while they are upgraded from the version before", () =>
+  it.live("answer every request while they are upgraded from the version before, in either order", () =>
     Effect.gen(function* () {
       const before = yield* versionBefore
-      const { failures, lost, problems } = yield* rolling({ minRequests, before })
-      assert.deepStrictEqual({ failures, lost, problems }, { failures: [], lost: [], problems: [] })
+      for (const order of ["jobs first", "jobs last"] as const) {
+        const { failures, lost, problems } = yield* Effect.scoped(rolling({ minRequests, order, before }))
+        assert.deepStrictEqual(
+          { order, failures, lost, problems },
+          { order, failures: [], lost: [], problems: [] }
+        )
+      }
     }).pipe(Effect.provide(NodeServices.layer))
   )
 })

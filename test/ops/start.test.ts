@@ -266,14 +266,20 @@ const complaint = (environment: Readonly<Record<string, string>>, port?: number)
     return written.join("")
   }).pipe(Effect.scoped)
 
-/** A port that somebody else listens at. */
-const takenPort = Effect.gen(function* () {
-  const taken = yield* Effect.acquireRelease(
+/** Listens there until the scope ends; a port that is taken already is taken. */
+const listenAt = (port: number) =>
+  Effect.acquireRelease(
     Effect.callback<ReturnType<typeof createServer>>((resume) => {
-      const server = createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      const server = createServer()
+      server.on("error", () => resume(Effect.succeed(server)))
+      server.listen(port, "127.0.0.1", () => resume(Effect.succeed(server)))
     }),
     (server) => Effect.sync(() => server.close())
   )
+
+/** A port that somebody else listens at. */
+const takenPort = Effect.gen(function* () {
+  const taken = yield* listenAt(0)
   const address = taken.address()
   return typeof address === "object" && address !== null ? address.port : 0
 })
@@ -488,6 +494,22 @@ describe("The listener for operations", () => {
       const port = yield* takenPort
       const line = yield* complaint(replicaEnvironment(url, { AUSPEX_OPS_PORT: String(port) }))
       assert.match(line, new RegExp(`^auspex: cannot listen at 127\\.0\\.0\\.1:${port} .*AUSPEX_OPS_PORT`))
+    }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
+  )
+
+  it.live.runIf(isFull)("at a default port that is taken listens at a free one, and says which", () =>
+    Effect.gen(function* () {
+      // Another instance on this machine may have it already.
+      yield* listenAt(9464)
+      const auspex = yield* startAuspex({
+        environment: replicaEnvironment(yield* freshDatabase, { AUSPEX_OPS_PORT: "" })
+      })
+      yield* whenStarted(auspex)
+      const said = String(member(startedFields(auspex), "annotations", "operations"))
+      const [, base, port] = /^(http:\/\/127\.0\.0\.1:(\d+))\/metrics/.exec(said) ?? []
+      assert.notStrictEqual(port, "9464")
+      assert.include(said, "port 9464 is taken: set AUSPEX_OPS_PORT")
+      assert.strictEqual(yield* statusOf(`${base}/health/ready`), 200)
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )
 })

@@ -1,4 +1,4 @@
-/** Two replicas of the API and one of jobs behind a balancer, under load, replaced one after the other. */
+/** Replicas of the API behind a balancer, under load, and one of jobs, replaced one after the other. */
 import { setTimeout } from "node:timers/promises"
 import { Clock, Console, Duration, Effect, Fiber, Schema, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -99,9 +99,16 @@ const problemsOf = Effect.fnUntraced(function* (opsPort: number) {
   return checks.flatMap(({ name, ok, reason }) => (ok ? [] : [`${name}: ${reason ?? ""}`]))
 })
 
+/** The replicas in the order in which they are replaced. */
+export const orders = {
+  "jobs last": ["api", "api", "api", "jobs"],
+  "jobs first": ["jobs", "api", "api", "api"]
+} as const
+
 /** Runs the load, during which each replica of the version before, or else of ours, is replaced by one of ours, and so on. */
 export const rolling = Effect.fnUntraced(function* (options: {
   readonly minRequests: number
+  readonly order: keyof typeof orders
   readonly before?: Pick<Start, "folder">
 }) {
   const scope = yield* Effect.scope
@@ -114,7 +121,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
       opsPort: freePort,
       dataDir: temporaryDirectory
     })
-  const places = [yield* place("api"), yield* place("api"), yield* place("jobs")]
+  const places = yield* Effect.forEach(orders[options.order], place)
   const startAt = Effect.fnUntraced(function* (
     { dataDir, opsPort, port, roles }: (typeof places)[number],
     version: Pick<Start, "folder">
@@ -125,10 +132,13 @@ export const rolling = Effect.fnUntraced(function* (options: {
       AUSPEX_DATA_DIR: dataDir,
       AUSPEX_OPS_PORT: String(opsPort),
       AUSPEX_DRAIN_DELAY: "3 seconds",
+      // What instances write by themselves must not end the version before.
+      AUSPEX_REFERENCES: "on",
+      AUSPEX_JOB_INTERVAL: "1 second",
       AUSPEX_TRUSTED_PROXIES: "127.0.0.1"
     })
     const auspex = yield* startAuspex({ environment, port, ...version }).pipe(Scope.provide(scope))
-    yield* whenReady({ ...auspex, url: `http://127.0.0.1:${opsPort}` }, "60 seconds")
+    yield* whenReady({ ...auspex, url: `http://127.0.0.1:${opsPort}` }, "4 minutes")
     return auspex
   })
   const running: Array<Auspex> = []
@@ -178,7 +188,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
     problems: problems.flat()
   }
   yield* Console.log(
-    `${sent} requests in ${((yield* Clock.currentTimeMillis) - began) / 1000} s, ${failures.length} failed, ` +
+    `${options.order}: ${sent} requests in ${((yield* Clock.currentTimeMillis) - began) / 1000} s, ${failures.length} failed, ` +
       `${commits.length} predictions acknowledged, ${rolled.lost.length} lost, ${replaced} replaced`
   )
   return rolled

@@ -9,6 +9,7 @@ import { Effect, FileSystem, Option, Schema } from "effect"
 import type { PlatformError } from "effect"
 import * as Account from "./Account.ts"
 import { EmbeddedPostgresError } from "./Account.ts"
+import { rootCause } from "../../services/domain/errors.ts"
 import { sync } from "../node/DurableFile.ts"
 
 export interface Binaries {
@@ -64,7 +65,7 @@ const restoreLinks = Effect.fnUntraced(function* (packageDir: string) {
             new EmbeddedPostgresError({
               message:
                 `PostgreSQL's libraries are incomplete: ${join(packageDir, target)} is missing and cannot be made ` +
-                `(${cause.message}). Run \`npm rebuild --ignore-scripts=false ${platformPackage}\` as the owner of node_modules.`,
+                `(${rootCause(cause).message}). Run \`npm rebuild --ignore-scripts=false ${platformPackage}\` as the owner of node_modules.`,
               cause
             })
         )

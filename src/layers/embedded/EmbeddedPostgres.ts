@@ -12,6 +12,7 @@ import * as Cluster from "./Cluster.ts"
 import * as dataDirectory from "./dataDirectory.ts"
 import * as orphanProcesses from "./orphanProcesses.ts"
 import * as Postmaster from "./Postmaster.ts"
+import { rootCause } from "../../services/domain/errors.ts"
 import { lock } from "../node/directoryLock.ts"
 
 export { EmbeddedPostgresError } from "./Account.ts"
@@ -113,9 +114,8 @@ export const start: (options: Options) => Effect.Effect<RunningPostgres, Embedde
         if (error._tag === "DataDirectoryUnusable") {
           return new EmbeddedPostgresError({ message: error.message, cause: error })
         }
-        const text = error.cause instanceof Error ? error.cause.message : error.message
         return new EmbeddedPostgresError({
-          message: `The embedded PostgreSQL cannot use the data directory ${dataDir}: ${text}`,
+          message: `The embedded PostgreSQL cannot use the data directory ${dataDir}: ${rootCause(error).message}`,
           cause: error
         })
       }),

@@ -2,6 +2,7 @@
 import { Effect, FileSystem, Result, Schema } from "effect"
 import { parse } from "yaml"
 import { FeedSource, FeedsUnusable } from "../../services/Events.ts"
+import { rootCause } from "../../services/domain/errors.ts"
 import { list } from "../../services/domain/text.ts"
 import { isOwnMachine, isPublicAddress, literalAddress } from "../keys/publicUrl.ts"
 import { fetchAnswer, FetchFailed } from "../keys/fetchDocument.ts"
@@ -31,7 +32,7 @@ export const readFeedList = Effect.fnUntraced(function* (
     new FeedsUnusable({ message: `AUSPEX_EVENT_FEEDS=${path} cannot be used: ${message}` })
   const text = yield* fileSystem
     .readFileString(path)
-    .pipe(Effect.mapError(({ message }) => unusable(message)))
+    .pipe(Effect.mapError((error) => unusable(rootCause(error).message)))
   const parsed: unknown = yield* Effect.fromResult(
     Result.try({
       try: (): unknown => parse(text, { maxAliasCount: 0 }),

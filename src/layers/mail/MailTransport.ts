@@ -4,6 +4,7 @@ import { createTransport } from "nodemailer"
 import type { SendMailOptions } from "nodemailer"
 import { DeliveryFailed, MailTransport, maxSends } from "../../services/Mailer.ts"
 import type { Message, Sender } from "../../services/Mailer.ts"
+import { rootCause } from "../../services/domain/errors.ts"
 
 /** The message for nodemailer. Addresses are objects and the envelope is explicit, since a comma in a text makes two recipients. */
 const composed = (message: Message, sender: Sender): SendMailOptions => ({
@@ -77,7 +78,8 @@ export const smtp = (options: { readonly url: Redacted.Redacted; readonly sender
     })
   )
 
-const notWritten = (error: unknown) => new DeliveryFailed({ reason: reasonOf(error), permanent: false })
+const notWritten = (error: unknown) =>
+  new DeliveryFailed({ reason: rootCause(error).message, permanent: false })
 
 /**
  * The text unencoded: people open these files in an editor, where a link must not be broken into lines.
@@ -110,7 +112,10 @@ export const files = (options: { readonly directory: string; readonly sender: Se
               mode: 0o600
             })
             yield* fs.rename(`${file}.part`, file)
-          }).pipe(Effect.mapError(notWritten))
+          }).pipe(
+            Effect.onError(() => Effect.ignore(fs.remove(`${file}.part`, { force: true }))),
+            Effect.mapError(notWritten)
+          )
           yield* Effect.logInfo("a mail was written").pipe(Effect.annotateLogs({ file }))
         })
       })

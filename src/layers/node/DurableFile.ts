@@ -2,6 +2,8 @@
 import { randomBytes } from "node:crypto"
 import { dirname } from "node:path"
 import { Effect, FileSystem, Option, Path, Redacted } from "effect"
+import { rootCause } from "../../services/domain/errors.ts"
+import { DataDirectoryUnusable } from "./directoryLock.ts"
 
 /** Syncs a file, or a directory: a rename is durable only once its directory is synced. */
 export const sync = Effect.fnUntraced(function* (path: string) {
@@ -10,16 +12,37 @@ export const sync = Effect.fnUntraced(function* (path: string) {
   yield* file.sync
 }, Effect.scoped)
 
-/** Readable by the owner only. The temporary file is opened exclusively, which rejects a planted symbolic link. */
+/** The name of a file that is written before it gets this one. */
+const asideOf = (path: string) => `${path}.${randomBytes(6).toString("hex")}`
+
+/**
+ * Readable by the owner only. The temporary file is opened exclusively, which rejects a planted symbolic link, and is gone when
+ * the disk has no room for it.
+ */
 export const writePrivate = Effect.fnUntraced(function* (path: string, content: string) {
   const fs = yield* FileSystem.FileSystem
-  const temporary = `${path}.${randomBytes(6).toString("hex")}`
-  const file = yield* fs.open(temporary, { flag: "wx", mode: 0o600 })
-  yield* file.writeAll(new TextEncoder().encode(content))
-  yield* file.sync
-  yield* fs.rename(temporary, path)
+  const temporary = asideOf(path)
+  yield* Effect.gen(function* () {
+    const file = yield* fs.open(temporary, { flag: "wx", mode: 0o600 })
+    yield* file.writeAll(new TextEncoder().encode(content))
+    yield* file.sync
+    yield* fs.rename(temporary, path)
+  }).pipe(Effect.onError(() => Effect.ignore(fs.remove(temporary, { force: true }))))
   yield* sync(dirname(path))
 }, Effect.scoped)
+
+/** Removes what a process that was killed while it wrote one of these files left beside it. */
+export const removeLeftovers = Effect.fnUntraced(function* (directory: string, names: ReadonlyArray<string>) {
+  const fs = yield* FileSystem.FileSystem
+  const path = yield* Path.Path
+  const entries = yield* Effect.orElseSucceed(fs.readDirectory(directory), (): Array<string> => [])
+  for (const entry of entries) {
+    const isLeft = names.some(
+      (name) => entry.startsWith(`${name}.`) && /^(\.[0-9a-f]{12}){1,2}$/.test(entry.slice(name.length))
+    )
+    if (isLeft) yield* Effect.ignore(fs.remove(path.join(directory, entry)))
+  }
+})
 
 /**
  * The secret in the file `name`, made if there is none. `given` wins and is not stored. The file is written aside and
@@ -33,14 +56,25 @@ export const secretFile = Effect.fn("secretFile")(function* (
   const fs = yield* FileSystem.FileSystem
   const path = (yield* Path.Path).join(directory, name)
   if (Option.isSome(given)) return { secret: given.value, path: Option.none<string>() }
-  if (!(yield* fs.exists(path))) {
-    const aside = `${path}.${randomBytes(6).toString("hex")}`
-    yield* fs.writeFileString(aside, `${randomBytes(32).toString("base64url")}\n`, {
-      mode: 0o600,
-      flag: "wx"
-    })
-    yield* Effect.ensuring(Effect.ignore(fs.link(aside, path)), Effect.ignore(fs.remove(aside)))
-  }
-  const text = yield* fs.readFileString(path)
+  const text = yield* Effect.gen(function* () {
+    if (!(yield* fs.exists(path))) {
+      const aside = asideOf(path)
+      yield* fs
+        .writeFileString(aside, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx" })
+        .pipe(
+          Effect.andThen(Effect.ignore(fs.link(aside, path))),
+          Effect.ensuring(Effect.ignore(fs.remove(aside, { force: true })))
+        )
+    }
+    return yield* fs.readFileString(path)
+  }).pipe(
+    Effect.mapError(
+      (cause) =>
+        new DataDirectoryUnusable({
+          message: `${path} cannot be read or made: ${rootCause(cause).message}`,
+          cause
+        })
+    )
+  )
   return { secret: Redacted.make(text.trim()), path: Option.some(path) }
 })

@@ -5,11 +5,12 @@
 import { randomBytes } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Effect, FileSystem, Layer, Option, Path, Ref, Schema } from "effect"
+import { rootCause } from "../../services/domain/errors.ts"
 import { anyServer, LogSigner, SignerUnusable } from "../../services/LogSigner.ts"
 import type { Checkpoint, LogKeys, Memory } from "../../services/LogSigner.ts"
 import { logKeys, makeLogKey, parseLogKey } from "./logKeys.ts"
 import { parseCheckpoint, parseCheckpointText } from "../crypto/signedNote.ts"
-import { writePrivate } from "./DurableFile.ts"
+import { removeLeftovers, writePrivate } from "./DurableFile.ts"
 
 const Stored = Schema.fromJsonString(
   Schema.Struct({
@@ -60,8 +61,9 @@ export const layer = (options: {
       const formerFile = path.join(options.directory, "log-signed")
       const known = yield* Ref.make(Option.none<Option.Option<Memory>>())
 
-      const unusable = (what: string) => (error: { readonly message: string }) =>
-        new SignerUnusable({ message: `${what}: ${error.message}` })
+      const unusable = (what: string) => (error: unknown) =>
+        new SignerUnusable({ message: `${what}: ${rootCause(error).message}` })
+      yield* removeLeftovers(options.directory, ["log-key", "log-seen", "token-secret", "admin-token"])
 
       /** Written aside and linked to its name, so that it is never partial and two starts agree on one. */
       const made = Effect.gen(function* () {

@@ -2,6 +2,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Data, Effect, FileSystem, Predicate } from "effect"
+import { rootCause } from "../../services/domain/errors.ts"
 
 /** The message is all that an operator sees: what is wrong, where, and what would be right. */
 export class DataDirectoryUnusable extends Data.TaggedError("DataDirectoryUnusable")<{
@@ -97,7 +98,7 @@ export const lock = Effect.fn("directoryLock.lock")(
     Effect.catchTag(effect, "PlatformError", (cause) =>
       Effect.fail(
         new DataDirectoryUnusable({
-          message: `The data directory ${directory} (AUSPEX_DATA_DIR) cannot be used: ${cause.message}`,
+          message: `The data directory ${directory} (AUSPEX_DATA_DIR) cannot be used: ${rootCause(cause).message}`,
           cause
         })
       )
