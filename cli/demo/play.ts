@@ -38,7 +38,7 @@ export interface Settled extends Round {
   readonly results: Option.Option<Results>
 }
 
-/** The first price from then on decides. It lies after the deadline to keep the two apart. */
+/** The price that decides is quoted so long after the deadline, from which on the first one counts. */
 const settlesAfter = Duration.millis(50)
 
 /** The maximum length of an hour when agents are too late. */
@@ -48,7 +48,9 @@ const quote = (game: Game, time: DateTime.Utc, price: number) =>
   game.administrator.admin.importPrices({ payload: { asset: game.asset, quotes: [{ time, price }] } })
 
 const open = Effect.fnUntraced(function* (game: Game, hour: Hour, price: number, pace: number) {
-  const deadline = DateTime.addDuration(yield* DateTime.now, Duration.millis(pace))
+  // Questions are frozen with whole seconds.
+  const ends = DateTime.toEpochMillis(yield* DateTime.now) + pace
+  const deadline = DateTime.makeUnsafe(Math.ceil(ends / 1000) * 1000)
   const challenge = yield* game.administrator.admin.createChallenge({
     headers: {},
     payload: {
@@ -56,7 +58,7 @@ const open = Effect.fnUntraced(function* (game: Game, hour: Hour, price: number,
       kind: "flash",
       question: `Demonstration: which way does ${game.asset} move in ${hour.label}, played now?`,
       deadline,
-      resolve_at: DateTime.addDuration(deadline, settlesAfter),
+      resolve_at: deadline,
       dead_zone_pct: game.tape.deadZone
     }
   })

@@ -42,7 +42,9 @@ const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d][\p{L}\p{M}]+)*[\u200c\u200
 const withoutNeededJoiners = (name: string): string =>
   name
     .replaceAll(emoji, "")
-    .replaceAll(joinedLetters, (letters) => (URL.canParse(`http://${letters}`) ? "" : letters))
+    .replaceAll(joinedLetters, (letters) =>
+      URL.canParse(`http://${letters}`) ? letters.replaceAll(/\u200c|\u200d/gu, "") : letters
+    )
 
 /** Names stand beside each other on one line, and must not look like what they are not. */
 const agentName = text({

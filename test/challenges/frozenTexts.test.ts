@@ -118,12 +118,12 @@ layer(
       })
       yield* newPriceEvent({ kind: "barrier", deadline: late, level: 2100 })
       assert.deepInclude(gold, {
-        deadline: "2026-03-02T00:00:09.000Z",
-        resolve_at: "2026-03-02T02:46:49.000Z"
+        deadline: "2026-03-02T00:00:10.000Z",
+        resolve_at: "2026-03-02T02:46:50.000Z"
       })
       assert.include(
         gold.resolution_criteria ?? "",
-        "02:46:49 UTC on 2 March 2026, at most 1 hour 30 minutes after"
+        "02:46:50 UTC on 2 March 2026, at most 1 hour 30 minutes after"
       )
       assert.include(gold.resolution_criteria ?? "", "1 hour 40 minutes after that time")
       const rows = yield* frozen

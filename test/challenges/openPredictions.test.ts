@@ -312,8 +312,8 @@ layer(server)("An open prediction", (it) => {
           yield* onboard({ name: "Vera", requested_scopes }),
           yield* onboard({ name: "Vito", requested_scopes })
         ]
-        const spy = yield* onboard({ name: "Spy" })
-        for (const { agentId } of [...victims, spy]) yield* claim(agentId)
+        const spy = yield* onboardClaimed({ name: "Spy" })
+        for (const { agentId } of victims) yield* claim(agentId)
         yield* sql`
           insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
           values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},

@@ -151,10 +151,11 @@ export const Term = Instant.check(
 )
 
 /**
- * The times that a question is frozen with, without fractions of a second: its text says them to the second, and it settles by
- * what its text says.
+ * The times that a question is frozen with, at the next whole second: its text says them to the second, it settles by what its
+ * text says, and nothing ends before the time that was asked for.
  */
-export const wholeSecond = (instant: DateTime.Utc): DateTime.Utc => DateTime.startOf(instant, "second")
+export const wholeSecond = (instant: DateTime.Utc): DateTime.Utc =>
+  DateTime.makeUnsafe(Math.ceil(DateTime.toEpochMillis(instant) / 1000) * 1000)
 
 /** A span that a question is frozen with, of at least a second. */
 export const wholeSeconds = (span: Duration.Duration): Duration.Duration =>

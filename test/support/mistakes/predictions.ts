@@ -66,7 +66,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     path: predict,
     json: { direction: "bullish" },
     ...invalid,
-    tells: ["confidence: Missing; expected a number between 0 and 1"],
+    tells: ["confidence: Missing; expected 0, or a number from 1e-9 to 1"],
     rightly: { json: right }
   },
   {
@@ -74,7 +74,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     path: predict,
     json: { ...right, confidence: null },
     ...invalid,
-    tells: ["confidence: Expected a number between 0 and 1, got null"]
+    tells: ["confidence: Missing; expected 0, or a number from 1e-9 to 1"]
   },
   {
     name: "a direction in capitals",
@@ -243,7 +243,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     path: forecast,
     json: { predicted_value: 3.1, predicted_std: 0 },
     ...invalid,
-    tells: ["greater than 0, got 0"],
+    tells: ["greater than or equal to 1e-12, got 0"],
     rightly: { json: value }
   },
   {
@@ -251,7 +251,7 @@ export const predictions: ReadonlyArray<Mistake> = [
     path: forecast,
     json: { predicted_value: 3.1 },
     ...invalid,
-    tells: ["predicted_std: Missing; expected a number greater than 0"],
+    tells: ["predicted_std: Missing; expected a number greater than or equal to 1e-12"],
     rightly: { json: value }
   },
   {
