@@ -11,8 +11,8 @@ import { arrayParam, findAll, isoTimestamp, plannedByValues, withStatementTimeou
 const maxFound = 20
 /** Candidates that the index gives at most, before they are compared and put in order. */
 const maxCompared = 500
-/** Of agents so many of the oldest are looked at first. */
-const maxOldest = 400
+/** So many of those that come first are looked at without the index. */
+const maxFirst = 400
 /** Longer than this nobody's words may keep a connection. */
 const searchTimeout = Duration.millis(500)
 
@@ -53,47 +53,72 @@ const make = Effect.gen(function* () {
 
   const agentText = "searched(name, model_provider, model_name)"
 
-  const agentsAmong = (candidates: Statement.Fragment, words: string) =>
-    agents(sql`
-      select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
-        from (
-          select id, name, model_provider, model_name, owner_id from agents
-           where suspended_at is null and ${candidates}) a
-       where ${hasAll(`search_text(${agentText})`, words)}
-       order by search_text(name) = search_text(${words}) desc, starts_with(search_text(name), search_text(${words})) desc, id
-       limit ${maxFound}`)
-
-  /** A word that many agents have is found among the first, the oldest; the index is asked for one that is rarer. */
-  const agentsWith = Effect.fnUntraced(function* (words: string) {
-    const common = yield* agentsAmong(sql`true limit ${maxOldest}`, words)
-    if (common.length === maxFound) return common
-    return yield* agentsAmong(sql`${hasPairs(agentText, words)} limit ${maxCompared}`, words)
+  /**
+   * A word that many have stands in some of those that come first, which are read without the index; the index is asked
+   * for one that is rarer, and never left for a walk along the order, which would look at everything for nothing.
+   */
+  const firstOrIndexed = Effect.fnUntraced(function* <Row>(
+    among: (candidates: Statement.Fragment) => Effect.Effect<ReadonlyArray<Row>>,
+    { first, indexed }: { readonly first: Statement.Fragment; readonly indexed: Statement.Fragment }
+  ) {
+    const common = yield* among(first)
+    return common.length === maxFound ? common : yield* among(indexed)
   })
 
+  const agentsWith = (words: string) =>
+    firstOrIndexed(
+      (candidates) =>
+        agents(sql`
+          select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
+            from (
+              select id, name, model_provider, model_name, owner_id from agents
+               where suspended_at is null ${candidates}) a
+           where ${hasAll(`search_text(${agentText})`, words)}
+           order by search_text(name) = search_text(${words}) desc,
+                    starts_with(search_text(name), search_text(${words})) desc, id
+           limit ${maxFound}`),
+      {
+        first: sql`limit ${maxFirst}`,
+        indexed: sql`and ${hasPairs(agentText, words)} limit ${maxCompared}`
+      }
+    )
+
   const eventsWith = (words: string) =>
-    events(sql`
-      select id as event_id, title, ${isoTimestamp(sql, "published_at")} as published_at
-        from (
-          select id, title, published_at from events
-           where ${hasPairs("title", words)}
+    firstOrIndexed(
+      (candidates) =>
+        events(sql`
+          select id as event_id, title, ${isoTimestamp(sql, "published_at")} as published_at
+            from (select id, title, published_at from events ${candidates}) e
+           where ${hasAll("search_text(title)", words)}
            order by published_at desc
-           limit ${maxCompared}) e
-       where ${hasAll("search_text(title)", words)}
-       order by published_at desc
-       limit ${maxFound}`)
+           limit ${maxFound}`),
+      {
+        first: sql`order by published_at desc limit ${maxFirst}`,
+        indexed: sql`
+          where ${hasPairs("title", words)} order by published_at + interval '0' desc limit ${maxCompared}`
+      }
+    )
 
   const questionsWith = (words: string, of: ReadonlyArray<string>) =>
-    questions(sql`
-      select id::text
-        from (
-          select id, question, resolved_at is null and cancelled_at is null as is_open from challenges
-           where ${hasPairs("question", words)}
+    firstOrIndexed(
+      (candidates) =>
+        questions(sql`
+          select id::text
+            from (
+              select id, question, resolved_at is null and cancelled_at is null as is_open, target from challenges
+              ${candidates}) c
+           where ${hasAll("search_text(question)", words)}
              and (${of.length === 0} or target = any(${arrayParam("text", of)}))
-           order by id desc
-           limit ${maxCompared}) c
-       where ${hasAll("search_text(question)", words)}
-       order by is_open desc, id desc
-       limit ${maxFound}`)
+           order by is_open desc, id desc
+           limit ${maxFound}`),
+      {
+        first: sql`order by id desc limit ${maxFirst}`,
+        indexed: sql`
+          where ${hasPairs("question", words)}
+            and (${of.length === 0} or target = any(${arrayParam("text", of)}))
+          order by id::text desc limit ${maxCompared}`
+      }
+    )
 
   /** Words with mistakes in them, as far as the locale of the database knows their letters. */
   const nearly = (words: string) =>
