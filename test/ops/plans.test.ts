@@ -10,6 +10,7 @@ import { logPaths } from "../../src/http/routes.ts"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
 import { freshDatabase, ownersUrl } from "../support/database.ts"
+import { searchPlanning } from "../../src/layers/postgres/community/Search.ts"
 import { executions, nodesOf } from "../support/growth/explain.ts"
 import type { PlanNode } from "../support/growth/explain.ts"
 import { readsOf, titleOf } from "../support/growth/reads.ts"
@@ -49,9 +50,12 @@ const makeGrown = Effect.gen(function* () {
 
 class Grown extends Context.Service<Grown, Effect.Success<typeof makeGrown>>()("auspex/test/Grown") {}
 
-const lookedAt = Effect.fnUntraced(function* (statement: Recorded) {
+const lookedAt = Effect.fnUntraced(function* (
+  statement: Recorded,
+  own: Readonly<Record<string, string>> = {}
+) {
   const { client, growing } = yield* Grown
-  const [execution] = yield* executions(statement, 1).pipe(Effect.provide(client))
+  const [execution] = yield* executions(statement, 1, own).pipe(Effect.provide(client))
   assert(execution !== undefined)
   const isSmall = (node: PlanNode) =>
     node["Node Type"] === "Seq Scan" && !growing.includes(node["Relation Name"] ?? "")
@@ -153,7 +157,9 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
     Effect.gen(function* () {
       const { reads } = yield* Grown
       for (const read of reads) {
-        const statements = yield* Effect.forEach(read.sent, lookedAt)
+        const statements = yield* Effect.forEach(read.sent, (statement) =>
+          lookedAt(statement, isSearch(read) ? searchPlanning : {})
+        )
         assert.isAtLeast(statements.length, 1, titleOf(read))
         assert.deepStrictEqual(
           // So few agents are searched as fast without an index.

@@ -62,7 +62,11 @@ const sentType = (param: unknown): string => {
 }
 
 /** The statement is prepared in the transaction and explained by `execute`, since only that uses the generic plan. */
-const prepared = <A, E, R>({ params, text }: Recorded, use: (execute: string) => Effect.Effect<A, E, R>) =>
+const prepared = <A, E, R>(
+  { params, text }: Recorded,
+  use: (execute: string) => Effect.Effect<A, E, R>,
+  own: Readonly<Record<string, string>> = {}
+) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const types = params.length === 0 ? "" : `(${params.map(sentType).join(", ")})`
@@ -70,7 +74,7 @@ const prepared = <A, E, R>({ params, text }: Recorded, use: (execute: string) =>
       params.length === 0 ? "" : `(${params.map((param) => literalOf(valueOf(param))).join(", ")})`
     return yield* sql.withTransaction(
       Effect.gen(function* () {
-        for (const [name, value] of Object.entries(plannerSettings)) {
+        for (const [name, value] of Object.entries({ ...plannerSettings, ...own })) {
           yield* sql`select set_config(${name}, ${value}, true)`
         }
         yield* sql.unsafe(`prepare explained ${types} as ${text}`).unprepared
@@ -88,29 +92,32 @@ export interface Execution {
   readonly plan: PlanNode
 }
 
-/** Runs it so often. */
-export const executions = (recorded: Recorded, times: number) =>
-  prepared(recorded, (execute) =>
-    Effect.replicateEffect(
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const rows = yield* sql.unsafe(`explain (analyze, buffers, timing off, format json) ${execute}`)
-          .unprepared
-        const [
-          {
-            "QUERY PLAN": [explained]
+/** Runs it so often, with the settings that its own transaction has. */
+export const executions = (recorded: Recorded, times: number, own: Readonly<Record<string, string>> = {}) =>
+  prepared(
+    recorded,
+    (execute) =>
+      Effect.replicateEffect(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const rows = yield* sql.unsafe(`explain (analyze, buffers, timing off, format json) ${execute}`)
+            .unprepared
+          const [
+            {
+              "QUERY PLAN": [explained]
+            }
+          ] = yield* Schema.decodeUnknownEffect(Explained)(rows)
+          const plan = explained.Plan
+          const execution: Execution = {
+            millis: explained["Execution Time"],
+            pages: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
+            plan
           }
-        ] = yield* Schema.decodeUnknownEffect(Explained)(rows)
-        const plan = explained.Plan
-        const execution: Execution = {
-          millis: explained["Execution Time"],
-          pages: (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
-          plan
-        }
-        return execution
-      }),
-      times
-    )
+          return execution
+        }),
+        times
+      ),
+    own
   )
 
 /** The plan with what it did, for people. */

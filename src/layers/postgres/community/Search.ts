@@ -16,6 +16,13 @@ const maxFirst = 400
 /** Longer than this nobody's words may keep a connection. */
 const searchTimeout = Duration.millis(500)
 
+/** An index of words is read as a bitmap, and no table as a whole; plans are for the words that are asked for. */
+export const searchPlanning = {
+  plan_cache_mode: "force_custom_plan",
+  enable_bitmapscan: "on",
+  enable_seqscan: "off"
+} as const
+
 const readText = Schema.decodeEffect(SearchText)
 
 /** Marks around a word are no part of it. */
@@ -138,9 +145,8 @@ const make = Effect.gen(function* () {
          limit ${maxFound}`)
     ])
 
-  /** An index of words is read as a bitmap. */
   const bounded = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-    plannedByValues(sql, { enable_bitmapscan: "on" })(withStatementTimeout(sql, searchTimeout)(work))
+    plannedByValues(sql, searchPlanning)(withStatementTimeout(sql, searchTimeout)(work))
 
   const assets: Search["Service"]["assets"] = Effect.fn("Search.assets")(function* (sent) {
     const text = yield* textOf(sent)
