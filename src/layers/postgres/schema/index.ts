@@ -34,12 +34,12 @@ import { trigrams } from "./migrations/0021_trigrams.ts"
 import { ranks } from "./migrations/0023_ranks.ts"
 import { databaseTime } from "./migrations/0024_database_time.ts"
 import { instances } from "./migrations/0025_instances.ts"
-import { wordFunctions } from "./migrations/0027_words.ts"
-import { undatedEvents } from "./migrations/0028_undated_events.ts"
-import { numbers } from "./migrations/0029_numbers.ts"
-import { possiblePrices } from "./migrations/0030_possible_prices.ts"
-import { webhookPages } from "./migrations/0031_webhooks.ts"
-import { lookalikes } from "./migrations/0032_lookalikes.ts"
+import { wordFunctions } from "./migrations/0026_words.ts"
+import { undatedEvents } from "./migrations/0027_undated_events.ts"
+import { numbers } from "./migrations/0028_numbers.ts"
+import { possiblePrices } from "./migrations/0029_possible_prices.ts"
+import { webhookPages } from "./migrations/0030_webhooks.ts"
+import { lookalikes } from "./migrations/0031_lookalikes.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -167,7 +167,7 @@ export const migrations = {
     ],
     ...expand(instances)
   },
-  "0027_words": {
+  "0026_words": {
     functions: wordFunctions,
     indexes: [
       {
@@ -179,11 +179,11 @@ export const migrations = {
     ],
     ...expand(Effect.void)
   },
-  "0028_undated_events": expand(undatedEvents),
-  "0029_numbers": expand(numbers),
-  "0030_possible_prices": expand(possiblePrices),
-  "0031_webhooks": expand(webhookPages),
-  "0032_lookalikes": expand(lookalikes)
+  "0027_undated_events": expand(undatedEvents),
+  "0028_numbers": expand(numbers),
+  "0029_possible_prices": expand(possiblePrices),
+  "0030_webhooks": expand(webhookPages),
+  "0031_lookalikes": expand(lookalikes)
 }
 
 /** The migration that stores in `instance` which programs may run. */
