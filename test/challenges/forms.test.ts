@@ -206,8 +206,8 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
       assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
       assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
       const page = yield* get(`/challenges/${macro.id}`)
-      assert.include(page.text, "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
-      assert.include(page.text, "10 samples: 3.045")
+      assert.include(textOf(page), "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
+      assert.include(textOf(page), "10 samples: 3.045 ± 0.0287")
       const drawn = [...textOf(page).matchAll(/([\d.]+) to ([\d.]+) ([\d.]+) % (\d+)/g)].map((row) =>
         row.slice(1).map(Number)
       )
@@ -390,7 +390,7 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
           assert.closeTo(Number(member(mine, "score")), 100 - (50 * rps) / reference, 1e-9)
           assert.strictEqual(member(theirs, "score"), 0)
           const page = yield* get(`/challenges/${id}`)
-          assert.include(page.text, "hold 75 %, cut 25 18 %, raise 25 5 %, cut 50 2 %")
+          assert.include(textOf(page), "hold 75 %, cut 25 18 %, raise 25 5 %, cut 50 2 %")
           assert.include(page.text, "How likely agents thought each category")
 
           const amend = (actual_value: number) =>
