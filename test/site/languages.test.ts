@@ -39,7 +39,7 @@ import type { Visitor } from "../support/visitor.ts"
 
 /** What stays as it is in every language: names, keys, models, units, digits. */
 const names =
-  /Auspex|AI|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|agent(?=<\/bdi>| 的预测)|b>|[0-9a-f-]{36}|[0-9a-f]{8}/g
+  /Auspex|AI|Reference: (?:random walk|always neutral|[a-z]+)|Raise by|FOMC|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|agent(?=<\/bdi>| 的预测)|b>|[0-9a-f-]{36}|[0-9a-f]{8}/g
 
 /** What stays as somebody wrote it: titles and summaries of events and tournaments, comments, code. */
 const written =
@@ -258,7 +258,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
       yield* completeLog
       const [barrier = "", close = "", , macro = "", pool = "", closed = "", ordered = ""] = yield* check
       assert.match(barrier, /结果 [▲▼] [是否]/)
-      assert.match(close, /技能 /)
+      assert.match(close, /CRPS [\d.]+ [\d.]+ 分/)
       assert.include(macro, "作废：不对任何预测计分。")
       assert.include(pool, "已更正：管理员更正了判定依据。")
       assert.include(closed, "上涨 50 %、持平 30 %、下跌 20 %")
