@@ -13,7 +13,7 @@ import { Targets } from "../../src/services/Targets.ts"
 import { pageMethods, pagePaths } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
 import { documents, logPaths } from "../../src/http/routes.ts"
-import { claim, onboard } from "../support/agents.ts"
+import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { openChallenge, freshWeek, moveTo, newMacro, newPriceEvent, plus } from "../support/challenges.ts"
 import { fund } from "../support/credit.ts"
 import { rowsOf } from "../support/database.ts"
@@ -295,8 +295,9 @@ const nothingToRead: ReadonlyArray<string> = [
   "/legal/:name"
 ]
 
-/** Counts and odds move as they do by default. */
-const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: settings.countsEvery.defaultText ?? "" } })
+/** Counts move as they do by default, and odds in the same way. */
+const steps = settings.countsEvery.defaultText ?? ""
+const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: steps, AUSPEX_ODDS_EVERY: steps } })
 
 layer(server)("An open prediction", (it) => {
   it.effect(
