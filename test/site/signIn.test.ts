@@ -126,7 +126,7 @@ layer(testServer())("Sign-in by mail", (it) => {
         "Ada <two@example.org>",
         '"two@example.org"@evil.example',
         "two@example.org\u0000",
-        "two@exämple.org",
+        "twö@example.org",
         `${"a".repeat(65)}@example.org`,
         `two@${"a".repeat(250)}.org`,
         "<script>alert(1)</script>@example.org"
