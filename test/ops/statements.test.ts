@@ -414,7 +414,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   ),
   // Token, limits of all, and all of them recorded.
   "POST /eval/predictions": {
-    statements: 3,
+    statements: 4,
     request: Effect.fnUntraced(function* (count) {
       const { token } = yield* Crowd
       const open = yield* Effect.forEach(numbers.slice(0, count), () => openChallenge())
@@ -602,7 +602,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
-    5,
+    6,
     Effect.map(openChallenge(), ({ id }) => ({
       parameters: { challenge_id: id },
       asked: { json: { reason: "why" } }
@@ -635,7 +635,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 28,
+    statements: 29,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })
@@ -651,7 +651,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     })
   },
   "POST /admin/macro/challenges/:challenge_id/void": made(
-    15,
+    16,
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       yield* TestClock.adjust("2 hours")
@@ -664,7 +664,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/price-events/challenges/:challenge_id/void": made(
-    11,
+    12,
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       yield* TestClock.adjust("2 hours")
@@ -691,7 +691,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     request: (count) => Effect.succeed({ asked: { json: over(`of-${count}`, count) } })
   },
   "POST /admin/settle": {
-    statements: 20,
+    statements: 22,
     // One challenge, which one agent or twenty have predicted. Each challenge is settled in a transaction of its own.
     request: Effect.fnUntraced(function* (count) {
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -715,7 +715,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/agents/:agent_id/rotate-secret": made(
-    4,
+    5,
     Effect.map(register(), ({ agent_id }) => ({ parameters: { agent_id } }))
   ),
   "POST /admin/agents/:agent_id/credits": {
@@ -757,12 +757,12 @@ const pinnedPages: Readonly<Record<string, number>> = {
   "/challenges": 4,
   "/challenges?status=resolved&type=directional": 3,
   "/challenges?asset=GC": 6,
-  "/assets/GC": 12,
-  "/search?q=gold": 8,
+  "/assets/GC": 15,
+  "/search?q=gold": 14,
   "/challenges/:challenge_id": 10,
   "/agents/:agent_id": 14,
   "/events": 2,
-  "/events/event-0": 8,
+  "/events/event-0": 10,
   "/archive": 2,
   "/archive/cup-0": 3
 }

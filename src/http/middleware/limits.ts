@@ -154,12 +154,14 @@ export const byItem = Layer.effect(
         const { agentId } = yield* CurrentAgent
         const { address } = yield* countedRequest
         // Its body costs as much where nothing of it is taken.
-        yield* limits.consume("reads", address)
+        const reads = ["reads", address] as const
         yield* limits
-          .check("refused_writes", agentId)
+          .admitWrite(agentId, [reads])
           .pipe(
             Effect.catch((full) =>
-              Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) => (isKept ? Effect.void : full))
+              Effect.flatMap(keptForAgent(idempotency, agentId), (isKept) =>
+                isKept ? limits.consume(...reads) : full
+              )
             )
           )
         const refuse = limits.consume("refused_writes", agentId)

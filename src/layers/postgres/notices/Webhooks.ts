@@ -100,19 +100,19 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     const now = yield* DateTime.now
     const column = sql.literal(by.kind === "agent" ? "agent_id" : "owner_id")
     const made = Effect.gen(function* () {
-      const owner =
+      const ownersId =
         by.kind === "owner"
-          ? Option.some({ id: by.id })
-          : yield* ownerRow(sql`
-              select owner_id::text as id from agents where id = ${by.id}::uuid and owner_id is not null`)
+          ? sql`${by.id}::uuid`
+          : sql`(select owner_id from agents where id = ${by.id}::uuid)`
+      // Webhooks of one owner are made one after the other, so that the limit holds.
+      const owner = yield* ownerRow(sql`
+        select id::text from operators where id = ${ownersId} for no key update`)
       if (Option.isNone(owner)) {
         return yield* new WebhookLimitReached({
           detail: "An agent has webhooks once its operator has claimed it."
         })
       }
       const { id: ownerId } = owner.value
-      // Webhooks of one owner are made one after the other, so that the limit holds.
-      yield* execute(sql`select 1 from operators where id = ${ownerId}::uuid for no key update`)
       const has = yield* count(sql`
         select count(*)::int as count from webhooks where ${ofOwner(ownerId)}`)
       if (has.count >= most) {

@@ -267,16 +267,17 @@ const make = Effect.gen(function* () {
     const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
     if (!isUuid(id)) return yield* unknown
     const now = yield* DateTime.now
-    const offer = yield* offered(sql`
-      select t.negative_prices or coalesce(q.low, q.close) > 0 as is_possible
-        from price_quarantine q join targets t on t.key = q.asset where q.id = ${id}::uuid`)
-    if (decision.accept && Option.exists(offer, ({ is_possible }) => !is_possible)) {
-      return yield* InvalidRequest.of("accept", "Expected false: this asset has no price of 0 or less")
-    }
     return yield* transaction(sql)(
       Effect.gen(function* () {
         // Decisions about one point take turns, so that each sees the revision before it.
-        yield* sql`select 1 from price_held(${id}::uuid)`
+        const offer = yield* offered(sql`
+          select t.negative_prices or coalesce(q.low, q.close) > 0 as is_possible
+            from price_quarantine q join targets t on t.key = q.asset
+            left join price_held(${id}::uuid) held on true
+           where q.id = ${id}::uuid`)
+        if (decision.accept && Option.exists(offer, ({ is_possible }) => !is_possible)) {
+          return yield* InvalidRequest.of("accept", "Expected false: this asset has no price of 0 or less")
+        }
         const decided = yield* counted(sql`
             with q as (
               update price_quarantine

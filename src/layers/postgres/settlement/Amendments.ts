@@ -1,5 +1,4 @@
-import { BigDecimal, Effect, Layer, Option, Schema } from "effect"
-import type { DateTime } from "effect"
+import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { directionalResult } from "../../../scoring/directional.ts"
 import { answerOf, countedDays } from "../../../scoring/priceEvents.ts"
@@ -16,7 +15,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
-import { boundNow, decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
+import { boundTime, decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
 import { amendStats } from "./agentStats.ts"
 import { faultOfCategory, scoreDirections, makeScoreForecasts } from "./scores.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
@@ -42,7 +41,8 @@ const AmendedRow = Schema.Struct({
   /** Whether the newest version has the requested value. */
   is_current: Schema.Boolean,
   /** The newest amendment with this value and this reason. */
-  same_version: Schema.NullOr(Schema.Int)
+  same_version: Schema.NullOr(Schema.Int),
+  now: Schema.DateTimeUtcFromDate
 })
 type Amended = typeof AmendedRow.Type
 
@@ -97,6 +97,7 @@ const make = Effect.gen(function* () {
     return amended(sql`
       select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category, t.negative_prices,
              c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, c.decimal_step::text, s.version,
+             ${boundTime(sql, now)} as now,
              trim_scale(coalesce(s.close_price, s.actual_value))::text as observation, s.open_price::text,
              s.dead_zone_pct::text, s.reference_scale::text, s.level::text,
              coalesce(coalesce(s.close_price, s.actual_value) = ${asked}::numeric, false) as is_current,
@@ -112,8 +113,7 @@ const make = Effect.gen(function* () {
 
   /** The new version to write, or null if the newest version is this very amendment. */
   const decide = Effect.fnUntraced(function* (id: string, amendment: Amendment) {
-    const now = yield* boundNow(sql)
-    const found = isUuid(id) ? yield* read(id, amendment, now) : Option.none()
+    const found = isUuid(id) ? yield* read(id, amendment, yield* DateTime.now) : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
     const challenge = found.value
     const value = yield* valueFor(challenge, amendment)
@@ -135,7 +135,7 @@ const make = Effect.gen(function* () {
         detail: `Version ${same_version} had this value for this reason, and version ${version} has amended it to ${observation} since: give a reason why it is right after all.`
       })
     }
-    return { ...challenge, version, observation, value, now }
+    return { ...challenge, version, observation, value }
   })
   type Decided = NonNullable<Effect.Success<ReturnType<typeof decide>>>
 

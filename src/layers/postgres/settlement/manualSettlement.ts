@@ -10,7 +10,7 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/challengeRows.ts"
-import { boundNow, decimal, findOption, execute, timestamp } from "../sql.ts"
+import { boundNow, boundTime, decimal, findOption, execute, timestamp } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
 import { closeChallenges } from "../challenges/lifecycle.ts"
 import { logSettlement } from "../log/settlementEntries.ts"
@@ -22,7 +22,8 @@ import { makeSettlementTransaction, settlementDay } from "./settlementTransactio
 const EndingRow = Schema.Struct({
   id: Schema.String,
   deadline: Schema.DateTimeUtcFromDate,
-  cancel_at: Schema.DateTimeUtcFromDate
+  cancel_at: Schema.DateTimeUtcFromDate,
+  now: Schema.DateTimeUtcFromDate
 })
 
 /** In reference scales, which are what forecasters of a series err by: no published value comes near. */
@@ -75,12 +76,12 @@ export const makeManualSettlement = Effect.gen(function* () {
 
   const pastDeadline = Effect.fnUntraced(function* (type: "macro" | "price_event", id: string) {
     const found = isUuid(id)
-      ? yield* ending(
-          sql`select id::text, deadline, cancel_at from challenges where id = ${id}::uuid and type = ${type}`
-        )
+      ? yield* ending(sql`
+          select id::text, deadline, cancel_at, ${boundTime(sql, yield* DateTime.now)} as now
+            from challenges where id = ${id}::uuid and type = ${type}`)
       : Option.none()
     if (Option.isNone(found)) return yield* unknownChallenge(id)
-    if (DateTime.isLessThan(yield* boundNow(sql), found.value.deadline)) {
+    if (DateTime.isLessThan(found.value.now, found.value.deadline)) {
       return yield* new ChallengeState({
         detail: `The challenge is open: nothing is settled or voided before its deadline, ${DateTime.formatIso(found.value.deadline)}.`
       })
@@ -91,7 +92,7 @@ export const makeManualSettlement = Effect.gen(function* () {
   /** Voids the macro challenge if it has waited for its value for too long. */
   const overdueVoided = Effect.fnUntraced(function* (id: string) {
     const challenge = yield* pastDeadline("macro", id)
-    if (DateTime.isGreaterThanOrEqualTo(yield* boundNow(sql), challenge.cancel_at)) {
+    if (DateTime.isGreaterThanOrEqualTo(challenge.now, challenge.cancel_at)) {
       yield* voidWithoutValue(challenge)
     }
     return challenge.id
