@@ -44,7 +44,7 @@ layer(testServer())("The account page", (it) => {
   )
 })
 
-layer(testServer())("The board of one's own agents", (it) => {
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("The board of one's own agents", (it) => {
   it.effect("says of each whether it answers, how it does and what it has, and what to look at", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
