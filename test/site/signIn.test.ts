@@ -144,6 +144,18 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
+  it.effect("is told what is wrong with an address that some mail servers take", () =>
+    Effect.gen(function* () {
+      for (const [email, told] of [
+        ["taro..yamada@docomo.example", "without two dots in a row"],
+        ["taro.@docomo.example", "without two dots in a row"],
+        ["иван@пример.рф", "with Latin letters before the @"]
+      ] as const) {
+        assert.include(textOf(yield* askFor(makeVisitor(), email)), told)
+      }
+    })
+  )
+
   it.effect("of an unknown link is a page with 404", () =>
     Effect.gen(function* () {
       for (const path of ["/sign-in/x", `/sign-in/aus_si_${"A".repeat(43)}`])

@@ -23,25 +23,37 @@ const asciiAddress = (sent: string): string => {
   return text.slice(0, at + 1) + asciiDomain(text.slice(at + 1))
 }
 
-const complaint = (text: string): string | undefined => {
+/** What keeps a text from being an address: dots where none may stand, letters before the @ that are no ASCII, or its form. */
+export type AddressFault = "dots" | "letters" | "form"
+
+const faultOf = (text: string): AddressFault | undefined => {
   const [local = "", domain = "", ...more] = text.split("@")
   if (text.length <= maxAddress && more.length === 0 && localPart.test(local) && domainPart.test(domain)) {
     return undefined
   }
-  if (more.length === 0 && /^\.|\.\.|\.$/.test(local) && domainPart.test(domain)) {
-    return "Expected no dot at the beginning or the end of what stands before the @, nor two in a row: use another address"
-  }
-  return /[^\p{ASCII}]/u.test(local)
-    ? "Expected ASCII before the @: mail servers that take other letters there are few"
-    : "Expected one e-mail address, for example ada@example.org"
+  if (more.length > 0 || !domainPart.test(domain)) return "form"
+  if (/^\.|\.\.|\.$/.test(local)) return "dots"
+  return /^[\p{L}\p{M}\p{N}.+_-]+$/u.test(local) && /[^\p{ASCII}]/u.test(local) ? "letters" : "form"
 }
+
+const complaints: Readonly<Record<AddressFault, string>> = {
+  dots: "Expected no dot at the beginning or the end of what stands before the @, nor two in a row: use another address",
+  letters: "Expected ASCII before the @: mail servers that take other letters there are few",
+  form: "Expected one e-mail address, for example ada@example.org"
+}
+
+/** The fault of a text as it was sent; undefined where it is one address. */
+export const addressFault = (sent: string): AddressFault | undefined => faultOf(asciiAddress(sent))
 
 /** One address; space around it is dropped and letters become small before it is looked at. */
 export const EmailAddress = Schema.String.pipe(
   Schema.decodeTo(
-    Schema.String.check(Schema.makeFilter((text: string) => complaint(text))).pipe(
-      Schema.brand("EmailAddress")
-    ),
+    Schema.String.check(
+      Schema.makeFilter((text: string) => {
+        const fault = faultOf(text)
+        return fault === undefined ? undefined : complaints[fault]
+      })
+    ).pipe(Schema.brand("EmailAddress")),
     SchemaTransformation.transform({
       decode: asciiAddress,
       encode: (stored) => stored

@@ -12,7 +12,11 @@ export const english = {
   emailHint: "We send you a link that signs you in. There is no password.",
   sendLink: "Send me a sign-in link",
   emailNeeded: "Enter your e-mail address.",
-  oneEmail: "Enter one e-mail address, for example ada@example.org.",
+  emailFaults: {
+    form: "Enter one e-mail address, for example ada@example.org.",
+    dots: "Enter one e-mail address without two dots in a row, and without one beside the @: mail servers differ about those.",
+    letters: "Enter one e-mail address with Latin letters before the @: few mail servers take others there."
+  },
   checkMail: "Check your mail",
   sendingTo: ["We are sending a sign-in link to ", "."],
   openIt: "Open it in this browser. It works once, and for a few minutes only.",
@@ -159,7 +163,11 @@ export const chinese: typeof english = {
   emailHint: "我们会发送登录链接给您，无需密码。",
   sendLink: "发送登录链接",
   emailNeeded: "请输入电子邮箱。",
-  oneEmail: "请输入一个电子邮箱，例如 ada@example.org。",
+  emailFaults: {
+    form: "请输入一个电子邮箱，例如 ada@example.org。",
+    dots: "请输入一个电子邮箱：@ 之前不能有连续的点，开头和结尾也不能是点，因为各邮件服务器对此处理不一。",
+    letters: "请输入一个电子邮箱：@ 之前只能用拉丁字母，很少有邮件服务器接受其他文字。"
+  },
   checkMail: "请查收邮件",
   sendingTo: ["登录链接正在发往 ", "。"],
   openIt: "请在此浏览器中打开。链接仅可使用一次，几分钟内有效。",

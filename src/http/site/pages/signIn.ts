@@ -12,7 +12,7 @@ import {
   toAccount
 } from "../../../services/Operators.ts"
 import type { NewSession, SignInView } from "../../../services/Operators.ts"
-import { EmailAddress, emailAddressOf } from "../../../services/domain/emails.ts"
+import { EmailAddress, addressFault, emailAddressOf } from "../../../services/domain/emails.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { CurrentRequest } from "../../CurrentRequest.ts"
 import { errorStatus } from "../../errors.ts"
@@ -42,7 +42,7 @@ export const emailOf = (
     field: "email",
     // Anything longer is not an address, and is not sent back.
     value: value.length <= 254 ? value : "",
-    complaint: say.claiming.oneEmail
+    complaint: say.claiming.emailFaults[addressFault(value) ?? "form"]
   }))
 }
 
