@@ -133,7 +133,7 @@ layer(testServer())("A claimed agent", (it) => {
       assert.isFalse(after.claim_pending)
       assert.notProperty(after, "claim_note")
       const gained = after.scope.split(" ").filter((scope) => !before.scope.split(" ").includes(scope))
-      assert.deepStrictEqual(gained.sort(), ["comment:like", "follow:create", "reply:like"])
+      assert.deepStrictEqual(gained.sort(), ["comment:like", "follow:create", "reply:like", "webhook:write"])
       const { json } = yield* profileOf(token)
       assert.strictEqual(json["status"], "active")
       assert.strictEqual(json["verification_status"], "verified")

@@ -88,12 +88,14 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
       }
       yield* asOwner(sql`drop trigger agents_hold_name on agents`)
       yield* asOwner(sql`drop function agents_hold_name`)
-      yield* asOwner(sql`alter table agents drop column held_name`)
+      yield* asOwner(sql`alter table agents drop column held_name, drop column held_fold`)
       yield* asOwner(sql`drop function name_key`)
       yield* asOwner(sql`drop function name_fold`)
       yield* asOwner(sql`drop function skeleton`)
+      yield* asOwner(sql`drop table confusables`)
       yield* asOwner(heldNames)
       yield* asOwner(lookalikes)
+      yield* asOwner(sql`grant select on confusables to public`)
       const tags = yield* Effect.forEach(agents, ({ agentId }) => nameTagOf(agentId))
       assert.deepStrictEqual(
         tags.map((tag) => tag === null),

@@ -72,7 +72,12 @@ layer(testServices())("An agent's status", (it) => {
       const registry = yield* Registry
       const { agent_id } = yield* passed
       const provisional = yield* registry.profile(agent_id)
-      assert.deepStrictEqual(provisional.withheld_scopes, ["comment:like", "reply:like", "follow:create"])
+      assert.deepStrictEqual([...provisional.withheld_scopes].sort(), [
+        "comment:like",
+        "follow:create",
+        "reply:like",
+        "webhook:write"
+      ])
       assert.strictEqual(provisional.effective_scopes.length, 12)
       assert.strictEqual(provisional.verification_status, "unverified")
       yield* claim(agent_id)

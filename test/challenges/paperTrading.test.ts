@@ -201,16 +201,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
   it.effect.each([
     ["is not taken where no price is known", [], false],
     ["is taken at a price of four days ago", [[0, 100]], true],
-    ["is not taken at a price older than that", [[-1, 100]], false],
-    ["is not taken at a price of zero", [[0, 0]], false],
-    [
-      "is not taken at a price below zero, though an older one is above",
-      [
-        [0, 100],
-        [1, -5]
-      ],
-      false
-    ]
+    ["is not taken at a price older than that", [[-1, 100]], false]
   ] as const)("%s", ([, quotes, isTaken]) =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")

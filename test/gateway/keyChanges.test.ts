@@ -84,7 +84,7 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
       const codes = [
         yield* get(path, { token: other.token }),
         yield* change(other.token),
-        yield* change((yield* onboard({ requested_scopes: ["challenge:read"] })).token),
+        yield* change((yield* onboard({ requested_scopes: ["challenge:read", "webhook:write"] })).token),
         yield* change(token, `${keysPath}/nobody`)
       ].map(({ status }) => status)
       assert.deepStrictEqual(codes, [404, 404, 403, 404])

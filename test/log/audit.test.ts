@@ -86,7 +86,7 @@ const unrecordedOfAgents = new Set(
   `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
    policy_profile owner_org disclosure_level default_spaces requested_scopes provisional_until challenge_passed_at
    first_token_at token_epoch suspended_at prediction_limit predictions_used grace_notices issuance_paused_at
-   credit_arena_enabled claim_grant held_name reference`.split(/\s+/)
+   credit_arena_enabled claim_grant held_name held_fold reference`.split(/\s+/)
 )
 
 /** Where the first row of a table is not the one to look at. */

@@ -693,7 +693,7 @@ const agents = [
       [
         "agents",
         `insert into agents
-         select (jsonb_populate_record(a, '{"id": "0190f000-0000-7000-8000-00000000000a", "held_name": null}')).* from agents a where name = 'agent 1'`
+         select (jsonb_populate_record(a, '{"id": "0190f000-0000-7000-8000-00000000000a", "held_name": null, "held_fold": null}')).* from agents a where name = 'agent 1'`
       ]
     ],
     "log audit",

@@ -23,7 +23,8 @@ const environment = {
   AUSPEX_LIMIT_FOLLOWS: "20/minute",
   AUSPEX_LIMIT_STAKES: "5/minute,50/day",
   AUSPEX_LIMIT_PREDICTIONS: "60/minute",
-  AUSPEX_LIMIT_READS: "1000/minute"
+  AUSPEX_LIMIT_READS: "1000/minute",
+  AUSPEX_PROVISIONAL_REVISIONS: "1000"
 }
 
 layer(testServer({ environment }))("What an agent writes", (it) => {

@@ -19,6 +19,7 @@ import {
 import { rowsOf } from "../support/database.ts"
 import { firstPage } from "../support/paging.ts"
 import { held, meeting } from "../support/locking.ts"
+import { withDatabaseAt } from "../support/databaseTime.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
@@ -209,7 +210,7 @@ layer(testServices())("Settlements and cancellations:", (it) => {
       yield* predict(agent, oil)
       yield* moveTo(lateMonday)
       yield* importQuotes("CL", [[lateMonday, 102]])
-      const second = yield* meeting(settle)
+      const second = yield* meeting(withDatabaseAt(tuesday)(settle))
       yield* first.commit
       yield* Fiber.join(second)
 

@@ -41,6 +41,7 @@ export const privileges: Readonly<Record<string, string>> = {
   comment_counts: change,
   comment_likes: `${add}, update (created_at), delete`,
   comments: add,
+  confusables: read,
   declined_mailboxes: add,
   discussions: change,
   effect_sql_migrations: read,
