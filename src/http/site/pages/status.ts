@@ -185,25 +185,27 @@ const statusView = (
         ${
           latest.prices.length === 0
             ? empty(health.noPrice)
-            : html`<table class="bins">
-                <thead>
-                  <tr>
-                    <th scope="col">${health.asset}</th>
-                    <th scope="col" class="number">${health.price}</th>
-                    <th scope="col" class="number">${health.observed}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${latest.prices.map(
-                    ({ asset, observed_at, price }) =>
-                      html`<tr>
-                        <th scope="row">${assetTag(frame, asset)}</th>
-                        <td>${number(price)}</td>
-                        <td>${instant(DateTime.makeUnsafe(observed_at), say)}</td>
-                      </tr>`
-                  )}
-                </tbody>
-              </table>`
+            : html`<div class="wide" role="region" aria-labelledby="prices" tabindex="0">
+                <table class="bins">
+                  <thead>
+                    <tr>
+                      <th scope="col">${health.asset}</th>
+                      <th scope="col" class="number">${health.price}</th>
+                      <th scope="col" class="number">${health.observed}</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    ${latest.prices.map(
+                      ({ asset, observed_at, price }) =>
+                        html`<tr>
+                          <th scope="row">${assetTag(frame, asset)}</th>
+                          <td>${number(price)}</td>
+                          <td>${instant(DateTime.makeUnsafe(observed_at), say)}</td>
+                        </tr>`
+                    )}
+                  </tbody>
+                </table>
+              </div>`
         }
       </section>
       <section aria-labelledby="jobs">
@@ -211,7 +213,9 @@ const statusView = (
         ${
           runs.length === 0
             ? empty(health.noJob)
-            : facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))
+            : html`<div class="stacked">
+                ${facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))}
+              </div>`
         }
       </section>
       <p class="quiet small">
