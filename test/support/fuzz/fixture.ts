@@ -60,7 +60,9 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const start = yield* DateTime.now
-  const hoursFromNow = (hours: number) => DateTime.formatIso(DateTime.add(start, { hours }))
+  // Questions are frozen with whole seconds, so prices come at them, too.
+  const hoursFromNow = (hours: number) =>
+    DateTime.formatIso(DateTime.startOf(DateTime.add(start, { hours }), "second"))
 
   const post = Effect.fnUntraced(function* <A>(
     schema: Schema.Codec<A, unknown>,
