@@ -344,7 +344,7 @@ world("flash")("Flash challenges", (it) => {
       yield* imported(event("fraction", ["ETH"]))
       const flash = yield* challengeOf(yield* make, "ETH")
       assert.deepInclude(flash, {
-        deadline: "2026-01-09T18:54:32.000Z",
+        deadline: "2026-01-09T18:54:33.000Z",
         resolve_at: "2026-01-09T19:39:32.000Z"
       })
       assert.include(flash.question, "until 19:39:32 UTC on 9 January 2026")

@@ -232,7 +232,7 @@ export const signedIn = Effect.fnUntraced(function* (email: string) {
   const operators = yield* Operators
   yield* operators.requestSignIn({ email: address(email), returnTo: toAccount, address: "192.0.2.1" })
   const mails = yield* newMails
-  const mail = mails.findLast(({ to }) => to === email)
+  const mail = mails.findLast((each) => linksIn(each).some((link) => link.includes("/sign-in/")))
   const { session } = yield* operators.signIn(tokenOf(linksIn(mail)[1]))
   return session
 })
