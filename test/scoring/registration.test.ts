@@ -468,7 +468,7 @@ describe("Hostile texts", () => {
       return () => judge(strike, withImpact({ reasoning }))
     }
     for (const piece of ["a", ".", "a.", "中", "because "]) {
-      assert.isTrue(isBelow(judged(piece, 40_000), 40 * fastest(judged(piece, 4000)) + 5), piece)
+      assert.isTrue(isBelow(judged(piece, 40_000), 20 * fastest(judged(piece, 4000)) + 5), piece)
     }
   })
 })

@@ -96,9 +96,9 @@ export const read = (text: string): Passage => {
     if (at < text.length - 1 && !endsSentence(text, at)) continue
     const sentence = text.slice(start, at + 1).toLowerCase()
     start = at + 1
-    const inSentence = sentence.match(wordPattern) ?? []
+    const inSentence = [...sentence.matchAll(wordPattern).take(maxRead)].map(([word]) => word)
     for (const word of inSentence) found.push(word)
-    const size = sizeOf(inSentence.length, countHan(sentence))
+    const size = sizeOf(inSentence.length, countHan(inSentence.join("")))
     if (size >= minSentence) sentences.push(size)
   }
   const words = found.slice(0, maxRead)
