@@ -96,7 +96,7 @@ const jobs = ["schedules"]
 
 /** Charts look up each point that they draw, or each of an agent's latest predictions, and no more of them. */
 const maxRowsOfChart = 1200
-const maxPagesOfChart = 6000
+const maxPagesOfChart = 5000
 const isSearch = ({ route }: Read) => route === `GET ${pagePaths.search}`
 const isChart = ({ route }: Read) =>
   route === `GET ${pagePaths.challenge}` ||

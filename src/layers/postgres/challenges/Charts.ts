@@ -127,11 +127,14 @@ const make = Effect.gen(function* () {
         select t.day::text as day, s.score::float8 as score, s.is_correct,
                (1 + ${floatOf(sql, "p.confidence")}) / 2 as probability, least(9, floor(5 + 5 * p.confidence))::int as tenth
           from (
-            select distinct on (challenge_id) n.*
-              from (
-                select id, challenge_id, agent_id, revision, confidence from predictions
-                 where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) n
-             order by challenge_id, revision desc) p
+            -- In their order already, so that what is scored is looked up only until there is enough.
+            select * from (
+              select distinct on (challenge_id) n.*
+                from (
+                  select id, challenge_id, agent_id, revision, confidence from predictions
+                   where agent_id = ${agentId}::uuid order by id desc limit ${maxLookedAt}) n
+               order by challenge_id, revision desc) latest
+             order by id desc) p
          cross join lateral (
            select version, day from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
          cross join lateral (
