@@ -364,6 +364,18 @@ export const priceEventCriteria = (terms: PriceEventTerms): string => english[te
 export const priceEventCriteriaChinese = (terms: PriceEventTerms): string =>
   chinese[terms.kind](terms).join("")
 
+const decimals = new Intl.NumberFormat("en", {
+  useGrouping: false,
+  maximumSignificantDigits: 15,
+  signDisplay: "negative"
+})
+
+/**
+ * A number that an administrator gives, as it is frozen and said: without an exponent, and with the 15 significant digits that a
+ * double keeps of every decimal, so that 1e-7 is 0.0000001 and the sum 0.30000000000000004 is 0.3.
+ */
+export const plainDecimal = (value: number): string => decimals.format(value)
+
 /** A scale that is computed is frozen as it is said: with six significant digits. */
 export const roundedScale = (scale: number): number => Number(scale.toPrecision(6))
 

@@ -3,6 +3,7 @@
  * to; macro series need no subscription.
  */
 import { Context, Effect, Option, Schema } from "effect"
+import { plainDecimal } from "../scoring/criteria.ts"
 import { InvalidRequest } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { nearest } from "./domain/nearest.ts"
@@ -47,12 +48,19 @@ export const parseMoreAssets = (text: string): Option.Option<ReadonlyArray<MoreA
     })
   )
 
+/** The move, in percent, within which a price counts as flat; below 100 by the digits that it is frozen with, too. */
+export const DeadZone = Schema.Finite.check(
+  Schema.isGreaterThanOrEqualTo(0),
+  Schema.makeFilter(
+    (percent: number) => (Number(plainDecimal(percent)) < 100 ? undefined : "Expected a value less than 100"),
+    { toJsonSchema: () => ({ exclusiveMaximum: 100 }) }
+  )
+)
+
 /** What an admin may change of a target. Challenges that exist keep what they froze. */
 export const TargetChange = Schema.Struct({
   paused: Schema.optionalKey(Schema.Boolean),
-  dead_zone_pct: Schema.optionalKey(
-    Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100))
-  )
+  dead_zone_pct: Schema.optionalKey(DeadZone)
 })
 export type TargetChange = typeof TargetChange.Type
 

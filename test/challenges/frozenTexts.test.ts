@@ -3,6 +3,7 @@ import { assert, it, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { instantOf } from "../../cli/admin/session.ts"
 import {
+  plainDecimal,
   practiceCriteria,
   practiceCriteriaChinese,
   resolutionCriteria,
@@ -53,6 +54,46 @@ it.each([
   assert.include(practiceCriteriaChinese({ ...terms, hours }), `中 ${chinese}之后`)
 })
 
+/** Numbers as administrators and their programs send them, and as the texts of a question say them. */
+const given = [
+  [0, "0"],
+  [-0, "0"],
+  [1, "1"],
+  [2.5, "2.5"],
+  [0.3, "0.3"],
+  [0.1 + 0.2, "0.3"],
+  [0.07 * 3, "0.21"],
+  [1 - 0.9, "0.1"],
+  [4.35 * 100, "435"],
+  [1.1 + 2.2, "3.3"],
+  [0.000001, "0.000001"],
+  [1e-7, "0.0000001"],
+  [-1e-7, "-0.0000001"],
+  [1.5e-9, "0.0000000015"],
+  [1e-12, "0.000000000001"],
+  [3e-7 / 3, "0.0000001"],
+  [1.234567e-8, "0.00000001234567"],
+  [12345.678, "12345.678"],
+  [100000, "100000"],
+  [3170, "3170"],
+  [65_000.5, "65000.5"],
+  [0.1 * 3 * 1000, "300"],
+  [2613.0802638035816, "2613.08026380358"],
+  [1 / 3, "0.333333333333333"],
+  [2 / 3, "0.666666666666667"],
+  [99.99, "99.99"],
+  [123_456_789.123456, "123456789.123456"],
+  [999_999_999_999_999, "999999999999999"],
+  [1e15, "1000000000000000"],
+  [1e21, "1000000000000000000000"],
+  [-2.5e21, "-2500000000000000000000"],
+  [1e-6 + 2e-6, "0.000003"]
+] as const
+
+it.each(given)("%d is said as a plain decimal", (number, text) => {
+  assert.strictEqual(plainDecimal(number), text)
+})
+
 it.effect.each(["in 40 seconds", "2 hours", "1.5 hours", "0.0001 seconds"])(
   "a time from now that an administrator types is of a whole second: %s",
   (text) =>
@@ -77,6 +118,11 @@ const frozen = rowsOf(
            array_remove(array[deadline, resolve_at, close_price_until, cancel_at, window_from], null) as times
       from challenges`
 )
+
+interface Texts {
+  readonly resolution_criteria?: string | null
+  readonly resolution_criteria_zh?: string | null
+}
 
 /** More than six digits after a point, or times with fractions of a second. */
 const machineDecimal = /\d\.\d{7,}/
@@ -134,6 +180,55 @@ layer(
         // What the text says is what is settled by.
         if (scale !== null) assert.include(texts, `the reference scale ${scale}`)
         for (const time of times) assert.strictEqual(DateTime.toEpochMillis(time) % 1000, 0, texts)
+      }
+    })
+  )
+
+  it.effect("says the numbers that an administrator gave as plain decimals, and settles by them", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const deadline = plus(monday, "1 hour")
+      const arenas = yield* Arenas
+      const isSaid = (
+        { resolution_criteria: english, resolution_criteria_zh: chinese }: Texts,
+        text: string
+      ) => {
+        assert.match(english ?? "", new RegExp(`[^\\d.]${text}([^\\d.]|\\.( |$))`))
+        assert.include(chinese ?? "", text)
+        assert.notMatch(`${english} ${chinese}`, /\d[eE][+-]?\d/)
+      }
+      for (const [number, text] of given.filter(([each]) => each >= 1e-12 && each <= 1e15)) {
+        const scored = yield* newMacro({ deadline, reference_scale: number })
+        isSaid(scored, text)
+        assert.strictEqual(scored.reference_scale, Number(text))
+        isSaid(yield* newPriceEvent({ kind: "count_days", deadline, reference_scale: number }), text)
+        if (number < 1e15) {
+          const barrier = yield* newPriceEvent({ kind: "barrier", deadline, level: number })
+          isSaid(barrier, text)
+          assert.include(barrier.question, `touch ${text} before`)
+          assert.strictEqual(barrier.level, Number(text))
+          isSaid(yield* newChallenge({ deadline, resolve_at: deadline, open_price: number }), text)
+        }
+        if (number >= 100) continue
+        const direction = yield* newChallenge({ deadline, resolve_at: deadline, dead_zone_pct: number })
+        assert.include(direction.resolution_criteria ?? "", `+${text} % is bullish`)
+        assert.include(direction.resolution_criteria_zh ?? "", `涨幅大于 ${text}%`)
+        assert.strictEqual(direction.dead_zone_pct, Number(text))
+      }
+      for (const [small, text] of given.filter(([each]) => each >= 1e-9 && each < 0.5)) {
+        const ordered = yield* arenas.macro.create({
+          asset: "FOMC",
+          period: "2026-03",
+          deadline,
+          categories: [
+            { name: "cut", probability: small },
+            { name: "hold", probability: 0.5 },
+            { name: "raise", probability: 0.5 - small }
+          ],
+          reward_pool: 0
+        })
+        assert.include(ordered.resolution_criteria, `cut ${text},`)
+        isSaid(ordered, text)
       }
     })
   )

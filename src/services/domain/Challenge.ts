@@ -3,9 +3,11 @@
  * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
  * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
  */
+import { plainDecimal } from "../../scoring/criteria.ts"
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
+import { DeadZone } from "../Targets.ts"
 import type { Category } from "../Targets.ts"
 import { ChallengeId, EventId, TargetKey } from "./ids.ts"
 import { criteriaTexts } from "./language.ts"
@@ -83,9 +85,7 @@ export const NewChallenge = Schema.Struct({
   deadline: Term,
   resolve_at: Term,
   open_price: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThan(1e15))),
-  dead_zone_pct: Schema.optionalKey(
-    Schema.NullOr(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0), Schema.isLessThan(100)))
-  )
+  dead_zone_pct: Schema.optionalKey(Schema.NullOr(DeadZone))
 })
 export type NewChallenge = typeof NewChallenge.Type
 
@@ -152,10 +152,13 @@ export const MacroChallenges = Schema.Struct({
 export const scaleBounds = { minimum: minMagnitude, maximum: maxMagnitude }
 const scale = Schema.Finite.check(Schema.isBetween(scaleBounds))
 
+/** By the digits that edges are frozen with. */
 const ascending = Schema.makeFilter((edges: ReadonlyArray<number>) =>
-  edges.every((edge, index) => index === 0 || edge > (edges[index - 1] ?? edge))
+  edges
+    .map((edge) => Number(plainDecimal(edge)))
+    .every((edge, index, frozen) => index === 0 || edge > (frozen[index - 1] ?? edge))
     ? undefined
-    : "Expected each edge to be above the one before it"
+    : "Expected each edge to be above the one before it, by 15 significant digits"
 )
 
 /** Credits have six decimals at most. */

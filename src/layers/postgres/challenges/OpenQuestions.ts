@@ -1,7 +1,7 @@
 import { DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { practiceCriteria, practiceCriteriaChinese } from "../../../scoring/criteria.ts"
+import { plainDecimal, practiceCriteria, practiceCriteriaChinese } from "../../../scoring/criteria.ts"
 import { binsOf } from "../../../scoring/macro.ts"
 import { answerSchema, formNames } from "../../../services/domain/Answer.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
@@ -67,8 +67,8 @@ const practiceTexts = ({ asset, dead_zone_pct, open_price, target_name }: typeof
   const terms = {
     targetName: target_name,
     target: asset,
-    openPrice: String(open_price),
-    deadZonePct: String(dead_zone_pct),
+    openPrice: plainDecimal(open_price ?? NaN),
+    deadZonePct: plainDecimal(dead_zone_pct ?? NaN),
     hours: practiceHours
   }
   return {

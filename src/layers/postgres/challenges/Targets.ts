@@ -1,11 +1,12 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { plainDecimal } from "../../../scoring/criteria.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isTargetKey } from "../../../services/domain/ids.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Category, Target, Targets, expectedTarget, meantTarget } from "../../../services/Targets.ts"
 import type { TargetCatalog } from "../../../services/Targets.ts"
-import { decimal, execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
+import { execute, findAll, findOption, rowsOf, timestamp } from "../sql.ts"
 
 const Key = Schema.Struct({ key: Schema.String })
 
@@ -77,7 +78,7 @@ const make = Effect.gen(function* () {
     yield* execute(sql`
       update targets
          set paused = coalesce(${change.paused ?? null}::boolean, paused),
-             dead_zone_pct = coalesce(${change.dead_zone_pct === undefined ? null : decimal(change.dead_zone_pct)}::numeric, dead_zone_pct)
+             dead_zone_pct = coalesce(${change.dead_zone_pct === undefined ? null : plainDecimal(change.dead_zone_pct)}::numeric, dead_zone_pct)
        where key = ${key}`)
     return yield* get(key)
   })

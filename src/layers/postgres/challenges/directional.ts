@@ -4,6 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import {
   directionQuestion,
+  plainDecimal,
   resolutionCriteria,
   resolutionCriteriaChinese
 } from "../../../scoring/criteria.ts"
@@ -28,7 +29,7 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { boundNow, decimal, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
+import { boundNow, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const PrintedDecimals = Schema.Struct({
@@ -158,7 +159,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
     { open_price: given, resolve_at }: NewChallenge,
     now: DateTime.Utc
   ) {
-    if (given !== undefined) return decimal(given)
+    if (given !== undefined) return plainDecimal(given)
     if (DateTime.isLessThanOrEqualTo(resolve_at, now)) {
       return yield* InvalidRequest.of(
         "open_price",
@@ -211,7 +212,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
     const id = yield* random.uuidV7()
     const { dead_zone_pct, open_price } = yield* printed(
       yield* openPriceOf(target.key, wanted, now),
-      wanted.dead_zone_pct === null ? null : decimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
+      wanted.dead_zone_pct === null ? null : plainDecimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
     )
     const terms =
       dead_zone_pct === null

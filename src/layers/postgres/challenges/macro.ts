@@ -32,6 +32,7 @@ import {
   orderedCriteriaChinese,
   macroQuestion,
   orderedQuestion,
+  plainDecimal,
   roundedScale
 } from "../../../scoring/criteria.ts"
 
@@ -160,7 +161,7 @@ const makeMacroTerms = Effect.gen(function* () {
     categories: NonNullable<NewMacroChallenge["categories"]>,
     texts: Omit<Parameters<typeof orderedCriteria>[0], "categories">
   ) => {
-    const reference = categories.map(({ probability }) => decimal(probability))
+    const reference = categories.map(({ probability }) => plainDecimal(probability))
     const named = {
       ...texts,
       categories: categories.map(({ name }, index) => [name, reference[index] ?? ""] as const)
@@ -178,9 +179,9 @@ const makeMacroTerms = Effect.gen(function* () {
   }
 
   const scaleOf = Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
-    const given = wanted.decimal_step === undefined ? null : decimal(wanted.decimal_step)
+    const given = wanted.decimal_step === undefined ? null : plainDecimal(wanted.decimal_step)
     if (wanted.reference_scale !== undefined) {
-      const scale = wanted.reference_scale === null ? null : decimal(wanted.reference_scale)
+      const scale = wanted.reference_scale === null ? null : plainDecimal(wanted.reference_scale)
       return { reference_scale: scale, decimal_step: given }
     }
     const known = yield* earlierPrints(wanted.asset, wanted.unit)
@@ -214,7 +215,7 @@ const makeMacroTerms = Effect.gen(function* () {
       reward_pool: BigDecimal.format(BigDecimal.fromNumberUnsafe(wanted.reward_pool))
     }
     if (wanted.categories !== undefined) return { ...common, ...orderedTerms(wanted.categories, texts) }
-    const edges = (wanted.bin_edges ?? []).map(decimal)
+    const edges = (wanted.bin_edges ?? []).map(plainDecimal)
     const scale = yield* scaleOf(wanted)
     if (scale.reference_scale === null && edges.length < 2) {
       return yield* InvalidRequest.of(

@@ -28,8 +28,9 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { findAll, findOption, isoTimestamp, decimal, findOne } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, findOne } from "../sql.ts"
 import {
+  plainDecimal,
   priceEventCriteria,
   priceEventCriteriaChinese,
   priceEventQuestion,
@@ -269,8 +270,8 @@ const makePriceEventTerms = Effect.gen(function* () {
     const scale = yield* scaleOf(wanted, now)
     // Exact decimals as PostgreSQL prints them: the form in the criteria text and the log.
     const { level, reference_scale } = yield* printed(sql`
-      select trim_scale(${wanted.level === undefined ? null : decimal(wanted.level)}::numeric)::text as level,
-             trim_scale(${scale === null ? null : decimal(scale)}::numeric)::text as reference_scale`)
+      select trim_scale(${wanted.level === undefined ? null : plainDecimal(wanted.level)}::numeric)::text as level,
+             trim_scale(${scale === null ? null : plainDecimal(scale)}::numeric)::text as reference_scale`)
     const cancelAt = DateTime.addDuration(
       DateTime.max(wanted.deadline, wanted.resolve_at),
       wholeSeconds(settings.priceEventVoidAfter)
