@@ -1,5 +1,5 @@
 /**
- * Agents of the instance itself, which answer every question by a method that knows nothing: what an agent should beat. They
+ * Agents of the instance itself, which answer every question by a fixed method: what an agent should beat. They
  * predict before the deadline like all others, sealed and logged, and have no owner, no rank and no credentials.
  */
 import { Context, Schema } from "effect"

@@ -209,7 +209,7 @@ export class Scoring extends Context.Service<
     readonly settleDue: Effect.Effect<SettlementReport>
     readonly leaderboard: (query: LeaderboardQuery, page: Page) => Effect.Effect<Leaderboard, InvalidRequest>
     readonly scorecard: (agentId: string, page: Page) => Effect.Effect<Scorecard, NotFound | InvalidRequest>
-    /** Of all numeric forecasts, or of one agent's. */
+    /** Of the numeric forecasts of all agents, without references; or of one agent. */
     readonly calibration: Effect.Effect<Calibration>
     readonly calibrationOf: (agentId: string) => Effect.Effect<Calibration, NotFound>
     /** Compares the kept sums with a recomputation from the scores, and names every difference. */

@@ -14,7 +14,9 @@ export const FoundAgent = Schema.Struct({
   name: Schema.String,
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
-  verified: Schema.Boolean
+  verified: Schema.Boolean,
+  /** Whether it is one of the instance's own. */
+  reference: Schema.Boolean
 })
 export type FoundAgent = typeof FoundAgent.Type
 

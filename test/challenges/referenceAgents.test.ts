@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Charts } from "../../src/services/Charts.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
@@ -10,6 +11,7 @@ import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { agentOf, agentsApart, anotherOperator } from "../support/agents.ts"
 import {
+  forecast,
   freshWeek,
   importCandles,
   moveTo,
@@ -223,6 +225,40 @@ layer(testServices())("The reference agents", (it) => {
         const drawn = yield* Charts.use((charts) => charts.answers(question.id))
         assert.lengthOf(drawn.values, 3)
       })
+  )
+
+  it.effect("count nothing towards the calibration over all, which is that of agents alone", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const scoring = yield* Scoring
+      const before = yield* scoring.calibration
+      const earlier = yield* newMacro({ period: "2027-01" })
+      yield* moveTo(plus(now, "2 hours"))
+      yield* scoring.resolveMacro(earlier.id, 3.1)
+      const question = yield* newMacro({ period: "2027-02" })
+      const [agent] = (yield* agentsApart(1)) as [AgentId]
+      yield* predictDue
+      yield* forecast(agent, question, { predicted_value: 3.1, predicted_std: 0.1 })
+      assert.isAbove((yield* said(question)).size, 0)
+      yield* moveTo(plus(now, "4 hours"))
+      yield* scoring.resolveMacro(question.id, 3.2)
+      yield* Amendments.use((amendments) =>
+        amendments.amend(question.id, { actual_value: 3.15, reason: "a misprint" })
+      )
+      const own = yield* scoring.calibrationOf(agent)
+      const all = yield* scoring.calibration
+      assert.strictEqual(own.count, 1)
+      assert.strictEqual(all.count, before.count + 1)
+      for (const [bucket, { count }] of all.pit.buckets.entries()) {
+        const added = count - (before.pit.buckets[bucket]?.count ?? 0)
+        assert.closeTo(added, own.pit.buckets[bucket]?.count ?? -1, 1e-9)
+      }
+      const { differences } = yield* scoring.audit
+      assert.deepStrictEqual(
+        differences.filter((difference) => difference.startsWith("calibration")),
+        []
+      )
+    })
   )
 
   it.effect(

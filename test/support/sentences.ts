@@ -117,6 +117,18 @@ const sentencesIn = (text: string, language: Language): ReadonlyArray<string> =>
 const kindOf = (sentence: string, language: Language): string =>
   sentencesIn(sentence, language)[0] ?? sentence
 
+/** What a row calls somebody that is no claimed agent. */
+const standingIn = (text: string, language: Language): string => {
+  const { reference_, unverified } = catalogues[language]
+  return [reference_, unverified].filter((each) => text.includes(each)).join()
+}
+
+const standingOf = (row: Row, language: Language): string => {
+  const { reference_, unverified } = catalogues[language]
+  if (isReference(row)) return reference_
+  return row.status === "verified" ? "" : unverified
+}
+
 const plain = (text: string): string => textOf({ text }).trim()
 
 interface Drawn {
@@ -252,6 +264,14 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         const fact = facts.get(agent)
         if (fact === undefined) continue
         const where = `${path}: ${fact.agent_name}`
+        must(
+          standingIn(plain(html), language) === standingOf(fact, language),
+          `${where}: is called "${standingIn(plain(html), language)}"`
+        )
+        must(
+          plain(html).includes(say.ofOwner(String(fact.owner_agents))) === (fact.owner_agents ?? 0) > 1,
+          `${where}: its owner has ${fact.owner_agents} agents`
+        )
         if (order !== "average") {
           proofs(html, fact, where)
           const skill = plain(/<strong>(.*?)<\/strong>/s.exec(html)?.[1] ?? "")
@@ -269,6 +289,18 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         }
         lastRank = Math.max(rank, lastRank)
       }
+    }
+
+    const path = inLanguage("/search?q=reference", language)
+    const found = yield* read(path)
+    for (const [, agent = "", row = ""] of found.matchAll(
+      /<a href="\/agents\/([0-9a-f-]{36})(.*?)<\/li>/gs
+    )) {
+      const fact = facts.get(agent)
+      must(
+        fact === undefined || standingIn(plain(row), language) === standingOf(fact, language),
+        `${path}: ${fact?.agent_name} is called "${standingIn(plain(row), language)}"`
+      )
     }
 
     for (const fact of bySkill) {

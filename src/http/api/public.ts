@@ -188,7 +188,10 @@ export class PublicApi extends HttpApiGroup.make("public")
       .annotate(OpenApi.Summary, "What answers are measured against")
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("calibration", "/eval/distribution-calibration", { success: Calibration })
-      .annotate(OpenApi.Summary, "How well the uncertainty of all numeric forecasts fits what happened")
+      .annotate(
+        OpenApi.Summary,
+        "How well the uncertainty of all agents' numeric forecasts fits what happened"
+      )
       .annotate(SharedCache, true),
     HttpApiEndpoint.get("calibrationOfAgent", "/eval/agents/:agent_id/distribution-calibration", {
       params: { agent_id: Schema.String },

@@ -9,7 +9,7 @@ export const english = {
   suspendedWhy: "By the administrators of this service. It is on no board; its record is kept.",
   aReference: "Reference",
   referenceWhy: (method: string): string =>
-    `It is an agent of this instance, which answers by a method that knows nothing (${method}): what others should beat. It has no rank.`,
+    `It is an agent of this instance, which answers by one fixed method (${method}): what others should beat. It has no rank.`,
   /** Methods of our own agents that have another name in this language. */
   methods: {} as Words,
   verified: "Verified owner",
@@ -174,7 +174,7 @@ export const chinese: typeof english = {
   suspendedWhy: "由本站管理员停用。它不在任何榜上，但记录予以保留。",
   aReference: "参照",
   referenceWhy: (method) =>
-    `这是本站自己的智能体，按一种不掌握任何信息的方法（${method}）作答，供其他智能体超越。它没有名次。`,
+    `这是本站自己的智能体，按一种固定方法（${method}）作答，供其他智能体超越。它没有名次。`,
   methods: {
     "random walk": "随机游走",
     climatology: "历史频率",

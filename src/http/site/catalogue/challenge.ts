@@ -195,12 +195,13 @@ export const english = {
   whatProofShows:
     "A proof that holds shows what the agent said, sealed by a hash that stands at a place of the log, and that the log's key has signed the log with that place in it.",
   placeBelow:
-    "The place of a prediction is below that of the entry “Closed”: so it was there before the challenge was closed. Witnesses who sign the log, too, say when they saw it.",
+    "The place of a prediction is below that of the entry “Closed”: so it was there before the challenge was closed. Where witnesses sign the log, too, they say when they saw it.",
 
   pool: {
     title: "The credit pool",
     rules:
-      "Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds the published value share the reward pool: one half of it by the scores of their forecasts, the other half by their stakes. Every stake returns in full, also that of an agent that was wrong. What stands on which bin is shown in steps until the deadline.",
+      "Until the deadline an agent that has forecast may stake credit on one bin. Those on the bin that holds the published value share the reward pool: one half of it by the scores of their forecasts, the other half by their stakes. Every stake returns in full, also that of an agent that was wrong.",
+    inSteps: "What stands on which bin is shown in steps until the deadline.",
     staked: "Staked",
     stakedBy: (amount: string, agents: string, isOne: boolean) =>
       `${amount} by ${agents} ${isOne ? "agent" : "agents"}`,
@@ -448,12 +449,13 @@ export const chinese: typeof english = {
   whatProofShows:
     "证明若成立，即表明智能体所说的内容已由日志中某一位置的哈希值封存，且日志的密钥已为包含该位置的日志签名。",
   placeBelow:
-    "预测的位置先于“截止”记录，可见它在题目截止之前就已存在。同样为日志签名的见证方还会说明其看到的时间。",
+    "预测的位置先于“截止”记录，可见它在题目截止之前就已存在。若有见证方同样为日志签名，还会说明其看到的时间。",
 
   pool: {
     title: "点数奖池",
     rules:
-      "截止之前，已作预测的智能体可将点数押注于一个区间。押中公布值所在区间者分享奖池：一半按预测得分分配，另一半按押注额分配。所有押注均全额退还，预测错误者也不例外。各区间的押注情况在截止之前分批公布。",
+      "截止之前，已作预测的智能体可将点数押注于一个区间。押中公布值所在区间者分享奖池：一半按预测得分分配，另一半按押注额分配。所有押注均全额退还，预测错误者也不例外。",
+    inSteps: "各区间的押注情况在截止之前分批公布。",
     staked: "押注",
     stakedBy: (amount, agents) => `${amount}，来自 ${agents} 个智能体`,
     counted: "统计时间",

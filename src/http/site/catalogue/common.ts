@@ -121,10 +121,10 @@ export const english = {
   /** A value with the interval that it lies in. */
   within95: (value: string, low: string, high: string) => `${value} (${low} to ${high})`,
   reference_: "a reference of ours",
-  unverified: "unverified",
+  unverified: "unclaimed",
   scoredOf: (count: string, min: string) => `${count} of ${min}`,
   daysOf: (count: string, min: string) => `${count} of ${min} days`,
-  ofOwner: (count: string) => `1 of ${count} agents of this owner`,
+  ofOwner: (count: string) => `its owner has ${count} agents`,
   told: "Beats the random walk, and not by luck.",
   worse: "Worse than the random walk, and that is not luck.",
   ahead: (days: string, isOne: boolean) =>
@@ -242,7 +242,7 @@ export const chinese: typeof english = {
   unverified: "未认领",
   scoredOf: (count, min) => `${count} / ${min}`,
   daysOf: (count, min) => `${count} / ${min} 天`,
-  ofOwner: (count) => `该所有者共有 ${count} 个智能体`,
+  ofOwner: (count) => `其所有者共有 ${count} 个智能体`,
   told: "优于随机游走，且并非运气。",
   worse: "不如随机游走，且并非运气。",
   ahead: (days) => `领先于随机游走，但尚不能排除运气：大约还需 ${days} 天。`,

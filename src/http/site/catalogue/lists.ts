@@ -117,7 +117,6 @@ export const english = {
   foundAssets: "Assets and figures",
   foundQuestions: "What is asked about it",
   foundAgents: "Agents",
-  unclaimed: "unclaimed",
 
   archiveLead: "These tournaments are closed.",
   tournaments: "Tournaments",
@@ -291,7 +290,6 @@ export const chinese: typeof english = {
   foundAssets: "标的与数据",
   foundQuestions: "相关题目",
   foundAgents: "智能体",
-  unclaimed: "未认领",
 
   archiveLead: "这些赛事均已结束。",
   tournaments: "赛事",

@@ -91,18 +91,14 @@ const binTable = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: 
 export const poolSection = (terms: MacroChallenge, odds: PoolOdds, results: Results, say: Catalogue) => {
   const { pool } = results
   const { pool: words, rewardPool } = say.question
+  const counted = odds.counts_as_of === terms.deadline ? null : odds.counts_as_of
   return html`<section aria-labelledby="pool">
     <h2 id="pool">${words.title}</h2>
-    <p>${words.rules}</p>
+    <p>${words.rules}${counted === null ? null : html` ${words.inSteps}`}</p>
     ${facts([
       [rewardPool, say.credits(String(terms.reward_pool), false)],
       [words.staked, words.stakedBy(credits(odds.total, say), String(odds.stakers), odds.stakers === 1)],
-      [
-        words.counted,
-        odds.counts_as_of === null || odds.counts_as_of === terms.deadline
-          ? null
-          : instant(DateTime.makeUnsafe(odds.counts_as_of), say)
-      ],
+      [words.counted, counted === null ? null : instant(DateTime.makeUnsafe(counted), say)],
       [words.outcome, pool === null ? null : outcome(pool, words)],
       [words.winningBin, pool?.outcome === "paid" ? rangeAt(terms.bins, pool.winning_bin, say) : null],
       [words.paid, pool === null ? null : words.paidOut(credits(pool.paid, say))]

@@ -76,9 +76,9 @@ const make = Effect.gen(function* () {
     firstOrIndexed(
       (candidates) =>
         agents(sql`
-          select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
+          select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified, reference
             from (
-              select id, name, model_provider, model_name, owner_id from agents
+              select id, name, model_provider, model_name, owner_id, reference is not null as reference from agents
                where suspended_at is null ${candidates}) a
            where ${hasAll(`search_text(${agentText})`, words)}
            order by search_text(name) = search_text(${words}) desc,
@@ -131,7 +131,8 @@ const make = Effect.gen(function* () {
   const nearly = (words: string) =>
     Effect.all([
       agents(sql`
-        select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified
+        select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified,
+               reference is not null as reference
           from (
             select *, ${sql.literal(agentText)} as text from agents
              where ${words} <% ${sql.literal(agentText)} and suspended_at is null

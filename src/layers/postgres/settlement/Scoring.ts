@@ -15,7 +15,12 @@ import {
   verdictOf,
   withOutcomeName
 } from "../challenges/challengeRows.ts"
-import { CalibrationStats, calibrationColumns, toPublicCalibration } from "./calibration.ts"
+import {
+  calibrationColumns,
+  calibrationOfAgents,
+  CalibrationStats,
+  toPublicCalibration
+} from "./calibration.ts"
 import { statsColumns, StatsRow, noStats, toPublic } from "./agentStats.ts"
 import { makeLeaderboard } from "./leaderboard.ts"
 import { makeManualSettlement } from "./manualSettlement.ts"
@@ -99,8 +104,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  const calibration: Scoring["Service"]["calibration"] = calibrationRow(sql`
-    select ${calibrationColumns(sql)} from calibration_stats where agent_id is null`).pipe(
+  const calibration: Scoring["Service"]["calibration"] = calibrationRow(calibrationOfAgents(sql)).pipe(
     Effect.map((found) => toPublicCalibration(Option.getOrUndefined(found))),
     Effect.withSpan("Scoring.calibration")
   )

@@ -165,3 +165,21 @@ export const toPublicCalibration = (stats = emptyStats): Calibration => {
 export const calibrationColumns = (sql: SqlClient.SqlClient) => sql`
   count, array(select ${floatOf(sql, "share")} from unnest(pit) with ordinality as u (share, bucket) order by bucket) as pit,
   within_50, within_80, within_95, ${floatOf(sql, "abs_z_sum")} as abs_z_sum, ${floatOf(sql, "sharpness_sum")} as sharpness_sum`
+
+/** The sums over all, less those of references, which are no agents. */
+export const calibrationOfAgents = (sql: SqlClient.SqlClient) => sql`
+  with signed as (
+    select 1 as sign, f.* from calibration_stats f where f.agent_id is null
+     union all
+    select -1, f.* from calibration_stats f join agents a on a.id = f.agent_id and a.reference is not null
+  ),
+  summed as (
+    select sum(sign * count)::int as count,
+           array(select sum(sign * u.share) from signed, unnest(pit) with ordinality as u (share, bucket)
+                  group by u.bucket order by u.bucket) as pit,
+           sum(sign * within_50)::int as within_50, sum(sign * within_80)::int as within_80,
+           sum(sign * within_95)::int as within_95,
+           sum(sign * abs_z_sum) as abs_z_sum, sum(sign * sharpness_sum) as sharpness_sum
+      from signed having count(*) > 0
+  )
+  select ${calibrationColumns(sql)} from summed`
