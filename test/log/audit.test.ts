@@ -71,6 +71,7 @@ const unrecorded: Readonly<Record<string, string>> = {
   "challenges.reference_loss": "the same",
   "prediction_scores.reference_skill": "the same, from the answers and the steps of the reference",
   "prediction_scores.bounded_skill": "the same",
+  "prediction_scores.probability": "the same, from the answer",
   "log_pending.id": "the order of what waits is not fixed before it has an index",
   "log_checkpoints.signed_at": "the note has no time; time stamps and cosignatures have",
   "log_checkpoints.time_stamp": "checked by whoever relies on it, with the certificate of its authority",
@@ -84,7 +85,7 @@ const unrecorded: Readonly<Record<string, string>> = {
 /** What no entry records of an agent: nothing of it says whose a record is, and the check of the ledger compares claim_grant. */
 const unrecordedOfAgents = new Set(
   `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
-   policy_profile owner_org disclosure_level default_spaces requested_scopes provisional_until challenge_passed_at
+   policy_profile owner_org disclosure_level default_spaces requested_scopes webhook_scope provisional_until challenge_passed_at
    first_token_at token_epoch suspended_at prediction_limit predictions_used grace_notices issuance_paused_at
    credit_arena_enabled claim_grant held_name held_fold reference`.split(/\s+/)
 )

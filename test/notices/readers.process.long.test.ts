@@ -69,7 +69,12 @@ describe("Readers of every kind, cut off again and again while instances and Pos
       const instance = Effect.map(Random.nextBoolean, (first) => (first ? one : other).current().url)
 
       // They predict what settles, too.
-      const agents = yield* query(makeAgents("voter", 3 * each))
+      const agents = [
+        ...(yield* query(makeAgents("voter", 2 * each))),
+        // An owner and its agents may have 20 webhooks.
+        ...(yield* query(makeAgents("hooked", each / 2))),
+        ...(yield* query(makeAgents("also hooked", each / 2)))
+      ]
       yield* query(makePrices(Duration.sum(span, Duration.minutes(2))))
       const tokens = yield* Effect.forEach(
         agents,

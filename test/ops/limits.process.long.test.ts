@@ -65,10 +65,11 @@ const scene = Effect.gen(function* () {
   const event = yield* newEvent()
   const author = yield* claimedAgent("Bob")
   const { comment_id } = yield* comment(author, event)
-  const challenge = yield* newChallenge()
+  // Each takes fewer revisions than a minute's limit of predictions.
+  const challenges = yield* Effect.all([newChallenge(), newChallenge()])
   const pools = yield* Effect.forEach(times(14, String), (period) => newMacro({ period }))
   const prepare = Effect.fnUntraced(function* (agentId: AgentId) {
-    yield* predict(agentId, challenge)
+    yield* Effect.forEach(challenges, (challenge) => predict(agentId, challenge))
     yield* Effect.forEach(pools, (pool) => forecast(agentId, pool))
     yield* fund(`agent:${agentId}`, 1000)
   })
@@ -84,7 +85,7 @@ const scene = Effect.gen(function* () {
       "predictions",
       60,
       200,
-      always(`eval/challenges/${challenge.id}/predict`),
+      (index: number) => `eval/challenges/${challenges[index % 2]?.id}/predict`,
       { direction: "neutral", confidence: 0.5, is_revision: true }
     ]
   ] as const

@@ -2,7 +2,6 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Equal, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { directionalScore } from "../../src/scoring/directional.ts"
 import {
@@ -23,6 +22,7 @@ import { firstPage } from "../support/paging.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
+import { differencesAfter } from "../support/tampering.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
@@ -162,20 +162,6 @@ const apart = (differences: ReadonlyArray<string>) => ({
 })
 
 layer(testServices())("The check of kept sums", (it) => {
-  /** What the audit says after a change that no service makes and triggers reject; the change is undone. */
-  const auditAfter = Effect.fnUntraced(function* (
-    tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
-  ) {
-    const sql = yield* SqlClient.SqlClient
-    const outcome = yield* Effect.gen(function* () {
-      yield* Effect.orDie(sql`alter table prediction_scores disable trigger user`)
-      yield* Effect.orDie(tamper(sql))
-      const { differences } = yield* audit
-      return yield* Effect.fail(differences)
-    }).pipe(asOwner, Effect.catchTag("SqlError", Effect.die), Effect.flip)
-    return outcome
-  })
-
   const history = Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
     const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -201,7 +187,7 @@ layer(testServices())("The check of kept sums", (it) => {
   it.effect("names every board and agent whose sums a changed score contradicts", () =>
     Effect.gen(function* () {
       const { agent } = yield* history
-      const named = yield* auditAfter(
+      const named = yield* differencesAfter(
         (sql) => sql`
           update prediction_scores s set score = 75.0000000001
             from challenges c
@@ -219,18 +205,18 @@ layer(testServices())("The check of kept sums", (it) => {
       const { agent, other } = yield* history
       const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]
       for (const column of changes) {
-        const named = yield* auditAfter(
+        const named = yield* differencesAfter(
           (sql) => sql`
             update agent_stats set ${sql(column)} = ${sql(column)} + 1
              where board = 'NG' and agent_id = ${other}::uuid`
         )
         assert.deepStrictEqual(named, [`NG: ${other}`], column)
       }
-      const removed = yield* auditAfter(
+      const removed = yield* differencesAfter(
         (sql) => sql`delete from agent_stats where board = 'commodities' and agent_id = ${agent}::uuid`
       )
       assert.deepStrictEqual(removed, [`commodities: ${agent}`])
-      const unfounded = yield* auditAfter(
+      const unfounded = yield* differencesAfter(
         (sql) => sql`delete from prediction_scores where agent_id = ${agent}::uuid`
       )
       assert.isNotEmpty(apart(unfounded).scores)

@@ -24,7 +24,9 @@ import {
   plus,
   submit
 } from "../support/challenges.ts"
+import { findOne } from "../../src/layers/postgres/sql.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
+import { differencesAfter } from "../support/tampering.ts"
 import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
@@ -322,6 +324,31 @@ layer(testServices())("Skill against the reference", (it) => {
           [price, ...later][index] ?? null
         ])
       )
+      assert.deepStrictEqual(yield* differences, [])
+    })
+  )
+
+  it.effect("is named by the check of figures where any part of it was changed", () =>
+    Effect.gen(function* () {
+      const changes = [
+        ["reference_skill", "reference_skill + 0.000001"],
+        ["bounded_skill", "bounded_skill - 0.000001"],
+        ["probability", "probability + 0.000001"]
+      ] as const
+      const { agent_id, challenge_id } = yield* findOne(
+        Schema.Struct({ agent_id: Schema.String, challenge_id: Schema.String })
+      )(
+        (yield* SqlClient.SqlClient)`
+          select agent_id::text, challenge_id::text from prediction_scores where probability < 1 order by 1, 2 limit 1`
+      )
+      for (const [column, value] of changes) {
+        const named = yield* differencesAfter(
+          (sql) => sql`
+            update prediction_scores set ${sql(column)} = ${sql.literal(value)}
+             where agent_id = ${agent_id}::uuid and challenge_id = ${challenge_id}::uuid`
+        )
+        assert.include(named, `skill in challenge ${challenge_id}: ${agent_id}`, `${column} = ${value}`)
+      }
       assert.deepStrictEqual(yield* differences, [])
     })
   )

@@ -4,7 +4,9 @@
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Statement } from "effect/sql"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
+import { Scoring } from "../../src/services/Scoring.ts"
 import { asOwner } from "./database.ts"
 
 const Column = Schema.Struct({ table: Schema.String, column: Schema.String, type: Schema.String })
@@ -48,6 +50,19 @@ export const withoutTriggers = <A, E, R>(tables: ReadonlyArray<string>, change: 
       Effect.forEach(tables, (table) => sql`alter table ${sql(table)} ${sql.literal(state)} trigger user`)
     return asTheirOwner(all("disable").pipe(Effect.andThen(change), Effect.tap(all("enable"))))
   })
+
+/** The differences that the check of figures finds after a change of a score that triggers reject; the change is undone. */
+export const differencesAfter = Effect.fnUntraced(function* (
+  tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* Effect.gen(function* () {
+    yield* Effect.orDie(sql`alter table prediction_scores disable trigger user`)
+    yield* Effect.orDie(tamper(sql))
+    const { differences } = yield* Scoring.use((scoring) => scoring.audit)
+    return yield* Effect.fail(differences)
+  }).pipe(asOwner, Effect.catchTag("SqlError", Effect.die), Effect.flip)
+})
 
 /** Every column of these tables. */
 export const columnsOf = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {

@@ -3,7 +3,7 @@ import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { sha256 } from "../../../src/layers/crypto/secrets.ts"
-import { someOperator } from "../agents.ts"
+import { anotherOperator } from "../agents.ts"
 
 /** Everybody's. */
 export const secret = "aus_cs_fault-harness"
@@ -16,7 +16,7 @@ const at = (millis: number) => DateTime.toDateUtc(DateTime.makeUnsafe(millis))
 export const makeAgents = Effect.fnUntraced(function* (kind: string, count: number) {
   const sql = yield* SqlClient.SqlClient
   const now = at(yield* Clock.currentTimeMillis)
-  const owner = yield* someOperator
+  const owner = yield* anotherOperator
   const rows = yield* findAll(Id)(sql`
     insert into agents
       (id, name, type, languages, model_capability_tag, hosting_mode, policy_profile, disclosure_level, default_spaces,

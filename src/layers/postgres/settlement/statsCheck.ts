@@ -251,10 +251,15 @@ const CheckedAnswer = Schema.Struct({
   stated: statedForecast,
   received_at: Schema.DateTimeUtcFromDate,
   skill: Schema.NullOr(Schema.Finite),
-  bounded: Schema.NullOr(Schema.Finite)
+  bounded: Schema.NullOr(Schema.Finite),
+  probability: Schema.NullOr(Schema.Finite)
 })
 
 const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
+
+/** The largest probability of a vector; null of answers in another form. */
+const largestProbability = ({ stated }: typeof CheckedAnswer.Type): number | null =>
+  stated !== null && "probabilities" in stated ? Math.max(...Object.values(stated.probabilities)) : null
 
 /** The skill of an answer by a direction, by the pure functions; what settles computes it in SQL. */
 const directionSkill = (answer: typeof CheckedAnswer.Type, result: Direction, settled: SettledReference) => {
@@ -310,7 +315,7 @@ const skillDifferences = Effect.gen(function* () {
     const found = yield* answers(sql`
       select s.agent_id::text, p.direction, ${floatOf(sql, "p.confidence")} as confidence, p.predicted_value::text, p.predicted_std::text,
              ${statedOf(sql)} as stated, p.received_at, s.reference_skill::float8 as skill,
-             s.bounded_skill::float8 as bounded
+             s.bounded_skill::float8 as bounded, ${floatOf(sql, "s.probability")} as probability
         from prediction_scores s
         join predictions p using (challenge_id, agent_id, revision)
        where s.challenge_id = ${id}::uuid and s.version = ${question.version}
@@ -326,7 +331,13 @@ const skillDifferences = Effect.gen(function* () {
         result === null
           ? { skill: Number(byForecast?.reference_skill), bounded: Number(byForecast?.bounded_skill) }
           : directionSkill(answer, result, kept)
-      if (!isNear(answer.skill, skill) || !isNear(answer.bounded, bounded)) {
+      const largest = result === null ? null : largestProbability(answer)
+      if (
+        !isNear(answer.skill, skill) ||
+        !isNear(answer.bounded, bounded) ||
+        // Scores from before the column have none.
+        (answer.probability ?? largest) !== largest
+      ) {
         differences.push(`skill in challenge ${id}: ${answer.agent_id}`)
       }
     }
