@@ -9,8 +9,6 @@ import { anonymousClient } from "../../cli/client/connection.ts"
 import { movedServer } from "../../cli/demo/ownServer.ts"
 import { jobsDone } from "../../cli/demo/season/jobs.ts"
 import { instant } from "../support/challenges.ts"
-import { freshDatabase } from "../support/database.ts"
-import { replicaEnvironment } from "../support/process.ts"
 
 const recordings = fileURLToPath(new URL("../support/prices/recordings/", import.meta.url))
 
@@ -42,10 +40,7 @@ describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
     "makes, closes and settles its own challenges",
     () =>
       Effect.gen(function* () {
-        const { moveTo, operationsUrl, url } = yield* movedServer(
-          instant("2026-01-05T00:05:00Z"),
-          replicaEnvironment(yield* freshDatabase, settings)
-        )
+        const { moveTo, operationsUrl, url } = yield* movedServer(instant("2026-01-05T00:05:00Z"), settings)
         const anyone = yield* anonymousClient(url)
         const at = Effect.fnUntraced(function* (time: string) {
           yield* moveTo(instant(time))

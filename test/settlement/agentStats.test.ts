@@ -1,7 +1,6 @@
 /** the kept sums: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Equal, Schema } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { directionalScore } from "../../src/scoring/directional.ts"
 import {
@@ -21,7 +20,7 @@ import { freshWeek, importQuotes, moveTo, newChallenge, plus, predict } from "..
 import { firstPage } from "../support/paging.ts"
 import { storedStats } from "../support/storedStats.ts"
 import { testServices } from "../support/services.ts"
-import { asOwner, rowsOf } from "../support/database.ts"
+import { rowsOf } from "../support/database.ts"
 import { differencesAfter } from "../support/tampering.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
 

@@ -31,6 +31,8 @@ export interface Rolled {
 }
 
 const agents = 8
+/** An agent revises its answer to each at most 50 times. */
+const challenges = 20
 
 const asked = async (url: string, method: string, token?: string, json?: unknown) => {
   const response = await fetch(url, {
@@ -53,26 +55,31 @@ const pauseMillis = 100
 const load = Effect.fnUntraced(function* (
   url: string,
   ids: ReadonlyArray<string>,
-  challengeId: string,
+  challengeIds: ReadonlyArray<string>,
   isOver: (sent: number) => boolean
 ) {
   const failures: Array<string> = []
   const commits: Array<string> = []
   let sent = 0
   const agent = async (id: string) => {
+    let answers = 0
     const credentials = { grant_type: "client_credentials", agent_id: id, client_secret: secret }
     const { body } = await asked(`${url}/api/v1/agent/auth/token`, "POST", undefined, credentials)
     const token = String(member(body, "access_token"))
-    const predict = `/api/v1/eval/challenges/${challengeId}/predict`
+    const predict = () => `/api/v1/eval/challenges/${challengeIds[answers++ % challengeIds.length]}/predict`
+    const self = () => "/api/v1/agent/profile/self"
+    const active = () => "/api/v1/eval/challenges/active"
+    const leaderboard = () => "/api/v1/eval/leaderboard"
     const prediction = { direction: "bullish", confidence: 0.6, is_revision: true }
     const calls = [
       ["POST", predict, prediction],
-      ["GET", "/api/v1/agent/profile/self", undefined],
-      ["GET", "/api/v1/eval/challenges/active", undefined],
-      ["GET", "/api/v1/eval/leaderboard", undefined]
+      ["GET", self, undefined],
+      ["GET", active, undefined],
+      ["GET", leaderboard, undefined]
     ] as const
     while (!isOver(sent)) {
-      const [method, path, json] = calls[sent % calls.length] ?? calls[0]
+      const [method, pathOf, json] = calls[sent % calls.length] ?? calls[0]
+      const path = pathOf()
       sent += 1
       try {
         const answer = await asked(url + path, method, token, json)
@@ -146,9 +153,10 @@ export const rolling = Effect.fnUntraced(function* (options: {
 
   const prepared = Effect.gen(function* () {
     const ids = yield* makeAgents("agent", agents)
-    return { ids, challenge: yield* makeChallenge(Duration.hours(1)) }
+    const open = yield* Effect.replicateEffect(makeChallenge(Duration.hours(1)), challenges)
+    return { ids, challengeIds: open.map(({ id }) => id) }
   })
-  const { challenge, ids } = yield* Effect.provide(prepared, Database.client(database))
+  const { challengeIds, ids } = yield* Effect.provide(prepared, Database.client(database))
   const served = places.filter(({ roles }) => roles === "api")
   const url = `http://127.0.0.1:${yield* balancer(served)}`
   yield* until(
@@ -163,7 +171,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
   const began = yield* Clock.currentTimeMillis
   let replaced = 0
   const isOver = (sent: number) => sent >= options.minRequests && replaced >= places.length
-  const loading = yield* Effect.forkScoped(load(url, ids, challenge.id, isOver))
+  const loading = yield* Effect.forkScoped(load(url, ids, challengeIds, isOver))
   while (replaced < places.length || loading.pollUnsafe() === undefined) {
     const index = replaced % places.length
     const [old, at] = [running[index], places[index]]

@@ -71,6 +71,16 @@ const endsSentence = (text: string, at: number): boolean => {
 
 const countHan = (text: string): number => text.match(everyHan)?.length ?? 0
 
+/** The first words of a sentence: no more than are read. */
+const wordsIn = (sentence: string): ReadonlyArray<string> => {
+  const words: Array<string> = []
+  for (const [word] of sentence.matchAll(wordPattern)) {
+    words.push(word)
+    if (words.length === maxRead) break
+  }
+  return words
+}
+
 const sizeOf = (words: number, han: number): number => words - han + han * wordsPerHan
 
 /** Slices of ` word word word `: one starts at each word but the last few. */
@@ -96,7 +106,7 @@ export const read = (text: string): Passage => {
     if (at < text.length - 1 && !endsSentence(text, at)) continue
     const sentence = text.slice(start, at + 1).toLowerCase()
     start = at + 1
-    const inSentence = [...sentence.matchAll(wordPattern).take(maxRead)].map(([word]) => word)
+    const inSentence = wordsIn(sentence)
     for (const word of inSentence) found.push(word)
     const size = sizeOf(inSentence.length, countHan(inSentence.join("")))
     if (size >= minSentence) sentences.push(size)
