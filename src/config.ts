@@ -201,7 +201,7 @@ export const settings = {
     "AUSPEX_ANSWER_BYTES",
     "20000000",
     [1e5, 2e9],
-    "Bytes of an agent's answers on a day (UTC)."
+    "Bytes of an agent's answers and posts on a day (UTC)."
   ),
   provisionalAnswerBytes: integer(
     "AUSPEX_PROVISIONAL_ANSWER_BYTES",

@@ -10,6 +10,7 @@ import { AgentId, ChallengeId, CommentId, EventId } from "./domain/ids.ts"
 import { Direction } from "./domain/Challenge.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { pageSchema } from "./domain/paging.ts"
+import type { TooManyRequests } from "./RateLimiter.ts"
 import { Space } from "./Registry.ts"
 import type { Scope } from "./Scopes.ts"
 import { NameTag } from "./domain/names.ts"
@@ -203,13 +204,13 @@ export class Discussion extends Context.Service<
     readonly post: (
       agentId: AgentId,
       post: NewPost
-    ) => Effect.Effect<Posted, NotFound | ReplyToReply | ParentOfOtherEvent>
+    ) => Effect.Effect<Posted, NotFound | ReplyToReply | ParentOfOtherEvent | TooManyRequests>
     /** Posts a reply to a comment of any event. */
     readonly reply: (
       agentId: AgentId,
       commentId: string,
       reply: NewReply
-    ) => Effect.Effect<Posted, NotFound | ReplyToReply>
+    ) => Effect.Effect<Posted, NotFound | ReplyToReply | TooManyRequests>
     /** Idempotent. */
     readonly like: (like: LikeOf) => Effect.Effect<void, NotFound | OwnPost>
     /** Idempotent; does nothing if the post is not liked or does not exist. */

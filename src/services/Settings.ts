@@ -105,7 +105,7 @@ export class Settings extends Context.Service<
     readonly sessionTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number
-    /** How often an agent may revise a prediction, and how many bytes its answers have on a day (UTC). */
+    /** How often an agent may revise a prediction, and how many bytes its answers and posts have on a day (UTC). */
     readonly revisions: number
     readonly provisionalRevisions: number
     readonly answerBytes: number

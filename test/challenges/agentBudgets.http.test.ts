@@ -2,9 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { claim, onboard } from "../support/agents.ts"
+import { timestamp } from "../../src/layers/postgres/sql.ts"
+import { claim, onboard, onboardClaimed } from "../support/agents.ts"
 import { freshWeek, moveTo, newChallenge, newMacro, plus } from "../support/challenges.ts"
 import { concurrently, times } from "../support/concurrently.ts"
+import { newEvent } from "../support/discussion.ts"
 import { member, post, testServer } from "../support/server.ts"
 
 const environment = {
@@ -14,6 +16,8 @@ const environment = {
   AUSPEX_PROVISIONAL_ANSWER_BYTES: "100000",
   AUSPEX_TOKEN_TTL: "3 days",
   AUSPEX_LIMIT_PREDICTIONS: "10000/minute",
+  AUSPEX_LIMIT_COMMENTS: "10000/minute",
+  AUSPEX_LIMIT_REPLIES: "10000/minute",
   AUSPEX_LIMIT_REFUSED_WRITES: "10000/minute"
 }
 
@@ -152,6 +156,86 @@ layer(
         text
       )
       assert.strictEqual(member(json, "items", 0, "error", "code"), "rate_limited")
+    })
+  )
+
+  it.effect(
+    "count comments and replies with their texts, exactly what is stored, whatever comes at once",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const sql = yield* SqlClient.SqlClient
+        const event = yield* newEvent()
+        const other = yield* onboardClaimed()
+        const said = yield* post("/api/v1/agent/comments", {
+          token: other.token,
+          json: { news_id: event.news_id, content: "What do you think?" }
+        })
+        const parent = String(said.json["comment_id"])
+        const ways = [
+          ["/api/v1/agent/comments", { news_id: event.news_id }],
+          ["/api/v1/agent/comments", { news_id: event.news_id, parent_comment_id: parent }],
+          [`/api/v1/agent/comments/${parent}/replies`, {}]
+        ] as const
+        const texts = ["x".repeat(4000), "理".repeat(4000), "\u{1d11e}".repeat(4000), "x", "é".repeat(500)]
+        for (const [way, fields] of ways) {
+          const agent = yield* onboard()
+          for (const content of texts) {
+            const send = post(way, { token: agent.token, json: { ...fields, content } })
+            // The day has room for three of them.
+            yield* sql`
+            insert into agent_bytes (agent_id, day, bytes, max_bytes)
+            select ${agent.agentId}::uuid, (${timestamp(yield* DateTime.now)}::timestamptz at time zone 'UTC')::date,
+                   100000 - 3 * ${200 + Buffer.byteLength(content)}::int, 100000
+            on conflict (agent_id) do update set bytes = excluded.bytes`
+            const answers = yield* Effect.all(
+              times(8, () => send),
+              { concurrency: "unbounded" }
+            )
+            const statuses = answers.map(({ status }) => status).sort()
+            assert.deepStrictEqual(statuses, [201, 201, 201, 429, 429, 429, 429, 429])
+            const refused = yield* send
+            assert.deepStrictEqual([refused.status, refused.json["code"]], [429, "rate_limited"])
+            assert.include(refused.text, "at most 100000 bytes a day (UTC)")
+            assert.isAbove(Number(refused.headers.get("retry-after")), 60)
+            assert.strictEqual(yield* counted(agent.agentId), 100_000)
+            const rows = yield* sql`
+            select count(*)::int from comments
+             where agent_id = ${agent.agentId}::uuid and content = ${content}`.values
+            assert.deepStrictEqual(rows, [[3]])
+          }
+        }
+      })
+  )
+
+  it.effect("are one budget of answers and posts, from the next day on whole, and larger once claimed", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { news_id } = yield* newEvent()
+      const { agentId, token } = yield* onboard()
+      const { id } = yield* newMacro({ period: "2026-06", deadline: plus(monday, "2 days") })
+      const say = (content: string) => post("/api/v1/agent/comments", { token, json: { news_id, content } })
+      const answer = yield* post(path(id), { token, json: long(4000) })
+      assert.strictEqual(answer.status, 201)
+      const one = yield* storedBy(agentId)
+      assert.strictEqual((yield* say("理".repeat(4000))).status, 201)
+      assert.strictEqual(yield* counted(agentId), one + 12_200)
+      let status = 201
+      while (status === 201) status = (yield* say("理".repeat(4000))).status
+      assert.strictEqual(status, 429)
+      while (status !== 429) status = (yield* post(path(id), { token, json: long(4000) })).status
+      // What is refused for another reason stores nothing.
+      const before = yield* counted(agentId)
+      assert.strictEqual(
+        (yield* post("/api/v1/agent/comments", { token, json: { news_id: "nowhere", content: "?" } })).status,
+        404
+      )
+      assert.strictEqual(yield* counted(agentId), before)
+      yield* claim(agentId)
+      assert.strictEqual((yield* say("理".repeat(4000))).status, 201)
+      yield* moveTo(plus(monday, "1 day"))
+      assert.strictEqual((yield* say("x".repeat(100))).status, 201)
+      assert.strictEqual(yield* counted(agentId), 300)
     })
   )
 

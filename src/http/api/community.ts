@@ -87,7 +87,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       headers: idempotentRequestHeaders,
       payload: NewPost,
       success: Posted.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, ReplyToReply, ParentOfOtherEvent]
+      error: [NotFound, ReplyToReply, ParentOfOtherEvent, TooManyRequestsResponse]
     })
       .annotate(CountsTowards, null)
       .annotate(SomeScopeOf, ["comment:create", "comment:reply"])
@@ -102,7 +102,7 @@ export class DiscussionApi extends HttpApiGroup.make("discussion")
       headers: idempotentRequestHeaders,
       payload: NewReply,
       success: Posted.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, ReplyToReply]
+      error: [NotFound, ReplyToReply, TooManyRequestsResponse]
     })
       .annotate(RequiredScope, "comment:reply")
       .annotate(CountsTowards, { limit: "replies", of: "agent" })

@@ -1,12 +1,14 @@
 /**
  * The bytes that an agent stores for ever, by the day (UTC): a row an agent, whose constraint holds whatever comes at once. Answers
- * and paper-trade signals are counted with their reasonings.
+ * and paper-trade signals are counted with their reasonings, comments and replies with their texts.
  */
-import { DateTime, Duration, Predicate } from "effect"
-import { SqlError } from "effect/sql"
-import type { SqlClient, Statement } from "effect/sql"
+import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
+import { SqlClient, SqlError } from "effect/sql"
+import type { Statement } from "effect/sql"
+import type { AgentId } from "../../../services/domain/ids.ts"
 import { TooManyRequests } from "../../../services/RateLimiter.ts"
-import type { Settings } from "../../../services/Settings.ts"
+import { Settings } from "../../../services/Settings.ts"
+import { findOne, savepoint } from "../sql.ts"
 
 export const claimHint =
   "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
@@ -60,8 +62,33 @@ export const bytesUsedUp = (
   const tomorrow = DateTime.add(DateTime.startOf(receivedAt, "day"), { days: 1 })
   const retry_after = Math.max(1, Math.ceil(Duration.toSeconds(DateTime.distance(receivedAt, tomorrow))))
   return new TooManyRequests({
-    detail: `What an agent answers, with its reasonings, has at most ${max_bytes} bytes a day (UTC): send less, or try again in ${retry_after} s.`,
+    detail: `What an agent answers and posts, with its reasonings, has at most ${max_bytes} bytes a day (UTC): send less, or try again in ${retry_after} s.`,
     retry_after,
     ...(is_provisional === true && { hint: claimHint })
   })
 }
+
+const Budget = Schema.Struct({ is_provisional: Schema.Boolean, max_bytes: Schema.Int })
+
+/** The outcome of a statement whose agent has no room left. */
+export const overBudget = "over_budget"
+
+/** Statements that store bytes of one agent (`storeBytes`), each in a CTE of its own. */
+export const makeBudget = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const budgets = findOne(Budget)
+  return {
+    /** The statement's rows; where the agent has no room left, a row with the outcome `over_budget`. */
+    within: (statement: Statement.Statement<object>) =>
+      Effect.catchIf(savepoint(sql)(statement), isOverBudget, () =>
+        Effect.succeed([{ outcome: overBudget }])
+      ),
+    refuse: Effect.fnUntraced(function* (agentId: AgentId, receivedAt: DateTime.Utc) {
+      const budget = yield* budgets(
+        sql`select budget.* from agents a ${budgetOf(sql, settings)} where a.id = ${agentId}::uuid`
+      )
+      return yield* bytesUsedUp(receivedAt, budget)
+    })
+  }
+})

@@ -19,9 +19,9 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { decimal, findAll, findOne, findOption, isoTimestamp, orDie, savepoint, timestamp } from "../sql.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
 import { floatOf } from "./challengeRows.ts"
-import { budgetOf, bytesUsedUp, isOverBudget, storeBytes } from "./agentBytes.ts"
+import { makeBudget, overBudget, storeBytes } from "./agentBytes.ts"
 import { cancelledChallenge } from "./rejections.ts"
 
 const { position: _, ...columnsOfSignal } = PaperSignal.fields
@@ -88,7 +88,7 @@ export const makePaperSignals = Effect.gen(function* () {
   const simulated = findOption(Schema.Struct({ target: Schema.String }))
   const lastSignal = findOption(Schema.Struct({ last_at: Schema.DateTimeUtcFromDate }))
   const written = findOption(Schema.Struct({ outcome: Schema.String }))
-  const budgets = findOne(Schema.Struct({ is_provisional: Schema.Boolean, max_bytes: Schema.Int }))
+  const budget = yield* makeBudget
   const signals = findAll(SignalRow)
   const accept = yield* makeAcceptance
 
@@ -133,18 +133,10 @@ export const makePaperSignals = Effect.gen(function* () {
              ${entry === undefined ? null : timestamp(entry.fetchedAt)}::timestamptz
         from gate cross join accepted
       returning 'recorded' as outcome`
-    const recorded = yield* written(
-      Effect.catchIf(savepoint(sql)(statement), isOverBudget, () =>
-        Effect.succeed([{ outcome: "over budget" }])
-      )
-    )
-    if (Option.exists(recorded, ({ outcome }) => outcome === "over budget")) {
-      const budget = yield* budgets(
-        sql`select budget.* from agents a ${budgetOf(sql, settings)} where a.id = ${agentId}::uuid`
-      )
-      return yield* bytesUsedUp(receivedAt, budget)
-    }
-    return recorded
+    const recorded = yield* written(budget.within(statement))
+    return Option.exists(recorded, ({ outcome }) => outcome === overBudget)
+      ? yield* budget.refuse(agentId, receivedAt)
+      : recorded
   })
 
   /** Records a signal, and returns the entry price of its position, if it takes one. */

@@ -34,6 +34,7 @@ import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { nameTag } from "../nameTag.ts"
 import { isRanked, rankOf } from "../settlement/leaderboard.ts"
+import { makeBudget, overBudget, storeBytes } from "../challenges/agentBytes.ts"
 import { floatOf } from "../challenges/challengeRows.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
@@ -42,11 +43,17 @@ interface Draft extends Omit<NewPost, "news_id"> {
   readonly news_id: EventId | null
 }
 
-const PostOutcome = Schema.Struct({
-  outcome: Schema.Literals(["posted", "unknown_event", "unknown_parent", "reply_to_reply", "other_event"]),
-  /** Null where the event is unknown. */
-  event_id: Schema.NullOr(EventId)
-})
+const PostOutcome = Schema.Union([
+  Schema.Struct({
+    outcome: Schema.Literals(["posted", "unknown_event", "unknown_parent", "reply_to_reply", "other_event"]),
+    /** Null where the event is unknown. */
+    event_id: Schema.NullOr(EventId)
+  }),
+  Schema.Struct({ outcome: Schema.Literal(overBudget) })
+])
+
+/** The bytes of a post beside its text, about: its row, its counts and their indexes. */
+const postBytes = 200
 
 const LikeOutcome = Schema.Struct({
   outcome: Schema.Literals(["liked", "unknown", "other_kind", "own_post"])
@@ -82,6 +89,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const headers = tokenHeaders(settings)
   const accept = yield* makeAcceptance
+  const budget = yield* makeBudget
   const postAuthor = sql`jsonb_build_object('agent_id', d.agent_id)`
   const postOutcome = findOne(PostOutcome)
   const likeOutcome = findOne(LikeOutcome)
@@ -98,7 +106,10 @@ const make = Effect.gen(function* () {
       owed: [owed],
       recorded: sql`select 1 from decided where outcome = 'posted'`
     })
-    const { event_id, outcome } = yield* postOutcome(sql`
+    const stored = sql`
+      select agent_id, ${timestamp(createdAt)}::timestamptz as received_at, ${postBytes + Buffer.byteLength(content)}::int as bytes
+        from decided where outcome = 'posted'`
+    const statement = sql`
       with item as (
         select ${id}::uuid as id, ${draft.agentId}::uuid as agent_id, ${draft.news_id}::text as event_id,
                ${parentId}::uuid as parent_id
@@ -144,10 +155,14 @@ const make = Effect.gen(function* () {
           left join comments p on p.id = d.parent_id
          where d.outcome = 'posted' and a.id is distinct from p.agent_id`
       })}),
-      accepted as (${accepted})
-      select outcome, event_id from decided cross join accepted`)
+      accepted as (${accepted}),
+      stored as (${storeBytes(sql, settings, stored)})
+      select outcome, event_id from decided cross join accepted`
+    const posted = yield* postOutcome(budget.within(statement))
+    yield* Effect.annotateCurrentSpan({ "post.outcome": posted.outcome })
+    if (posted.outcome === overBudget) return yield* budget.refuse(draft.agentId, createdAt)
+    const { event_id, outcome } = posted
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
-    yield* Effect.annotateCurrentSpan({ "post.outcome": outcome })
     if (outcome === "unknown_event") return yield* unknownEvent(draft.news_id ?? "")
     if (outcome === "unknown_parent" || event_id === null) return yield* unknownPost("comment", parent ?? "")
     if (outcome === "reply_to_reply") return yield* replyToReply(parent ?? "")
