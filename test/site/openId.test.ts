@@ -2,8 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
+import { SignJWT, decodeJwt, exportJWK, generateKeyPair } from "jose"
+import type { CryptoKey, JWTHeaderParameters } from "jose"
 import { claimableByHttp } from "../support/agents.ts"
 import { asClient, layer as provider, OpenIdProvider, passThrough } from "../support/openIdProvider.ts"
+import type { Forger } from "../support/openIdProvider.ts"
 import { get, testServer } from "../support/server.ts"
 import { makeVisitor, textOf } from "../support/visitor.ts"
 import type { Visitor } from "../support/visitor.ts"
@@ -220,6 +223,77 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
       const answer = yield* get(`${begin}?return_to=${encodeURIComponent(target)}`)
       assert.strictEqual(answer.status, 400)
       assert.isNull(answer.headers.get("location"))
+    })
+  )
+})
+
+/** With the address in the ID token nothing else is asked of the provider. */
+const mallory = { sub: "mallory", email: "victim@example.org", email_verified: true }
+
+/** An ID token with these claims and another header, signed by a key. */
+const signedBy = (idToken: string, key: CryptoKey | Uint8Array, header: Partial<JWTHeaderParameters> = {}) =>
+  new SignJWT({ ...decodeJwt(idToken), ...mallory }).setProtectedHeader({ alg: "RS256", ...header }).sign(key)
+
+const withPayload = (idToken: string, changed: object) => {
+  const [header, , signature] = idToken.split(".")
+  const payload = Buffer.from(JSON.stringify({ ...decodeJwt(idToken), ...mallory, ...changed })).toString(
+    "base64url"
+  )
+  return [header, payload, signature].join(".")
+}
+
+const withSignature = (idToken: string, signature: string) =>
+  [...idToken.split(".").slice(0, 2), signature].join(".")
+
+const foreignKey = () => generateKeyPair("RS256", { extractable: true })
+
+const forgeries: Readonly<Record<string, Forger>> = {
+  "no signature": (idToken) => withSignature(idToken, ""),
+  "a signature of zeros": (idToken) => withSignature(idToken, Buffer.alloc(256).toString("base64url")),
+  "half of its signature": (idToken) => withSignature(idToken, idToken.split(".")[2]?.slice(0, 171) ?? ""),
+  "a signature in another alphabet": (idToken) => withSignature(idToken, "+/=="),
+  "another subject": (idToken) => withPayload(idToken, {}),
+  "another address": (idToken) => withPayload(idToken, { sub: "ada" }),
+  "another end": (idToken) => withPayload(idToken, { exp: 4_000_000_000 }),
+  "a member more": (idToken) => withPayload(idToken, { admin: true }),
+  "a foreign key and the provider's kid": async (idToken, { published: { kid = "" } }) =>
+    signedBy(idToken, (await foreignKey()).privateKey, { kid }),
+  "a foreign key and its own kid": async (idToken) =>
+    signedBy(idToken, (await foreignKey()).privateKey, { kid: "mallory's" }),
+  "a foreign key and no kid": async (idToken) => signedBy(idToken, (await foreignKey()).privateKey),
+  "a foreign key in its header": async (idToken, { published: { kid = "" } }) => {
+    const { privateKey, publicKey } = await foreignKey()
+    return signedBy(idToken, privateKey, { kid, jwk: await exportJWK(publicKey) })
+  },
+  "a foreign key's address in its header": async (idToken, { published: { kid = "" } }) =>
+    signedBy(idToken, (await foreignKey()).privateKey, { kid, jku: "https://evil.example/jwks" }),
+  "a foreign key of a curve": async (idToken, { published: { kid = "" } }) =>
+    signedBy(idToken, (await generateKeyPair("ES256")).privateKey, { alg: "ES256", kid }),
+  "the public key as a secret": async (idToken, { published }) =>
+    signedBy(idToken, Buffer.from(JSON.stringify(published)), { alg: "HS256", kid: published.kid ?? "" }),
+  "the client's secret": async (idToken) =>
+    signedBy(idToken, Buffer.from("a-client-secret-for-tests".padEnd(32, "\0")), { alg: "HS256" }),
+  "the algorithm none": (idToken) =>
+    `${Buffer.from('{"alg":"none"}').toString("base64url")}.${idToken.split(".")[1]}.`
+}
+
+layer(withProvider())("An ID token", (it) => {
+  it.effect("that its provider has not signed signs nobody in, however it was made", () =>
+    Effect.gen(function* () {
+      const { forge, next } = yield* OpenIdProvider
+      next("ada", { email: "ada@example.org", email_verified: true })
+      for (const [how, forger] of Object.entries(forgeries)) {
+        forge(forger)
+        const visitor = makeVisitor()
+        const answer = yield* visitor.open(yield* toCallback(visitor))
+        assert.oneOf(answer.status, [400, 503], how)
+        assert.isFalse(visitor.cookies.has("auspex_session"), how)
+      }
+      // The same claims by the provider's own key.
+      forge((idToken, { privateKey, published: { kid = "" } }) => signedBy(idToken, privateKey, { kid }))
+      const visitor = makeVisitor()
+      assert.strictEqual((yield* visitor.open(yield* toCallback(visitor))).status, 303)
+      assert.isTrue(visitor.cookies.has("auspex_session"))
     })
   )
 })

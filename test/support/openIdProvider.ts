@@ -1,9 +1,11 @@
 /** A real OpenID Connect provider on loopback, which signs in whoever a test says without asking. */
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
 import type { AddressInfo } from "node:net"
 import { Context, Effect, Layer, Option, Redacted } from "effect"
 import { exportJWK, generateKeyPair } from "jose"
+import type { CryptoKey, JWK } from "jose"
 import { Provider } from "oidc-provider"
 import type { Configuration } from "oidc-provider"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
@@ -15,12 +17,23 @@ export interface Person {
   readonly email_verified?: boolean | string
 }
 
+/** The provider's key pair; the public half is what it publishes. */
+export interface ProviderKeys {
+  readonly privateKey: CryptoKey
+  readonly published: JWK
+}
+
+/** What the token endpoint answers in place of an ID token. */
+export type Forger = (idToken: string, keys: ProviderKeys) => string | Promise<string>
+
 export class OpenIdProvider extends Context.Service<
   OpenIdProvider,
   {
     readonly issuer: URL
     /** Who is signed in at the next sign-in; `null` cancels it. */
     readonly next: (subject: string | null, person?: Person) => void
+    /** Has ID tokens replaced from now on. */
+    readonly forge: (forger: Forger) => void
     /** Hangs up on everybody from now on. */
     readonly stop: Effect.Effect<void>
   }
@@ -28,10 +41,15 @@ export class OpenIdProvider extends Context.Service<
 
 const client = { id: "auspex", secret: "a-client-secret-for-tests" }
 
+/** Marks requests of the provider to itself. */
+const genuineHeader = "x-genuine"
+
 const start = async (redirectUri: string, host: string) => {
   const people = new Map<string, Person>()
   let next: string | null = null
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true })
+  let forger: Forger = (idToken) => idToken
+  const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true })
+  const kid = "the provider's"
   const configuration: Configuration = {
     clients: [
       {
@@ -46,7 +64,7 @@ const start = async (redirectUri: string, host: string) => {
     cookies: { keys: ["a key for the cookies of a test"] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, { uid }) => `/interaction/${uid}` },
-    jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: "RS256", use: "sig" }] },
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" }] },
     ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     pkce: { required: () => true },
     findAccount: (_, accountId) => ({
@@ -69,7 +87,23 @@ const start = async (redirectUri: string, host: string) => {
   const issuer = new URL(`http://${host}:${port}`)
   const provider = new Provider(issuer.origin, configuration)
   const answer = provider.callback()
+  const keys: ProviderKeys = { privateKey, published: { ...(await exportJWK(publicKey)), kid } }
+  /** The genuine answer of the token endpoint with another ID token. */
+  const forged = async (request: IncomingMessage, response: ServerResponse) => {
+    const { authorization = "", "content-type": type = "" } = request.headers
+    const genuine = await fetch(`${issuer.origin}/token`, {
+      method: "POST",
+      headers: { authorization, "content-type": type, [genuineHeader]: "yes" },
+      body: await text(request)
+    })
+    const tokens = await genuine.json()
+    const sent = genuine.ok ? { ...tokens, id_token: await forger(tokens.id_token, keys) } : tokens
+    response.writeHead(genuine.status, { "content-type": "application/json" }).end(JSON.stringify(sent))
+  }
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url === "/token" && request.headers[genuineHeader] === undefined) {
+      return void forged(request, response)
+    }
     if (request.url?.startsWith("/interaction/") !== true) return void answer(request, response)
     const result =
       next === null
@@ -80,6 +114,9 @@ const start = async (redirectUri: string, host: string) => {
   return {
     issuer,
     server,
+    forge: (other: Forger) => {
+      forger = other
+    },
     choose: (subject: string | null, person: Person) => {
       next = subject
       if (subject !== null) people.set(subject, person)
@@ -92,13 +129,14 @@ export const layer = (redirectUri: string, host = "localhost") =>
   Layer.effect(
     OpenIdProvider,
     Effect.gen(function* () {
-      const { choose, issuer, server } = yield* Effect.acquireRelease(
+      const { choose, forge, issuer, server } = yield* Effect.acquireRelease(
         Effect.promise(() => start(redirectUri, host)),
         ({ server }) => Effect.sync(() => server.close())
       )
       return {
         issuer,
         next: (subject, person = {}) => choose(subject, person),
+        forge,
         stop: Effect.sync(() => {
           server.closeAllConnections()
           server.close()

@@ -106,8 +106,12 @@ const make = Effect.fnUntraced(function* (settings: ProviderSettings) {
     step(() =>
       openid.discovery(settings.issuer, settings.clientId, undefined, clientAuthentication(settings), {
         timeout: requestTimeoutSeconds,
-        // The setting allows http on loopback only.
-        execute: settings.issuer.protocol === "http:" ? [openid.allowInsecureRequests] : []
+        execute: [
+          // TLS alone would vouch for an ID token: whatever stands between could write one.
+          openid.enableNonRepudiationChecks,
+          // The setting allows http on loopback only.
+          ...(settings.issuer.protocol === "http:" ? [openid.allowInsecureRequests] : [])
+        ]
       })
     ),
     "1 hour"
