@@ -15,10 +15,16 @@ import { executions, nodesOf } from "../support/growth/explain.ts"
 import type { PlanNode } from "../support/growth/explain.ts"
 import { readsOf, titleOf } from "../support/growth/reads.ts"
 import type { Read } from "../support/growth/reads.ts"
+import { ownPredictions, readsOfAgent, revised, revisers, revisions } from "../support/growth/revisions.ts"
 import { seed, sizeOf } from "../support/growth/seed.ts"
 import { sentBy } from "../support/growth/statements.ts"
 import type { Recorded } from "../support/growth/statements.ts"
 import { routes } from "../support/routes.ts"
+
+const size = sizeOf(20_000)
+/** Has answered every question once. */
+const busiest = 0
+const answersOfBusiest = size.challenges
 
 /** Smaller tables are read whole, which is the fastest way. */
 const manyPages = 10
@@ -40,11 +46,10 @@ const makeGrown = Effect.gen(function* () {
   const url = yield* freshDatabase
   // What fills tables and looks into plans is not the role that runs.
   const client = Database.client(ownersUrl(url))
-  const size = sizeOf(20_000)
   return yield* Effect.gen(function* () {
     yield* seed(size, () => Effect.void)
     const reads = yield* sentBy(Redacted.value(url), yield* readsOf(size))
-    return { client, reads, growing: yield* growingTables }
+    return { client, url: Redacted.value(url), reads, growing: yield* growingTables }
   }).pipe(Effect.provide(client))
 })
 
@@ -206,5 +211,38 @@ layer(Layer.effect(Grown, makeGrown), { excludeTestServices: true })("The plan o
       assert.isAbove(rows, maxRows)
       assert.isAbove(pages, maxPages / 2)
     })
+  )
+
+  it.effect(
+    "of an agent with 5000 revisions reads each of them once, and no more pages than of as many questions",
+    () =>
+      Effect.gen(function* () {
+        const { client, url } = yield* Grown
+        // Last, since further rows make the indexes that others are measured by deeper.
+        yield* revised.pipe(Effect.provide(client))
+        const ofAgents = yield* sentBy(
+          url,
+          [busiest, ...Object.keys(revisers).map(Number)].flatMap(readsOfAgent)
+        )
+        const costs = yield* Effect.forEach(ofAgents, ({ agent, name, sent }) =>
+          Effect.map(
+            Effect.forEach(sent, (statement) => lookedAt(statement)),
+            (statements) => ({
+              agent,
+              name,
+              pages: statements.reduce((sum, { pages }) => sum + pages, 0),
+              rows: Math.max(...statements.map(({ rows }) => rows))
+            })
+          )
+        )
+        for (const { agent, name, pages, rows } of costs.filter((cost) => cost.agent !== busiest)) {
+          const plain = costs.find((cost) => cost.agent === busiest && cost.name === name)
+          assert.isAtMost(rows, revisions + maxRows, `${name} of agent ${agent}`)
+          // A list of one's own predictions stops after a page of single answers, and walks revisions to their end.
+          const most =
+            name === ownPredictions ? 5 * revisions : ((plain?.pages ?? 0) * revisions) / answersOfBusiest
+          assert.isAtMost(pages, most, `${name} of agent ${agent}`)
+        }
+      })
   )
 })

@@ -71,16 +71,13 @@ const make = Effect.gen(function* () {
         ${challengeOf(sql)}
         cross join lateral (
           select * from settlements where challenge_id = p.challenge_id order by version desc limit 1) t
+        -- Only the last revision has a score, and each of the others, of which there may be many, costs this probe.
         cross join lateral (
           select is_correct, crps, skill, score from prediction_scores
            where challenge_id = p.challenge_id and version = t.version and agent_id = p.agent_id
              and revision = p.revision
            limit 1) s
        where p.agent_id = ${agentId}::uuid
-         -- Only the last revision has a score, and there may be many.
-         and not exists (
-           select from predictions n
-            where n.challenge_id = p.challenge_id and n.agent_id = p.agent_id and n.revision > p.revision)
          ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
        order by p.id desc
        limit ${limit}`)
