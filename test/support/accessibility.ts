@@ -33,6 +33,16 @@ const coloursOnly: RunOptions = {
 export const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
+/** The innermost element that reaches farthest to the right. */
+const widestPart = (page: Page) =>
+  page.evaluate(() => {
+    const parts = [...document.querySelectorAll("body *")].filter(
+      (part) => part.parentElement?.closest(".wide") === null
+    )
+    const end = Math.max(...parts.map((part) => part.getBoundingClientRect().right))
+    return parts.findLast((part) => part.getBoundingClientRect().right === end)?.outerHTML.slice(0, 200)
+  })
+
 /** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals. Code may have both. */
 const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
@@ -116,7 +126,8 @@ export const lookAt = async (
     for (const width of [1280, 390, 320]) {
       await page.setViewportSize({ width, height: 900 })
       const wider = await overflow(page)
-      if (wider > 0) complaints.push(`${path}: at ${width} px ${wider} px too wide`)
+      if (wider > 0)
+        complaints.push(`${path}: at ${width} px ${wider} px too wide: ${await widestPart(page)}`)
       if (width >= 390) of((await collisions(page)).map((each) => `at ${width} px ${each}`))
     }
     await page.setViewportSize({ width: 1280, height: 900 })

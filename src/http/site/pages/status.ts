@@ -213,9 +213,7 @@ const statusView = (
         ${
           runs.length === 0
             ? empty(health.noJob)
-            : html`<div class="stacked">
-                ${facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))}
-              </div>`
+            : facts(runs.map(({ at, job }) => [health.job(job), instant(DateTime.makeUnsafe(at), say)]))
         }
       </section>
       <p class="quiet small">
