@@ -3,7 +3,7 @@
  * not make it unready: a balancer would take out all replicas, and everything but the signing goes on.
  */
 import { Context, Duration, Schema } from "effect"
-import type { Effect } from "effect"
+import type { DateTime, Effect } from "effect"
 
 export const Readiness = Schema.Struct({
   status: Schema.Literals(["ready", "not_ready"]),
@@ -39,6 +39,8 @@ export class Health extends Context.Service<
     readonly measureClockDrift: Effect.Effect<void>
     /** Whether the two agree, by the last measurement; without one it is measured now. No job runs where they do not. */
     readonly clocksAgree: Effect.Effect<boolean>
+    /** When a request came: by this clock, or by the database's where the two differ or this one was set since they were compared. */
+    readonly receiptTime: Effect.Effect<DateTime.Utc>
     /** From now on this instance is not ready, and still serves, so that balancers have time to notice. */
     readonly drain: Effect.Effect<void>
     /** Waits until this instance drains. */

@@ -1,6 +1,6 @@
 /** When a prediction or stake was received: a slow database makes none late. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Fiber } from "effect"
+import { DateTime, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -9,6 +9,7 @@ import { onboardClaimed } from "../support/agents.ts"
 import { newChallenge, newMacro, newPriceEvent, plus } from "../support/challenges.ts"
 import { fund } from "../support/credit.ts"
 import { asOwner, countOf } from "../support/database.ts"
+import { databaseAhead } from "../support/databaseTime.ts"
 import { held, meeting } from "../support/locking.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 
@@ -112,6 +113,75 @@ layer(testServer())("What was received before the deadline", (it) => {
       })
   )
 })
+
+/** Asks each type of challenge, and its pool. */
+const everyType = Effect.gen(function* () {
+  const { agentId, token } = yield* onboardClaimed({ requested_scopes: allScopes })
+  yield* post("/api/v1/agent/prediction-scope/ETH", { token })
+  yield* fund(`agent:${agentId}`, 100)
+  const now = yield* DateTime.now
+  const deadline = plus(now, "5 minutes")
+  const times = { deadline, resolve_at: plus(now, "1 day") }
+  const { id: gold } = yield* newChallenge(times)
+  const { id: macro } = yield* newMacro({ deadline, release_at: times.resolve_at })
+  const { id: ether } = yield* newPriceEvent({ kind: "threshold", deadline })
+  const sent = Effect.gen(function* () {
+    const answers = [
+      yield* post(`${pathsOfType.directional}${gold}/predict`, { token, json: direction }),
+      yield* post(`${pathsOfType.macro}${macro}/predict`, { token, json: value }),
+      yield* post(`${pathsOfType.macro}${macro}/stake`, {
+        token,
+        json: { predicted_value: 3.1, amount: 50 }
+      }),
+      yield* post(`${pathsOfType.price_event}${ether}/predict`, { token, json: direction })
+    ]
+    return answers.map(({ json, status }) => [status, json["code"] ?? json["created_at"] ?? null])
+  })
+  const records = countOf(
+    (sql) => sql`select ((select count(*) from predictions) + (select count(*) from stakes))::int as count`
+  )
+  return { now, sent, records }
+})
+
+layer(testServer().pipe(Layer.provide(databaseAhead("10 minutes"))))(
+  "An instance whose clock is 10 minutes behind",
+  (it) => {
+    it.effect("records nothing once the database's clock says that the deadline has passed", () =>
+      Effect.gen(function* () {
+        const { now, records, sent } = yield* everyType
+        const late = DateTime.formatIso(plus(now, "10 minutes"))
+        assert.deepStrictEqual<unknown>(yield* sent, [
+          // A paper-trade signal.
+          [201, late],
+          [400, "challenge_closed"],
+          [400, "challenge_closed"],
+          [400, "challenge_closed"]
+        ])
+        assert.strictEqual(yield* records, 0)
+      })
+    )
+  }
+)
+
+layer(testServer().pipe(Layer.provide(databaseAhead("-10 minutes"))))(
+  "An instance whose clock is 10 minutes ahead",
+  (it) => {
+    it.effect("records what came before the deadline by the database's clock, at that time", () =>
+      Effect.gen(function* () {
+        const { now, records, sent } = yield* everyType
+        yield* TestClock.adjust("10 minutes")
+        const stamp = DateTime.formatIso(now)
+        assert.deepStrictEqual<unknown>(yield* sent, [
+          [201, stamp],
+          [201, stamp],
+          [201, null],
+          [201, stamp]
+        ])
+        assert.strictEqual(yield* records, 4)
+      })
+    )
+  }
+)
 
 layer(testServer())("A prediction without a token", (it) => {
   it.effect("is refused before its body has come", () =>

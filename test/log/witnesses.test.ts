@@ -1,6 +1,6 @@
 /** Witnesses, as c2sp.org/tlog-witness has them: what they are sent, what is kept of their answers, and every way to fail. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Fiber, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -21,6 +21,7 @@ import { telemetryRecorder, TelemetryRecorder } from "../support/telemetryRecord
 import { testServices } from "../support/services.ts"
 import { settings } from "../support/settings.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
+import { withDatabaseAt } from "../support/databaseTime.ts"
 
 class FakeWitnesses extends Context.Service<
   FakeWitnesses,
@@ -245,6 +246,31 @@ layer(world)("Witnesses of the log", (it) => {
         assert.lengthOf(first.asked, 1)
         assert.deepStrictEqual(yield* kept, [{ size: 40, witness: "witness.test/w1" }])
       })
+    )
+
+    it.effect.each(["1 hour", "40 days"] as const)(
+      "is not put off by a clock that is %s ahead, whether it answers or fails",
+      (ahead) =>
+        Effect.gen(function* () {
+          const { first, tree } = yield* afresh
+          const now = yield* DateTime.now
+          const due = rowsOf(
+            Schema.Struct({ due_at: Schema.DateTimeUtcFromDate }),
+            (sql) => sql`select due_at from log_witnesses where witness = 'witness.test/w1'`
+          )
+          for (const [size, behaviour] of [
+            [10, undefined],
+            [20, answering(500)]
+          ] as const) {
+            first.behave(behaviour)
+            yield* publish(tree, size)
+            yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.addDuration(now, ahead)))
+            yield* withDatabaseAt(now)(ask)
+            const [row] = yield* due
+            assert.isAtMost(DateTime.toEpochMillis(row?.due_at ?? now) - DateTime.toEpochMillis(now), 600_000)
+          }
+          assert.lengthOf(first.asked, 2)
+        })
     )
 
     it.effect("is asked by one replica at a time, and while it is, waits for the newest of what comes", () =>

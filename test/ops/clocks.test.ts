@@ -1,26 +1,31 @@
 /** An instance whose clock and its database's differ: it runs no job, and what it does anyhow is bound by the database's clock. */
 import { assert, layer } from "@effect/vitest"
-import { DateTime, Duration, Effect, Schema } from "effect"
+import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import type { Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { SqlError } from "effect/sql"
+import type { SqlError, Statement } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { poll, singletonCron } from "../../src/jobs/scheduler.ts"
+import { Claims } from "../../src/services/Claims.ts"
+import { Credits } from "../../src/services/Credits.ts"
 import { GatewayBilling } from "../../src/services/GatewayBilling.ts"
 import { Health } from "../../src/services/Health.ts"
 import { Idempotency } from "../../src/services/Idempotency.ts"
+import { Instances } from "../../src/services/Instances.ts"
 import { JobRuns } from "../../src/services/JobRuns.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { Mailer } from "../../src/services/Mailer.ts"
 import { Notices } from "../../src/services/Notices.ts"
 import { Operators } from "../../src/services/Operators.ts"
+import { OwnerMails } from "../../src/services/OwnerMails.ts"
 import { Practice } from "../../src/services/Practice.ts"
 import { RateLimiter } from "../../src/services/RateLimiter.ts"
+import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import { Webhooks } from "../../src/services/Webhooks.ts"
-import { address, claimedAgent, someOperator } from "../support/agents.ts"
+import { address, anotherOperator, claimedAgent, provisionalAgent, someOperator } from "../support/agents.ts"
 import {
   freshWeek,
   importQuotes,
@@ -31,8 +36,10 @@ import {
   plus,
   predict
 } from "../support/challenges.ts"
+import { credits } from "../support/credit.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
+import { spender } from "../support/gateway.ts"
 import { testServices } from "../support/services.ts"
 
 type Services = Layer.Success<ReturnType<typeof testServices>>
@@ -191,6 +198,88 @@ const kept: ReadonlyArray<Kept> = [
   }
 ]
 
+/** What is done once, when its time has come. */
+interface Once extends Omit<Kept, "table" | "grows"> {
+  /** Which tells whether it was done. */
+  readonly state: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+}
+
+const done: ReadonlyArray<Once> = [
+  {
+    what: "the reservation of a call under way is released",
+    given: Effect.gen(function* () {
+      const { agentId, keyId } = yield* spender(10)
+      const createdAt = DateTime.toEpochMillis(yield* DateTime.now)
+      yield* GatewayBilling.use((billing) =>
+        billing.reserve({
+          callId: "0190f000-0000-7000-8000-00000000ca11",
+          holder: { keyId, agentId },
+          requestId: "r",
+          model: "m",
+          style: "openai",
+          stream: false,
+          reserved: credits(1),
+          createdAt
+        })
+      )
+    }),
+    work: GatewayBilling.use((billing) => billing.sweep),
+    state: (sql) => sql`select call_id::text from gateway_reservations`
+  },
+  {
+    what: "the credit of a plan is paid for a month to come",
+    given: Effect.gen(function* () {
+      const owner = yield* anotherOperator
+      yield* Operators.use((operators) => operators.changeOwner(owner, { plan: "pro" }))
+      yield* Credits.use(({ payPlans }) => payPlans)
+    }),
+    work: Credits.use(({ payPlans }) => payPlans),
+    state: (sql) => sql`select id::text, credited_month::text, credited::text from operators order by id`
+  },
+  {
+    what: "a digest is made of a week that is not over",
+    given: Effect.gen(function* () {
+      const owner = yield* anotherOperator
+      yield* OwnerMails.use((mails) => mails.choose(owner, ["digest"]))
+    }),
+    work: OwnerMails.use(({ sendDigests }) => sendDigests),
+    state: (sql) => sql`select id::text, digest_day::text from operators order by id`
+  },
+  {
+    what: "the grace of an unclaimed agent ends or is said to end",
+    given: Effect.gen(function* () {
+      const registry = yield* Registry
+      yield* provisionalAgent("Quiet")
+      const { agent_id } = yield* registry.register({ name: "Loud", operator_contact: "ada@example.org" })
+      yield* written(
+        (sql, now) => sql`update agents set challenge_passed_at = ${now} where id = ${agent_id}::uuid`
+      )
+    }),
+    work: Claims.use(({ remindDue }) => remindDue),
+    state: (sql) => sql`select id::text, grace_notices, issuance_paused_at from agents order by id`
+  },
+  {
+    what: "the webhook of an agent that may still be claimed ends",
+    given: Effect.flatMap(provisionalAgent("Hooked"), (id) =>
+      written(
+        (sql, now) => sql`
+          insert into webhooks (id, agent_id, url, types, secret, since, created_at)
+          values (${id}::uuid, ${id}::uuid, 'https://example.org/', '{event.published}', '', 0, ${now})`
+      )
+    ),
+    work: Webhooks.use((webhooks) => webhooks.trim),
+    state: (sql) => sql`select id::text, disabled_at, disabled_reason from webhooks order by id`
+  },
+  {
+    what: "an instance that has just been seen is forgotten",
+    given: Instances.use((instances) =>
+      instances.beat({ id: "0190f000-0000-7000-8000-0000000000aa", name: "a", roles: ["api"], version: "0" })
+    ),
+    work: Instances.use((instances) => instances.trim),
+    state: (sql) => sql`select id::text from instances order by id`
+  }
+]
+
 /** All that tells whether a challenge has ended, and what waits for its place in the log. */
 const states = Effect.all([
   rowsOf(
@@ -210,7 +299,7 @@ const failureTag = <A, E extends { readonly _tag: string }, R>(attempt: Effect.E
 
 const ahead = ["3 seconds", "1 hour", "8 days", "40 days", "800 days"] as const
 
-layer(testServices())("While a clock is ahead of the database's", (it) => {
+layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead of the database's", (it) => {
   it.effect.each(kept)("no row of $table is deleted: $what", ({ given, grows = 0, table, work }) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
@@ -227,6 +316,24 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
       // In its time it is.
       yield* work
       assert.isBelow(yield* count, before + grows)
+    })
+  )
+
+  it.effect.each(done)("this is not done before its time: $what", ({ given, state, work }) =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      yield* given
+      const found = rowsOf(Schema.Unknown, state)
+      const before = yield* found
+      assert.isNotEmpty(before)
+      for (const each of ahead) {
+        yield* moveTo(plus(now, each))
+        yield* withDatabaseAt(now)(work)
+        assert.deepStrictEqual(yield* found, before)
+      }
+      // In its time it is done.
+      yield* work
+      assert.notDeepEqual(yield* found, before)
     })
   )
 
@@ -336,6 +443,7 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
     Effect.gen(function* () {
       const now = yield* freshWeek
       const mailer = yield* Mailer
+      yield* mailer.drain
       yield* mailer.enqueue({
         kind: "sign_in",
         to: address("ada@example.org"),
@@ -349,12 +457,45 @@ layer(testServices())("While a clock is ahead of the database's", (it) => {
     })
   )
 
-  it.effect("no reservation of a call under way is released", () =>
+  it.effect("a challenge is created at the database's time, by the schedule and by hand", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
-      yield* moveTo(plus(now, "40 days"))
-      assert.strictEqual(yield* withDatabaseAt(now)(GatewayBilling.use((billing) => billing.sweep)), 0)
+      const made = rowsOf(
+        Schema.Struct({ type: Schema.String, created_at: Schema.DateTimeUtcFromDate }),
+        (sql) => sql`
+          select type, created_at from challenges where created_at >= ${DateTime.toDateUtc(now)} order by type`
+      )
+      yield* moveTo(plus(now, "10 minutes"))
+      yield* Effect.all([
+        newChallenge(),
+        newMacro({ period: "2031-04" }),
+        newPriceEvent({ kind: "threshold" })
+      ]).pipe(withDatabaseAt(now))
+      assert.deepStrictEqual(
+        yield* made,
+        ["directional", "macro", "price_event"].map((type) => ({ type, created_at: now }))
+      )
     })
+  )
+
+  it.effect.each([
+    ["15 seconds", "NotRecordedInTime"],
+    ["10 minutes", "NotRecordedInTime"],
+    ["40 days", "NotRecordedInTime"]
+  ] as const)(
+    "nothing is recorded %s after a deadline, whatever its stamp says and though no job has closed the challenge",
+    ([late, expected]) =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const agent = yield* claimedAgent()
+        const deadline = plus(now, "1 hour")
+        const challenge = yield* newChallenge({ deadline })
+        const recorded = predict(agent, challenge, {}, now)
+        const there = plus(deadline, late)
+        assert.strictEqual(yield* failureTag(withDatabaseAt(there)(recorded)), expected)
+        const { answer } = yield* withDatabaseAt(plus(deadline, "14 seconds"))(recorded)
+        assert.isNotNull(answer.receipt)
+      })
   )
 })
 
@@ -449,6 +590,25 @@ layer(testServices())("Jobs", (it) => {
 })
 
 layer(testServices())("The database's clock", (it) => {
+  it.effect.each([-2.001, -600, 600, 3_456_000])(
+    "is what a request's time is taken from once this clock was set %d s ahead, though the two agreed before",
+    (seconds) =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const { measureClockDrift, receiptTime } = yield* Health
+        yield* measureClockDrift
+        assert.deepStrictEqual(yield* receiptTime, now)
+        const clock = yield* Clock.Clock
+        const set: Clock.Clock = {
+          ...clock,
+          currentTimeMillis: Effect.map(clock.currentTimeMillis, (millis) => millis + seconds * 1000),
+          currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe() + seconds * 1000
+        }
+        const stamp = receiptTime.pipe(Effect.provideService(Clock.Clock, set), withDatabaseAt(now))
+        assert.deepStrictEqual(yield* stamp, now)
+      })
+  )
+
   it.effect("is replaced by the owner of the schema alone, and read by the role that runs", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -2,7 +2,7 @@
  * The clock of test databases: `database_time()` follows the clock of the fiber that runs the statement where that is a TestClock, and
  * is real otherwise, as for processes that a test starts.
  */
-import { Clock, Context, DateTime, Effect, Layer, Predicate } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Predicate } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 
 /** The owner of the template replaces the function by one that reads the time at the end of the statement that calls it. */
@@ -22,6 +22,10 @@ const OtherTime = Context.Reference<(own: number) => number>("auspex/test/OtherT
 /** To this work the database's clock stands at this moment. */
 export const withDatabaseAt = (moment: DateTime.Utc) =>
   Effect.provideService(OtherTime, () => DateTime.toEpochMillis(moment))
+
+/** To whoever is built on this the database's clock is so far ahead of its own. */
+export const databaseAhead = (by: Duration.Input) =>
+  Layer.succeed(OtherTime, (own) => own + Duration.toMillis(by))
 
 /** Tells each statement that asks for the database's time the one of its fiber. */
 export const toldTime = Layer.succeed(Statement.CurrentTransformer, (statement, sql, fiber) => {

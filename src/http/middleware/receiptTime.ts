@@ -1,18 +1,27 @@
 /** The stamp by which a prediction or stake is in time. */
-import { Context, DateTime, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerRequest } from "effect/http"
+import { Health } from "../../services/Health.ts"
 import { MaxBody, ReceiptTime, ReceivedAt } from "./definitions.ts"
 
 /** Before any statement, so that a slow database makes nothing late. A body that cannot be read is told later. */
-export const layer = Layer.succeed(ReceiptTime, (httpEffect, { endpoint }) =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    if (endpoint.payload.size > 0 && request.headers["authorization"] !== undefined) {
-      yield* request.arrayBuffer.pipe(
-        Effect.provideService(HttpIncomingMessage.MaxBodySize, Context.get(endpoint.annotations, MaxBody)),
-        Effect.ignore
-      )
-    }
-    return yield* Effect.provideService(httpEffect, ReceivedAt, yield* DateTime.now)
-  })
+export const layer = Layer.effect(
+  ReceiptTime,
+  Effect.map(Health, ({ receiptTime }) =>
+    ReceiptTime.of((httpEffect, { endpoint }) =>
+      Effect.gen(function* () {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        if (endpoint.payload.size > 0 && request.headers["authorization"] !== undefined) {
+          yield* request.arrayBuffer.pipe(
+            Effect.provideService(
+              HttpIncomingMessage.MaxBodySize,
+              Context.get(endpoint.annotations, MaxBody)
+            ),
+            Effect.ignore
+          )
+        }
+        return yield* Effect.provideService(httpEffect, ReceivedAt, yield* receiptTime)
+      })
+    )
+  )
 )

@@ -76,7 +76,9 @@ const unreachable = (problem: string): Found => ({
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const drift = yield* Ref.make(Option.none<{ readonly agrees: boolean; readonly seconds: number }>())
+  const drift = yield* Ref.make(
+    Option.none<{ readonly agrees: boolean; readonly seconds: number; readonly lead: number }>()
+  )
   const phase = yield* Ref.make<Phase>("serving")
   const drained = yield* Latch.make()
   const sequencer = yield* LogSequencer
@@ -108,11 +110,19 @@ const make = Effect.gen(function* () {
     })
   )
 
+  /** How many milliseconds this clock leads the monotonic one: the same at all times, unless this clock is set. */
+  const clockLead = Effect.zipWith(
+    Clock.currentTimeMillis,
+    Clock.monotonicTimeNanos,
+    (wall, monotonic) => wall - Number(monotonic / 1_000_000n)
+  )
+
   const measureClockDrift = Effect.gen(function* () {
+    const lead = yield* clockLead
     const { here, there, uncertainty } = yield* readClocks
     const seconds = (here - there) / 1000
     const agrees = Math.abs(seconds) - uncertainty <= maxDrift
-    yield* Ref.set(drift, Option.some({ agrees, seconds }))
+    yield* Ref.set(drift, Option.some({ agrees, seconds, lead }))
     yield* Metric.update(driftGauge, seconds)
     if (agrees) return yield* Ref.set(warnedAt, Option.none())
     yield* warnOnceAMinute(
@@ -132,6 +142,21 @@ const make = Effect.gen(function* () {
     if (Option.isNone(yield* Ref.get(drift))) yield* measureClockDrift
     return Option.match(yield* Ref.get(drift), { onNone: () => false, onSome: ({ agrees }) => agrees })
   })
+
+  const receiptTime = Effect.gen(function* () {
+    const now = yield* DateTime.now
+    const agree = yield* clocksAgree
+    const lead = yield* clockLead
+    const isSteady = Option.exists(
+      yield* Ref.get(drift),
+      (measured) => Math.abs(lead - measured.lead) <= maxDrift * 1000
+    )
+    if (agree && isSteady) return now
+    const { millis } = yield* serverTime(
+      sql`select extract(epoch from database_time())::float8 * 1000 as millis`
+    )
+    return DateTime.makeUnsafe(Math.floor(millis))
+  }).pipe(Effect.withSpan("Health.receiptTime"))
 
   /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
@@ -253,6 +278,7 @@ const make = Effect.gen(function* () {
     readiness,
     measureClockDrift,
     clocksAgree,
+    receiptTime,
     drain: Effect.andThen(Ref.set(phase, "draining"), drained.open),
     draining: drained.await,
     stop: Effect.andThen(Ref.set(phase, "stopping"), drained.open),

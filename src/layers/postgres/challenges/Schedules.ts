@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
 
   /** Inserts the challenge and the record that it was made, or neither. */
   const recorded = Effect.fnUntraced(function* (plan: Plan) {
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     if (plan.needs !== undefined && !(yield* instances.allRead(plan.needs))) {
       return yield* new NotYet({
         reason: "an instance that could not read it was seen in the last 10 minutes"

@@ -1,4 +1,5 @@
 /** SQL that statements about challenges of every type share. */
+import { Duration } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { AnyStatus } from "../../../services/domain/Challenge.ts"
@@ -54,6 +55,13 @@ export const countsOfChallenge = (sql: SqlClient.SqlClient) => sql`
           select direction from predictions
            where challenge_id = c.id and agent_id = a.id order by revision desc limit 1) l
         where a.reference is not null) r) n`
+
+/**
+ * Whether the database's clock is past a deadline by the grace, after which the challenge is to be closed: whatever stamp something
+ * has, it is not recorded any more.
+ */
+export const isOvertaken = (sql: SqlClient.SqlClient, deadline: string, closeGrace: Duration.Duration) => sql`
+  ${sql.literal(deadline)} + ${Duration.toMillis(closeGrace)}::float8 * interval '1 millisecond' <= (select database_time())`
 
 /** The values of a prediction `p` as they were sealed, as JSON; null in the forms of the interface, which have columns of their own. */
 export const statedOf = (sql: SqlClient.SqlClient) =>

@@ -208,7 +208,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
       const found = yield* sql`select 1 from events where id = ${wanted.event_id}`.pipe(orDie)
       if (found.length === 0) return yield* InvalidRequest.of("event_id", "There is no such event")
     }
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const id = yield* random.uuidV7()
     const { dead_zone_pct, open_price } = yield* printed(
       yield* openPriceOf(target.key, wanted, now),

@@ -16,7 +16,7 @@ import type { Target } from "../../../services/Targets.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
+import { boundNow, findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
 import {
   binsOf,
   decimalStep,
@@ -83,7 +83,7 @@ export const makeMacroArena = Effect.gen(function* () {
     if (DateTime.isLessThan(releaseAt, wanted.deadline)) {
       return yield* InvalidRequest.of("release_at", "Expected a time at or after the deadline")
     }
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const id = yield* random.uuidV7()
     const cancelAt = DateTime.addDuration(releaseAt, wholeSeconds(settings.macroVoidAfter))
     const terms = yield* termsOf(wanted, target, { releaseAt, cancelAt })

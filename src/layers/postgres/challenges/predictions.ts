@@ -33,7 +33,7 @@ import * as RequestBatcher from "../RequestBatcher.ts"
 import { decimal, isInTransaction, LockHeld, orDie, rowsOf, savepoint, timestamp } from "../sql.ts"
 import { budgetOf, dayOf, isOverBudget, storeBytes, violatedBy } from "./agentBytes.ts"
 import type { Budgets } from "./agentBytes.ts"
-import { outcomesOf, scoringScale } from "./challengeRows.ts"
+import { isOvertaken, outcomesOf, scoringScale } from "./challengeRows.ts"
 import { asked, Rejected, rejection } from "./rejections.ts"
 import type { PredictionRejected } from "./rejections.ts"
 
@@ -155,7 +155,7 @@ const recordPredictions = (
   sql: SqlClient.SqlClient,
   items: Arr.NonEmptyReadonlyArray<Item>,
   accepted: Statement.Fragment,
-  budgets: Budgets
+  rules: Budgets & Pick<Settings["Service"], "closeGrace">
 ) => {
   const drawn = salts(items.length)
   const rows = items.map((item, index) => ({ ...rowOf(item), salt: drawn[index] ?? null }))
@@ -229,7 +229,7 @@ const recordPredictions = (
                  then 'not_subscribed'
                when i.cancelled_at is not null then 'cancelled'
                when i.received_at >= i.deadline then 'closed'
-               when i.closed_at is not null then 'overtaken'
+               when i.closed_at is not null or ${isOvertaken(sql, "i.deadline", rules.closeGrace)} then 'overtaken'
                when l.revision is not null and not i.may_revise then 'duplicate'
                when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
                when l.revision >= a.max_revisions then 'revised_often'
@@ -240,7 +240,7 @@ const recordPredictions = (
         left join lateral (
           select a.prediction_limit, a.predictions_used, budget.*, coalesce(b.bytes, 0) as bytes_used
             from agents a
-           ${budgetOf(sql, budgets)}
+           ${budgetOf(sql, rules)}
             left join agent_bytes b on b.agent_id = a.id and b.day >= ${dayOf(sql, "i.received_at")}
            where a.id = i.agent_id limit 1) a on true
         left join lateral (
@@ -309,7 +309,7 @@ const recordPredictions = (
                + (select count(*) from written w where w.agent_id = a.id and w.revision = 0)
         from limited l where a.id = l.id
     ),
-    stored as (${storeBytes(sql, budgets, sql`select agent_id, d.received_at, d.bytes from written join decided d using (challenge_id, agent_id)`)}),
+    stored as (${storeBytes(sql, rules, sql`select agent_id, d.received_at, d.bytes from written join decided d using (challenge_id, agent_id)`)}),
     counted as (
       insert into prediction_counts as n (challenge_id, shard, bullish, bearish, neutral, forecasts)
       select w.challenge_id, pg_backend_pid() % 16,

@@ -28,7 +28,7 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { findAll, findOption, isoTimestamp, findOne } from "../sql.ts"
+import { boundNow, findAll, findOption, isoTimestamp, findOne } from "../sql.ts"
 import {
   plainDecimal,
   priceEventCriteria,
@@ -96,7 +96,7 @@ export const makePriceEventArena = Effect.gen(function* () {
     if (target.category !== "crypto") {
       return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)
     }
-    const now = yield* DateTime.now
+    const now = yield* boundNow(sql)
     const terms = yield* termsOf(wanted, target, now)
     const id = yield* random.uuidV7()
     const created = {

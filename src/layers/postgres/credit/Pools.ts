@@ -6,7 +6,7 @@
  * locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared
  * plan serves any number of stakes.
  */
-import { DateTime, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
+import { DateTime, Duration, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
@@ -25,6 +25,7 @@ import { OwedUses } from "../../../services/RateLimiter.ts"
 import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
+import { isOvertaken } from "../challenges/challengeRows.ts"
 import { areCountsLive, countsAsOf, publishOdds } from "../challenges/countSteps.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
@@ -122,7 +123,7 @@ const make = Effect.gen(function* () {
       transaction(sql)(
         Effect.gen(function* () {
           // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
-          yield* execute(lockPools(sql, [item]))
+          yield* execute(lockPools(sql, [item], settings.closeGrace))
           const done = yield* before
           const stake = { amount, predicted_value: valueOf(done) }
           return { before: done, stake: yield* stakeOnce({ ...item, stake }) }
@@ -136,7 +137,8 @@ const make = Effect.gen(function* () {
         sql,
         stakes
           .filter(({ challengeId }) => isUuid(challengeId))
-          .map(({ challengeId, receivedAt }) => ({ challengeId: challengeId.toLowerCase(), receivedAt }))
+          .map(({ challengeId, receivedAt }) => ({ challengeId: challengeId.toLowerCase(), receivedAt })),
+        settings.closeGrace
       )
     )
 
@@ -308,7 +310,7 @@ const makeTakeStakes = Effect.gen(function* () {
   return (items: ReadonlyArray<StakeItem>): Effect.Effect<ReadonlyArray<StakeOutcome>> =>
     transaction(sql)(
       Effect.gen(function* () {
-        const rows = yield* poolRows(lockPools(sql, items))
+        const rows = yield* poolRows(lockPools(sql, items, settings.closeGrace))
         const pools = new Map(rows.map((row) => [row.id, row]))
         const rejected = items.map((item) => beforeRules(item, pools.get(item.challengeId)))
         const placed = items.flatMap((item, index) => {
@@ -341,12 +343,13 @@ type PoolRow = typeof PoolRow.Type
  */
 const lockPools = (
   sql: SqlClient.SqlClient,
-  items: ReadonlyArray<Pick<StakeItem, "challengeId" | "receivedAt">>
+  items: ReadonlyArray<Pick<StakeItem, "challengeId" | "receivedAt">>,
+  closeGrace: Duration.Duration
 ) => sql`
   select c.id::text, c.target, c.period, c.deadline, c.bin_edges::float8[] as bin_edges,
          coalesce(c.pool_owner_rule, true) as owner_rule,
          case when coalesce(l.cancelled_at, c.cancelled_at) is not null then 'void'
-              when l.id is null or l.closed_at is not null then 'closed' else 'open' end as state
+              when l.id is null or l.closed_at is not null or ${isOvertaken(sql, "c.deadline", closeGrace)} then 'closed' else 'open' end as state
     from (select challenge_id, min(received_at) as earliest
             from ${rowsOf(sql, "i", items, {
               challenge_id: ["uuid", (item) => item.challengeId],
