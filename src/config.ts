@@ -411,7 +411,7 @@ export const settings = {
   eventFeeds: optional({
     name: "AUSPEX_EVENT_FEEDS",
     takes: "a YAML file",
-    meaning: "News feeds (RSS, Atom) that events are made from (docs/operations.md).",
+    meaning: "News feeds (RSS, Atom, JSON Feed) that events are made from (docs/operations.md).",
     parse: Option.some
   }),
   feedInterval: duration("AUSPEX_FEED_INTERVAL", "5 minutes", "How often each feed is asked for news."),

@@ -135,7 +135,7 @@ export type FeedSource = typeof FeedSource.Type
 /** The list of feeds cannot be used; the message says why. */
 export class FeedsUnusable extends Data.TaggedError("FeedsUnusable")<{ readonly message: string }> {}
 
-/** Makes events of news feeds (RSS, Atom). Each item becomes an event once, whatever a feed says of it later. */
+/** Makes events of news feeds (RSS, Atom, JSON Feed). Each item becomes an event once, whatever a feed says of it later. */
 export class FeedIngestion extends Context.Service<
   FeedIngestion,
   {

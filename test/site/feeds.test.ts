@@ -2,9 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { parseAtomFeed, parseJsonFeed } from "feedsmith"
+import { SqlClient } from "effect/sql"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { claimedAgent } from "../support/agents.ts"
 import { freshWeek, importQuotes, moveTo, newChallenge, predict } from "../support/challenges.ts"
+import { asOwner } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 
@@ -52,6 +54,34 @@ layer(testServer())("A feed", (it) => {
       )
       assert.strictEqual(entries[1]?.text?.split("\n\n")[0], "One.\nTwo: &lt;")
       assert.strictEqual(entries[1]?.title, title.replace("\uffff", "\ufffd"))
+    })
+  )
+
+  it.effect("of events says when one was published only where that is known", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const known = yield* newEvent({ title: "Stated" })
+      const estimated = yield* newEvent({ title: "Seen" })
+      yield* asOwner(
+        SqlClient.SqlClient.use(
+          (sql) => sql`update events set published_at_known = false where id = ${estimated.event_id}`
+        )
+      )
+      const time = DateTime.formatIso(now)
+      const { entries = [] } = parseAtomFeed((yield* get("/feeds/events/atom")).text)
+      const { items = [] } = parseJsonFeed((yield* get("/feeds/events/json")).text)
+      for (const [{ event_id }, published] of [
+        [known, time],
+        [estimated, undefined]
+      ] as const) {
+        const isIt = ({ id = "" }) => id.endsWith(event_id)
+        const entry = entries.find(isIt)
+        // Atom wants a time of the last change of each entry.
+        assert.deepStrictEqual([entry?.published, entry?.updated], [published, time])
+        const item = items.find(isIt)
+        assert.isDefined(item)
+        assert.strictEqual(item?.date_published, published)
+      }
     })
   )
 

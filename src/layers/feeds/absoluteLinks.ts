@@ -11,7 +11,7 @@ const hrefAttribute = /(\shref\s*=\s*)(?:"[^"]*"|'[^']*')/
 
 /** The document with absolute addresses in the elements `link`; `base`: the address that it came from. */
 export const withAbsoluteLinks = (document: string, base: string): string => {
-  if (!document.includes("xml:base")) return document
+  if (!document.includes("xml:base") || /^\s*\{/.test(document)) return document
   const bases = [base]
   const parts: Array<string> = []
   let done = 0

@@ -1,7 +1,7 @@
 /** Parses a feed into items, the newest ones, each with the keys that identify it. */
 import { createHash } from "node:crypto"
 import { DateTime } from "effect"
-import { decodeHTMLStrict } from "entities"
+import { decodeHTMLStrict, escapeUTF8 } from "entities"
 import { parseFeed } from "feedsmith"
 import { eventUrlFault } from "../../services/Events.ts"
 import { maxRawLength, toNfc } from "../../services/domain/text.ts"
@@ -49,7 +49,7 @@ interface Entry {
 const alternate = new Set([undefined, "alternate", "http://www.iana.org/assignments/relation/alternate"])
 
 const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
-  const { feed, format } = parseFeed(document)
+  const { feed, format } = parseFeed(document.replace(/^\ufeff/, ""))
   switch (format) {
     case "rss":
       return (feed.items ?? []).map((item) => ({
@@ -77,10 +77,22 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
         text: entry.summary?.value ?? entry.content?.value,
         date: entry.published ?? entry.updated
       }))
+    case "json":
+      // JSON Feed 1.1: titles and `content_text` are plain text.
+      return (feed.items ?? []).map((item) => ({
+        guid: item.id,
+        permalink: item.id,
+        title: plain(item.title),
+        link: item.url ?? item.external_url,
+        text: plain(item.summary) ?? item.content_html ?? plain(item.content_text),
+        date: item.date_published
+      }))
     default:
       return undefined
   }
 }
+
+const plain = (text: string | undefined) => (text === undefined ? undefined : escapeUTF8(text))
 
 const webAddress = (link: string | undefined, base?: string): string | null => {
   if (link === undefined || !URL.canParse(link.trim(), base)) return null
@@ -144,7 +156,7 @@ const millisOf = (date: StatedDate | undefined): number =>
   date === undefined ? 0 : DateTime.toEpochMillis(date.at)
 
 /**
- * The items of a document, each once, oldest first; undefined where it is no RSS or Atom feed. Relative links begin from `base`,
+ * The items of a document, each once, oldest first; undefined where it is no RSS, Atom or JSON feed. Relative links begin from `base`,
  * the address that answered.
  */
 export const feedItems = (

@@ -85,7 +85,8 @@ export const fetchFeed = Effect.fnUntraced(function* (
   ownMachine: boolean
 ) {
   const headers = {
-    accept: "application/rss+xml, application/atom+xml, application/xml;q=0.9, text/xml;q=0.8",
+    accept:
+      "application/rss+xml, application/atom+xml, application/feed+json, application/xml;q=0.9, text/xml;q=0.8",
     ...(etag !== null && { "if-none-match": etag }),
     ...(last_modified !== null && { "if-modified-since": last_modified })
   }

@@ -187,9 +187,146 @@ describe("The items of a feed", () => {
     }
   })
 
+  it("are those of a JSON Feed, too, whose titles and plain texts are no markup", () => {
+    const one = (item: unknown) =>
+      read(JSON.stringify({ version: "https://jsonfeed.org/version/1.1", title: "T", items: [item] })) ?? []
+    const known = { id: "1", title: "T" }
+    const fields = (item: unknown) =>
+      one(item).map(({ isPublishedAtKnown, summary, title, url }) => [
+        title,
+        summary,
+        url,
+        isPublishedAtKnown
+      ])
+    const at = "https://news.example/1"
+    for (const [item, expected] of [
+      [{ ...known, url: at, date_published: "2026-03-01T10:00:00-05:00" }, ["T", null, at, true]],
+      [{ ...known, url: "/1" }, ["T", null, at, false]],
+      [{ ...known, url: "1?a=<xml:base>" }, ["T", null, `${at}?a=%3Cxml:base%3E`, false]],
+      [{ ...known, id: at }, ["T", null, at, false]],
+      [{ ...known, id: 7 }, ["T", null, null, false]],
+      [{ ...known, external_url: "https://else.example/" }, ["T", null, "https://else.example/", false]],
+      [{ ...known, url: at, external_url: "https://else.example/" }, ["T", null, at, false]],
+      [{ ...known, url: "javascript:alert(1)" }, ["T", null, null, false]],
+      [{ ...known, title: "a < b & List<String> &amp;" }, ["a < b & List<String> &amp;", null, null, false]],
+      [{ ...known, content_text: "if (a<b) { } &lt;" }, ["T", "if (a<b) { } &lt;", null, false]],
+      [{ ...known, content_html: "<p>a &lt; b</p><script>x</script>" }, ["T", "a < b", null, false]],
+      [{ ...known, content_html: "<b>x</b>", content_text: "y" }, ["T", "x", null, false]],
+      [{ ...known, content_html: "<b>x</b>", summary: "s <i>" }, ["T", "s <i>", null, false]],
+      [
+        { id: "1", content_text: "Only a text.\nNo title." },
+        ["Only a text. No title.", "Only a text. No title.", null, false]
+      ],
+      [{ ...known, date_published: "2026-03-01" }, ["T", null, null, false]],
+      [{ ...known, date_published: "2999-01-01T00:00:00Z" }, ["T", null, null, false]],
+      [{ ...known, date_published: 0 }, ["T", null, null, false]],
+      [{ ...known, date_modified: "2026-03-01T10:00:00Z" }, ["T", null, null, false]],
+      [{ id: "1", url: at }, undefined],
+      [{ title: "Nothing to be known by" }, undefined],
+      [{ id: true, title: "T" }, undefined],
+      [{ id: {}, title: ["T"] }, undefined],
+      [null, undefined],
+      ["text", undefined],
+      [[], undefined]
+    ] as const) {
+      assert.deepStrictEqual<unknown>(
+        fields(item),
+        expected === undefined ? [] : [expected],
+        JSON.stringify(item)
+      )
+    }
+    for (const [document, count] of [
+      ['{"version":"https://jsonfeed.org/version/1","title":"T","items":[]}', 0],
+      ['{"version":"https://jsonfeed.org/version/1.1","title":"T"}', 0],
+      ['{"version":"https://jsonfeed.org/version/1.1","title":"T","items":{}}', 0],
+      ['\ufeff{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1","title":"T"}]}', 1],
+      ['\n\t {"items":[{"id":"1","title":"T"}],"version":"https://jsonfeed.org/version/2"}', 1],
+      [
+        '{"version":"https://jsonfeed.org/version/1.1","items":[{"id":"1","title":"A"},{"id":"1","title":"B"}]}',
+        2
+      ]
+    ] as const) {
+      assert.lengthOf(read(document) ?? [], count, document)
+    }
+  })
+
+  it("are known by any guid, and by their link and title where it is the same for all of them", () => {
+    const keysOf = (guid: string, title = "T") =>
+      of(`<item><guid>${guid}</guid><title>${title}</title></item>`)[0]?.names
+    const guids = [
+      "1",
+      "01",
+      "1.0",
+      "&#1;1",
+      "&#x80;1",
+      "1\u0085",
+      "1\u200b",
+      "\ufeff1x",
+      "1\ufffd",
+      "\u202e1",
+      "\ud83d",
+      "\ude42",
+      "1\u0301",
+      "\u2460",
+      "&lt;1&gt;",
+      "<![CDATA[<1 &amp;>]]>",
+      "null",
+      "undefined",
+      "[object Object]",
+      "__proto__",
+      "constructor",
+      "0",
+      "false",
+      "tag:x.example,2026:1",
+      "urn:uuid:00000000-0000-0000-0000-000000000000",
+      "TAG:x.example,2026:1",
+      "https://x.example/?a=1&amp;b=2",
+      "https://x.example/?a=1&amp;amp;b=2",
+      "x".repeat(10_000),
+      `${"x".repeat(10_000)}y`
+    ]
+    const names = guids.map((guid) => {
+      const found = keysOf(guid)
+      assert.deepStrictEqual(keysOf(guid, "Another title"), found, guid.slice(0, 50))
+      return Buffer.from(found?.[0] ?? []).toString("hex")
+    })
+    // Halves of a character are one and the same: U+FFFD.
+    assert.strictEqual(new Set(names).size, guids.length - 1)
+    // White space around a guid is none of it, and one of white space alone is none.
+    assert.deepStrictEqual(keysOf("\n 1 \t"), keysOf("1"))
+    assert.isUndefined(keysOf(" "))
+    for (const guid of ["1", "0", "urn:uuid:0", "https://x.example/", "null", "\ufffd", "&#1;"]) {
+      const item = (link: string, title: string) =>
+        `<item><guid isPermaLink="false">${guid}</guid>${link}<title>${title}</title></item>`
+      const link = (path: string) => `<link>https://x.example/${path}</link>`
+      assert.strictEqual(
+        titlesOf([item("", "A"), item("", "B"), item("", "C")].join("")).join(" "),
+        "C B A",
+        guid
+      )
+      assert.strictEqual(
+        titlesOf([item(link("a"), "A"), item(link("b"), "A"), item(link("a"), "B")].join("")).join(" "),
+        "B A A",
+        guid
+      )
+    }
+  })
+
   it("are none of what is no feed", () => {
-    for (const document of ['{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[]}']) {
-      assert.isUndefined(read(document))
+    for (const document of [
+      "",
+      " ",
+      "\0",
+      "[]",
+      "null",
+      '{"items":[{"id":"1","title":"T"}]}',
+      '{"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{',
+      "<!doctype html><html><title>T</title></html>",
+      "<opml version='2.0'><body/></opml>",
+      "<html xmlns='http://www.w3.org/1999/xhtml'><body><rss/></body></html>",
+      "Too many requests"
+    ]) {
+      assert.throws(() => assert.isDefined(read(document)), Error, undefined, document)
     }
     // Entities that a document declares itself are neither expanded nor fetched.
     const bomb = `<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>`
@@ -222,6 +359,38 @@ describe("Markup as plain text", () => {
         "L&rsquo;&eacute;conomie, &Zcaron;&ccaron; &notin; &CounterClockwiseContourIntegral;",
         "L’économie, Žč ∉ ∳"
       ],
+      ["&nbsp;&ensp;&emsp;&thinsp;a&hairsp;b", "a b"],
+      ["&hellip;&mdash;&ndash;&laquo;&raquo;&bdquo;", "…—–«»„"],
+      ["&Alpha;&omega;&thetasym;&piv;", "Αωϑϖ"],
+      ["&half;&frac34;&sup2;&times;&divide;", "½¾²×÷"],
+      ["&NotEqualTilde;&nGg;&bne;", "≂̸⋙̸=⃥"],
+      ["&Afr;&Zopf;&cscr;", "𝔄ℤ𝒸"],
+      ["&yen;&pound;&cent;&euro;&curren;", "¥£¢€¤"],
+      ["&DZcy;&Jukcy;&iocy;&SHCHcy;", "ЏЄёЩ"],
+      ["&apos;&quot;&lt;&gt;&amp;", "'\"<>&"],
+      ["&AMP;&LT;&GT;&QUOT;&COPY;&REG;", '&<>"©®'],
+      ["&Tab;a&NewLine;b", "a b"],
+      ["&#x1F680;&#128640;&#X1f680;", "🚀🚀🚀"],
+      ["&#0065;&#x00041;", "AA"],
+      ["&#39;&#x27;&#8217;", "''’"],
+      ["a&#160;b&#xa0;c", "a b c"],
+      ["&#55357;&#56832;", "&#55357;&#56832;"],
+      ["&#xFFFE;&#xFFFF;", "\ufffe\uffff"],
+      ["&#9;&#10;&#13;x", "x"],
+      ["a&#8203;b", "a\u200bb"],
+      ["x&#8238;y&#x2066;z", "xyz"],
+      ["&;&#;&#x;&x;& ", "&;&#;&#x;&x;&"],
+      ["&ampx; &amp;x; &ltx;", "&ampx; &x; &ltx;"],
+      ["&notit; &notin;", "&notit; ∉"],
+      ["&eacute &eacute;", "&eacute é"],
+      ["&EACUTE;&Eacute;", "&EACUTE;É"],
+      ["&#99999999999999;&#x99999999999;", "&#99999999999999;&#x99999999999;"],
+      ["&#-1;&#1.5;&#1e3;", "&#-1;&#1.5;&#1e3;"],
+      ["&amp;#65;&amp;lt;", "&#65;&lt;"],
+      ["&lt;script&gt;x&lt;/script&gt;", "<script>x</script>"],
+      ["&#60;b&#62;x&#60;/b&#62;", "<b>x</b>"],
+      ["&fjlig;&ffilig;", "fjﬃ"],
+      ["&zwj;&zwnj;&shy;x", "\u200d\u200c\u00adx"],
       ["&#128;5 &#x80;5 &#146;s &#x9f; &#8364;", "€5 €5 ’s Ÿ €"],
       ["Z&uuml;rich &amp;uuml; &Uuml; &UUML;", "Zürich &uuml; Ü &UUML;"],
       ["&#0; &#xD800; &#x110000; ?a=1&copy=2 AT&T; R&D", "&#0; &#xD800; &#x110000; ?a=1&copy=2 AT&T; R&D"],

@@ -37,6 +37,8 @@ interface Entry {
   readonly text: string
   /** When it happened, in ISO 8601. */
   readonly at: string
+  /** Whether nobody stated this time: it is not told as that of publication. */
+  readonly isEstimated?: boolean
   /** Where else it is. */
   readonly source?: string | null
 }
@@ -72,7 +74,7 @@ const atom = (base: string, { entries, page, path, title }: Feed, now: DateTime.
         id: base + entry.path,
         title: { value: entry.title, type: "text" },
         updated: dateOf(entry.at),
-        published: dateOf(entry.at),
+        ...(entry.isEstimated !== true && { published: dateOf(entry.at) }),
         content: { value: entry.text, type: "text" },
         links: [
           { rel: "alternate", href: base + entry.path, type: "text/html" },
@@ -96,7 +98,7 @@ const json = (base: string, { entries, page, path, title }: Feed): string =>
           url: base + entry.path,
           title: entry.title,
           content_text: entry.text,
-          date_published: dateOf(entry.at),
+          ...(entry.isEstimated !== true && { date_published: dateOf(entry.at) }),
           ...(typeof entry.source === "string" && { external_url: entry.source })
         }))
       },
@@ -160,6 +162,7 @@ const feedOfEvents = (items: ReadonlyArray<MarketEvent>): Feed => ({
     // A text is wanted of every entry.
     text: [event.summary, event.source].filter((part) => part !== null).join("\n\n") || event.title,
     at: event.published_at,
+    isEstimated: event.published_at_estimated === true,
     source: event.url
   }))
 })

@@ -190,7 +190,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
           catch: (cause) => (cause instanceof Error ? cause.message : String(cause))
         })
       : []
-    if (read === undefined) return yield* Effect.fail("it is no RSS or Atom feed")
+    if (read === undefined) return yield* Effect.fail("it is no RSS, Atom or JSON feed")
     const items = answer.changed && answer.misread !== undefined ? read.filter(isWhole) : read
     const warning = answer.changed ? warningOf(items, read.length - items.length, answer.misread) : known
     const { stored } = yield* transaction(sql)(
