@@ -171,6 +171,9 @@ const drawnRows = (page: string): ReadonlyArray<Drawn> =>
     })
   })
 
+/** Boards of a part of the answers. */
+const parts = ["category=commodities", "category=crypto", "category=economics", "horizon=1d", "horizon=1w"]
+
 /** So many challenges of each state are read. */
 const maxChallenges = 60
 
@@ -253,12 +256,19 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       }
     }
 
+    const ranks = new Map<string, number>()
     for (const order of ["skill", "peer", "average"]) {
       const path = inLanguage(`/leaderboard?order=${order}`, language)
       const page = yield* read(path)
       const rows = drawnRows(page)
       drawings(rows, path)
       must(!/Group \d|第 \d+ 组/.test(plain(page)), `${path}: speaks of groups`)
+      const agentsHere = (order === "average" ? byAverage : bySkill).filter((row) => !isReference(row))
+      must(
+        order === "peer" ||
+          plain(page).includes(say.haveScore(String(agentsHere.length), agentsHere.length === 1)),
+        `${path}: not ${agentsHere.length} agents have a score`
+      )
       let lastRank = 0
       for (const { agent = "", html } of rows) {
         const fact = facts.get(agent)
@@ -284,10 +294,29 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         must(rank === 0 || rank >= lastRank, `${where}: rank ${rank} below ${lastRank}`)
         must(rank === 0 || (fact.rank !== null && !isReference(fact)), `${where}: a rank of nobody`)
         if (order === "skill") {
+          ranks.set(agent, rank)
           const isRanked = fact.rank !== null && (fact.evidence?.days ?? 0) >= minDays
           must(rank > 0 === isRanked, `${where}: rank ${rank} after ${fact.evidence?.days} days`)
         }
         lastRank = Math.max(rank, lastRank)
+      }
+    }
+
+    for (const part of parts) {
+      const query = `order=skill&${part}`
+      const { items } = yield* json(Board, `/api/v1/eval/leaderboard?${query}&limit=200`)
+      const where = inLanguage(`/leaderboard?${query}`, language)
+      const rows = drawnRows(yield* read(where))
+      drawings(rows, where)
+      must(rows.length === Math.min(items.length, 50), `${where}: ${rows.length} rows of ${items.length}`)
+      for (const { agent, html } of rows) {
+        const fact = items.find(({ agent_id }) => agent_id === agent)
+        proofs(html, fact, `${where}: ${fact?.agent_name}`)
+        const sentence = fact && sentenceOf(fact, language)
+        must(
+          sentence === undefined || plain(html).includes(say.onThisBoard(sentence)),
+          `${where}: ${fact?.agent_name}: does not say that "${sentence}" is of this board`
+        )
       }
     }
 
@@ -308,6 +337,19 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       const page = yield* read(path)
       proofs(page, fact, path)
       drawings(drawnRows(page), path)
+      const rank = ranks.get(fact.agent_id)
+      const ranked = [...ranks.values()].filter((each) => each > 0).length
+      const told = plain(page).split(say.agentPage.rankBySkill)[1]?.trim() ?? ""
+      const percent = String(Math.ceil((100 * (rank ?? 0)) / ranked))
+      const expected =
+        rank === 0 ? say.agentPage.noRank : `#${rank} ${say.agentPage.ofRanked(String(ranked), percent)}`
+      must(
+        rank === undefined || isReference(fact) || told.startsWith(expected),
+        `${path}: the rank by skill is not "${expected}": ${told.slice(0, 40)}`
+      )
+      const badge = yield* read(`/agents/${fact.agent_id}/badge.svg`)
+      const shown = Number(/>[^<>]*#(\d+)[^<>]*</.exec(badge)?.[1] ?? 0)
+      must(rank === undefined || shown === rank, `${path}: its badge has the rank ${shown}, not ${rank}`)
     }
 
     const agents = bySkill.filter((row) => !isReference(row))
