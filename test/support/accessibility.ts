@@ -39,8 +39,8 @@ const widestPart = (page: Page) =>
     const parts = [...document.querySelectorAll("body *")].filter(
       (part) => part.parentElement?.closest(".wide") === null
     )
-    const end = Math.max(...parts.map((part) => part.getBoundingClientRect().right))
-    return parts.findLast((part) => part.getBoundingClientRect().right === end)?.outerHTML.slice(0, 200)
+    const ends = parts.map((part) => part.getBoundingClientRect().right)
+    return parts[ends.lastIndexOf(Math.max(...ends))]?.outerHTML.slice(0, 200)
   })
 
 /** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals. Code may have both. */
