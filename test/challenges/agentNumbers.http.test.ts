@@ -1,6 +1,7 @@
 /** Which numbers of agents the door takes, through HTTP: range, granularity, and the slack that the document promises. */
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { sumProblem } from "../../src/services/domain/agentNumbers.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { onboardClaimed } from "../support/agents.ts"
@@ -180,3 +181,60 @@ layer(testServer({ environment: generous }))("The door", (it) => {
     })
   )
 })
+
+/** So many equal numbers, the last of which is another. */
+const equal = (count: number, each: number, last = each) => [...times(count - 1, () => each), last]
+const roundedTo = (decimals: number, numbers: ReadonlyArray<number>) =>
+  numbers.map((each) => Number(each.toFixed(decimals)))
+
+it.each([
+  ["halves", [0.5, 0.5], true],
+  ["one alone", [1], true],
+  ["none at all", [], false],
+  ["zeros", [0, 0, 0], false],
+  ["thirds of three decimals", equal(3, 0.333), false],
+  ["thirds of two", equal(3, 0.33), false],
+  ["thirds of two, one of them made up for", equal(3, 0.33, 0.34), true],
+  ["thirds of six", equal(3, 0.333333), true],
+  ["thirds of six, rounded up", equal(3, 0.333334), false],
+  ["thirds of seven", equal(3, 0.3333333), true],
+  ["sixths of six", equal(6, 0.166667), true],
+  ["sevenths of six", equal(7, 0.142857), true],
+  ["sevenths of five", equal(7, 0.14286), false],
+  ["ninths of six", equal(9, 0.111111), true],
+  ["elevenths of six", equal(11, 0.090909), true],
+  ["thirteenths of six", equal(13, 0.076923), true],
+  ["hundredths", equal(100, 0.01), true],
+  ["hundredths, one forgotten", equal(100, 0.01, 0), false],
+  ["97 of six", equal(97, 0.010309), false],
+  ["tenths, added as doubles", equal(10, 0.1), true],
+  [
+    "a softmax in doubles",
+    [Math.exp(1), Math.exp(2), Math.exp(3)].map((e, _, all) => e / all.reduce((a, b) => a + b)),
+    true
+  ],
+  [
+    "a softmax of single precision",
+    [Math.exp(1), Math.exp(2), Math.exp(3)].map((e, _, all) => Math.fround(e / all.reduce((a, b) => a + b))),
+    true
+  ],
+  ["a softmax of half precision", [0.09003, 0.24475, 0.66504], false],
+  ["percentages", [50, 30, 20], false],
+  ["more than one by a millionth, of two", [0.5, 0.500001], true],
+  ["more than one by two millionths, of two", [0.5, 0.500002], false],
+  ["less than one by 1.5e-6, of three", [0.5, 0.25, 0.2499985], true],
+  ["less than one by 1.6e-6, of three", [0.5, 0.25, 0.2499984], false],
+  ["less than one by 1e-5, of twenty", equal(20, 0.05, 0.04999), true],
+  ["less than one by 1.1e-5, of a hundred", equal(100, 0.01, 0.009989), false],
+  ["complements", [0.7, 1 - 0.7], true],
+  ["what is left of one", [0.1, 0.7, 1 - 0.1 - 0.7], true],
+  ["the smallest one beside one", [1, 1e-9], true],
+  ["1 beside what is no small number", [1, 1e-5], false],
+  ["rounded Dirichlet draws", roundedTo(6, [0.1234567, 0.2345678, 0.3456789, 0.2962966]), true],
+  ["negative numbers that sum to one", [1.5, -0.5], true]
+] as const)(
+  "probabilities sum to one within half a millionth for each and a hair: %s",
+  (_, numbers, sums) => {
+    assert.strictEqual(sumProblem(numbers) === undefined, sums)
+  }
+)

@@ -166,7 +166,13 @@ it.effect.each([
   ["a close below its low", [open, high, low, low - 1]],
   ["an open above its high", [high + 1, high, low, close]],
   ["an open below its low", [low - 1, high, low, close]],
-  ["a price that no asset has", [open, 2e15, low, close]]
+  ["a price that no asset has", [open, 2e15, low, close]],
+  ["no high", [open, null, low, close]],
+  ["a price of a text with a comma", [open, high, low, "2,712.20"]],
+  ["no low", [open, high, null, close]],
+  ["nothing but a close", [null, null, null, close]],
+  ["a low that no asset has", [open, high, -2e15, close]],
+  ["all prices in another order", [close, low, high, open]]
 ] as const)("an hour with %s is neither a candle nor one without a trade", ([, row]) =>
   live((place) =>
     Effect.gen(function* () {
@@ -176,6 +182,22 @@ it.effect.each([
       const { complete, readings } = yield* read("GC", window)
       assert.isFalse(complete)
       assert.deepStrictEqual(readings[0]?.candles.map(shown), expected("GC=F", [first, last]))
+    })
+  )
+)
+
+it.effect.each([
+  ["an empty text among its prices", [open, high, low, ""]],
+  ["a word among its prices", [open, "n/a", low, close]],
+  ["truth for a price", [open, high, low, true]],
+  ["a list for a price", [open, high, low, [close]]]
+] as const)("a chart with %s is refused as a whole, not read in part", ([, row]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(3)
+      const [, spoilt = noon] = hoursOf(window)
+      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(spoilt), row)
+      assert.strictEqual((yield* refusal("GC", window)).kind, "unavailable")
     })
   )
 )
@@ -204,7 +226,17 @@ it.effect.each([
   ["below 0", [-3, -2, -4, -3]],
   ["of texts", ["", "", "", ""]],
   ["of words", ["n/a", "n/a", "n/a", "n/a"]],
-  ["with one price missing", [3000, 3001, null, 3000]]
+  ["with one price missing", [3000, 3001, null, 3000]],
+  ["of texts of numbers with a comma", ["3,000", "3,001", "2,999", "3,000"]],
+  ["of NaN in words", ["NaN", "NaN", "NaN", "NaN"]],
+  ["of what has no end", ["Infinity", "Infinity", "Infinity", "Infinity"]],
+  ["with an open of 0", [0, 3001, 2999, 3000]],
+  ["with a negative zero", [3000, 3001, -0, 3000]],
+  ["with a close of nothing but white space", ["3000", "3001", "2999", " "]],
+  ["with a high below its low", [3000, 2999, 3001, 3000]],
+  ["with a close above its high", [3000, 3001, 2999, 3002]],
+  ["with a price that no asset has", [3000, 2e15, 2999, 3000]],
+  ["of truths", [true, true, true, true]]
 ] as const)("a candle %s of an exchange is none: the next exchange is asked", ([, row]) =>
   live((place) =>
     Effect.gen(function* () {

@@ -112,6 +112,25 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
         ["unverified", { email: "unverified@example.org", email_verified: false }],
         ["unverified in text", { email: "text@example.org", email_verified: "false" }],
         ["verified in another word", { email: "word@example.org", email_verified: "yes" }],
+        ...[
+          "TRUE",
+          "True",
+          "1",
+          "y",
+          "on",
+          " true",
+          "true ",
+          "null",
+          "",
+          1,
+          0,
+          null,
+          [true],
+          { value: true }
+        ].map(
+          (email_verified, index) =>
+            [`odd ${index}`, { email: `odd${index}@example.org`, email_verified }] as const
+        ),
         ["unsaid", { email: "unsaid@example.org" }],
         ["none", {}]
       ] as const

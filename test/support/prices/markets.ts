@@ -10,7 +10,7 @@ import type { FakeServer, Reply } from "../log/fakeServer.ts"
 type Ohlc = readonly [open: number, high: number, low: number, close: number]
 /** The prices of an hour as a place shows them, which may be none. */
 type Shown = readonly [open: Price, high: Price, low: Price, close: Price]
-type Price = number | string | null
+type Price = number | string | boolean | null | ReadonlyArray<number>
 
 const hour = 3_600_000
 
