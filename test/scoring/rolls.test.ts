@@ -67,6 +67,46 @@ describe("Two prices may be of two contracts", () => {
     // The E-mini of June 2026 ends before a long weekend.
     ["the Sunday evening after a last Thursday", "ES", "2026-06-21T23:00:00Z", "2026-06-22T02:00:00Z", true],
     ["the Monday after it", "ES", "2026-06-22T10:00:00Z", "2026-06-22T21:00:00Z", false],
+    // In winter New York's evening at six is 23:00 UTC, and its midnight 05:00.
+    [
+      "the hour that ends as a winter's last day begins",
+      "GC",
+      "2026-01-27T22:00:00Z",
+      "2026-01-27T23:00:00Z",
+      false
+    ],
+    ["a minute more", "GC", "2026-01-27T22:00:00Z", "2026-01-27T23:01:00Z", true],
+    ["the last hour of the night after it", "GC", "2026-01-29T04:00:00Z", "2026-01-29T05:00:00Z", true],
+    ["the hour after that", "GC", "2026-01-29T05:00:00Z", "2026-01-29T06:00:00Z", false],
+    ["four hours into a last day of natural gas", "NG", "2026-03-26T19:00:00Z", "2026-03-26T23:00:00Z", true],
+    ["four hours before it", "NG", "2026-03-26T18:00:00Z", "2026-03-26T22:00:00Z", false],
+    ["a weekend after a last Friday", "ES", "2026-03-21T00:00:00Z", "2026-03-22T23:00:00Z", true],
+    ["the Monday after a last Friday", "ES", "2026-03-23T04:00:00Z", "2026-03-23T21:00:00Z", false],
+    [
+      "24 hours around a week that clocks changed in",
+      "ZN",
+      "2026-03-08T22:00:00Z",
+      "2026-03-09T22:00:00Z",
+      false
+    ],
+    ["a last Monday of notes", "ZN", "2026-09-21T10:00:00Z", "2026-09-21T21:00:00Z", true],
+    ["the Sunday evening that begins it", "ZN", "2026-09-20T22:00:00Z", "2026-09-20T23:00:00Z", true],
+    ["the Friday before", "ZN", "2026-09-18T10:00:00Z", "2026-09-18T21:00:00Z", false],
+    ["a session of soybeans on their last day", "ZS", "2026-05-14T13:30:00Z", "2026-05-14T18:20:00Z", true],
+    [
+      "one a month later, in which no contract ends",
+      "ZS",
+      "2026-06-12T13:30:00Z",
+      "2026-06-12T18:20:00Z",
+      false
+    ],
+    ["the night of a last day before Christmas", "CL", "2026-12-22T04:00:00Z", "2026-12-22T05:00:00Z", true],
+    ["a year", "HG", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z", true],
+    ["a month between two last days of notes", "ZN", "2026-04-01T00:00:00Z", "2026-05-01T00:00:00Z", false],
+    ["no time at all, on a last day", "CL", "2026-04-21T12:00:00Z", "2026-04-21T12:00:00Z", true],
+    ["no time at all, on another", "CL", "2026-04-23T12:00:00Z", "2026-04-23T12:00:00Z", false],
+    ["the same hours of bitcoin", "BTC", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false],
+    ["the same hours of what is no target", "XX", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false],
     ["the same hours of an index", "DXY", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false],
     ["the same hours of ether", "ETH", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false]
   ] as const)("within %s: %s", (_, target, from, until, rolls) => {
