@@ -221,7 +221,7 @@ for (const largest of ["1", "500"]) {
           const deadline = plus(now, "1 hour")
           const challenge = yield* newMacro({ deadline })
           const agents = yield* stakers(challenge, 40, 50)
-          yield* moveTo(plus(deadline, "1 minute"))
+          yield* moveTo(plus(deadline, "10 seconds"))
           const stamp = millisBefore(deadline, 1)
           const staking = (from: number, to: number) =>
             concurrently(agents.slice(from, to).map((agent) => stake(agent, challenge, 50, 3.1, stamp)))

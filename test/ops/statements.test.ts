@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { treasury } from "../../src/layers/postgres/credit/transfers.ts"
 import { AgentId, EventId } from "../../src/services/domain/ids.ts"
+import { Health } from "../../src/services/Health.ts"
 import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { ReleaseCalendar } from "../../src/services/Schedules.ts"
 import { Notices } from "../../src/services/Notices.ts"
@@ -63,6 +64,8 @@ const over = (slug: string, challenges: number) =>
 const makeCrowd = Effect.gen(function* () {
   // Candles of the days before are none of the years before 1970.
   yield* TestClock.adjust("2 days")
+  // As at the start of an instance.
+  yield* Health.use(({ measureClockDrift }) => measureClockDrift)
   const sql = yield* SqlClient.SqlClient
   const agent = yield* onboard()
   yield* claim(agent.agentId)
@@ -598,7 +601,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       asked: { json: { accept: true, reason: "why" } }
     }))
   ),
-  "POST /admin/challenges": plain(11, {
+  "POST /admin/challenges": plain(12, {
     asked: { json: { asset: "GC", event_id: "event-0", deadline: farDeadline, resolve_at: farDeadline } }
   }),
   "POST /admin/challenges/:challenge_id/cancel": made(
@@ -622,7 +625,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       }
     })
   },
-  "POST /admin/macro/challenges": plain(6, {
+  "POST /admin/macro/challenges": plain(7, {
     asked: {
       json: {
         asset: "CPI",
@@ -658,7 +661,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
       return { parameters: { challenge_id: id }, asked: { json: { reason: "why" } } }
     })
   ),
-  "POST /admin/price-events/challenges": plain(9, {
+  "POST /admin/price-events/challenges": plain(10, {
     asked: {
       json: { kind: "threshold", asset: "ETH", level: 100, deadline: farDeadline, resolve_at: farDeadline }
     }
