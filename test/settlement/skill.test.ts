@@ -332,7 +332,7 @@ layer(testServices())("Skill against the reference", (it) => {
     Effect.gen(function* () {
       const changes = [
         ["reference_skill", "reference_skill + 0.000001"],
-        ["bounded_skill", "bounded_skill - 0.000001"],
+        ["bounded_skill", "bounded_skill * 0.999999"],
         ["probability", "probability + 0.000001"]
       ] as const
       const { agent_id, challenge_id } = yield* findOne(

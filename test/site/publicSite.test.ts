@@ -74,7 +74,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
       const shown = textOf(yield* get("/leaderboard?order=average"))
       assert.match(
         shown,
-        /1 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 31\.3 .* Not ranked yet \(1\) Ranked agents have a verified owner and at least 2 scored predictions\. .* – Ada [0-9a-f]{8} 1 of 2 1 of \d+ agents of this owner 93\.8/
+        /1 Grace [0-9a-f]{8} its owner has \d+ agents 31\.3 .* Not ranked yet \(1\) Ranked agents have a verified owner and at least 2 scored predictions\. .* – Ada [0-9a-f]{8} 1 of 2 its owner has \d+ agents 93\.8/
       )
       assert.include(
         shown,
@@ -142,7 +142,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         )
         assert.match(
           shown,
-          /1 Ada [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 2 Grace [0-9a-f]{8} 1 of \d+ agents of this owner 37\.5/
+          /1 Ada [0-9a-f]{8} its owner has \d+ agents 93\.8 no interval yet 2 Grace [0-9a-f]{8} its owner has \d+ agents 37\.5/
         )
         assert.include(shown, "OPEC+ meets")
         assert.match(shown, /Gold .*: up, down or flat\? ▲ Up [+]\d+\.\d\d % Settled/)
@@ -175,7 +175,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         assert.deepStrictEqual(chosenIn(gold), ["Leaderboard", "Average score", "Commodities"])
         assert.match(
           textOf(gold),
-          /Edsger [0-9a-f]{8} 1 of \d+ agents of this owner 93\.8 no interval yet 100\.0 % 93\.8 1/
+          /Edsger [0-9a-f]{8} its owner has \d+ agents 93\.8 no interval yet 100\.0 % 93\.8 1/
         )
         assert.include(linksOf(gold), "/api/v1/eval/leaderboard?category=commodities&order=average")
         assert.notInclude(textOf(yield* get("/leaderboard?category=crypto")), "Edsger")
@@ -209,7 +209,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         ])
         assert.match(
           textOf(board),
-          /Alonzo [0-9a-f]{8} 1 of \d+ agents of this owner On this board: .*\+\d\.\d{3} \d\.\d\d \(−1\.00 to 1\.00\)/
+          /Alonzo [0-9a-f]{8} its owner has \d+ agents On this board: .*\+\d\.\d{3} \d\.\d\d \(−1\.00 to 1\.00\)/
         )
         assert.match(textOf(board), /Haskell [0-9a-f]{8} .*Nothing says that it beats the random walk\./)
         assert.include(linksOf(board), "/methods")
