@@ -66,8 +66,9 @@ layer(testServices())("A stake under way", (it) => {
   it.effect("is waited for by the resolver", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first, inTime } = yield* scene
-      yield* moveTo(plus(deadline, "1 minute"))
+      yield* moveTo(plus(deadline, "10 seconds"))
       const staking = yield* held(stake(first, challenge, 50, 3.1, inTime))
+      yield* moveTo(plus(deadline, "1 minute"))
       const resolving = yield* meeting(Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1)))
       yield* staking.commit
       assert.strictEqual((yield* Fiber.join(resolving)).status, "resolved")

@@ -121,7 +121,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
       assert.lengthOf(more, 0)
       assert.deepStrictEqual(
         [row?.type, row?.version, row?.entry?.open_price, row?.entry?.dead_zone_pct],
-        ["challenge.create", 1, "0.30000000000000004", "0.0000001"]
+        ["challenge.create", 1, "0.3", "0.0000001"]
       )
       assert.strictEqual(row?.entry?.created_at, DateTime.formatIso(created))
     })
