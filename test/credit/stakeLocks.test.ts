@@ -201,7 +201,7 @@ layer(testServices())("A forecast with a stake", (it) => {
       const deadline = plus(yield* freshWeek, "1 hour")
       const pool = yield* newMacro({ deadline })
       const agents = yield* Effect.replicateEffect(staker(100), 6)
-      yield* moveTo(plus(deadline, "1 minute"))
+      yield* moveTo(plus(deadline, "10 seconds"))
       const before = yield* deadlocks
       yield* Effect.all(
         [
