@@ -132,16 +132,14 @@ layer(testServices())("Kept sums", (it) => {
       const [early, late] = [plus(monday, "23 hours"), plus(monday, "25 hours")]
       const challenges = yield* Effect.replicateEffect(newChallenge({ deadline: early }), 2)
       for (const challenge of challenges) yield* predict(agent, challenge)
+      yield* predict(agent, yield* newChallenge({ asset: "NG", deadline: early }))
       const ahead = yield* newChallenge({ deadline: late })
       yield* predict(agent, ahead)
       yield* moveTo(late)
       yield* importQuotes("GC", [[late, 102]])
       yield* settle
       // What this one settles was due before midnight, and its clock says that it is.
-      yield* newChallenge({ deadline: early }).pipe(
-        Effect.flatMap((challenge) => predict(agent, challenge, {}, monday))
-      )
-      yield* importQuotes("GC", [[early, 102]])
+      yield* importQuotes("NG", [[early, 102]])
       yield* moveTo(plus(monday, "23.5 hours"))
       yield* withDatabaseAt(late)(settle)
       const days = yield* rowsOf(
