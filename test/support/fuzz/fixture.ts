@@ -18,6 +18,7 @@ import { passingAnswer } from "../responses.ts"
 import { testAdminToken, testTokenSecret } from "../settings.ts"
 import { practisedBy } from "../growth/practice.ts"
 import { match, tournament } from "../tournaments.ts"
+import { withDatabaseAt } from "../databaseTime.ts"
 import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
 import type { Operation } from "./document.ts"
 import type { Hints } from "./generate.ts"
@@ -208,7 +209,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       challengeId,
       answer: { direction: "bullish", confidence: 0.75, reasoning: "Because." },
       receivedAt: DateTime.add(start, { hours })
-    })
+    }).pipe(withDatabaseAt(DateTime.add(start, { hours })))
   const commits: Array<string> = []
   for (const { id } of settled) {
     const { answer } = yield* predict(agent.agent_id, id, -25)
