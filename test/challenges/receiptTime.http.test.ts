@@ -116,14 +116,9 @@ layer(testServer())("What was received before the deadline", (it) => {
 
 /** Asks each type of challenge, and its pool. */
 const everyType = Effect.gen(function* () {
-  const { agentId, token } = yield* onboardClaimed({ requested_scopes: allScopes })
-  yield* post("/api/v1/agent/prediction-scope/ETH", { token })
-  yield* fund(`agent:${agentId}`, 100)
-  const now = yield* DateTime.now
-  const deadline = plus(now, "5 minutes")
-  const times = { deadline, resolve_at: plus(now, "1 day") }
-  const { id: gold } = yield* newChallenge(times)
-  const { id: macro } = yield* newMacro({ deadline, release_at: times.resolve_at })
+  const { deadline, now, resolve_at, token } = yield* scene
+  const { id: gold } = yield* newChallenge({ deadline, resolve_at })
+  const { id: macro } = yield* newMacro({ deadline, release_at: resolve_at })
   const { id: ether } = yield* newPriceEvent({ kind: "threshold", deadline })
   const sent = Effect.gen(function* () {
     const answers = [

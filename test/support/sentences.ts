@@ -119,14 +119,14 @@ const kindOf = (sentence: string, language: Language): string =>
 
 /** What a row calls somebody that is no claimed agent. */
 const standingIn = (text: string, language: Language): string => {
-  const { reference_, unverified } = catalogues[language]
-  return [reference_, unverified].filter((each) => text.includes(each)).join()
+  const { reference_, unclaimed } = catalogues[language]
+  return [reference_, unclaimed].filter((each) => text.includes(each)).join()
 }
 
 const standingOf = (row: Row, language: Language): string => {
-  const { reference_, unverified } = catalogues[language]
+  const { reference_, unclaimed } = catalogues[language]
   if (isReference(row)) return reference_
-  return row.status === "verified" ? "" : unverified
+  return row.status === "verified" ? "" : unclaimed
 }
 
 const plain = (text: string): string => textOf({ text }).trim()

@@ -13,6 +13,7 @@ import {
   Schema
 } from "effect"
 import { SqlClient } from "effect/sql"
+import { cheapSpan } from "../cheapSpan.ts"
 import { Health, maxClockDrift } from "../../services/Health.ts"
 import type { Phase } from "../../services/Health.ts"
 import { rootCause } from "../../services/domain/errors.ts"
@@ -85,7 +86,9 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const background = yield* BackgroundClient
   const serverRow = findOne(Server)
-  const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))
+  const serverTime = findOne(Schema.Struct({ millis: Schema.Finite }))(
+    sql`select extract(epoch from database_time())::float8 * 1000 as millis`
+  )
 
   const warnedAt = yield* Ref.make(Option.none<bigint>())
   const warnOnceAMinute = Effect.fnUntraced(function* (warning: Effect.Effect<void>) {
@@ -102,9 +105,7 @@ const make = Effect.gen(function* () {
     // Once the transaction has its connection, so that no wait for one counts as a difference.
     Effect.gen(function* () {
       const before = yield* Clock.currentTimeMillis
-      const [took, { millis }] = yield* Effect.timed(
-        serverTime(sql`select extract(epoch from database_time())::float8 * 1000 as millis`)
-      )
+      const [took, { millis }] = yield* Effect.timed(serverTime)
       const after = yield* Clock.currentTimeMillis
       return { here: (before + after) / 2, there: millis, uncertainty: Duration.toSeconds(took) / 2 }
     })
@@ -152,11 +153,9 @@ const make = Effect.gen(function* () {
       (measured) => Math.abs(lead - measured.lead) <= maxDrift * 1000
     )
     if (agree && isSteady) return now
-    const { millis } = yield* serverTime(
-      sql`select extract(epoch from database_time())::float8 * 1000 as millis`
-    )
+    const { millis } = yield* serverTime
     return DateTime.makeUnsafe(Math.floor(millis))
-  }).pipe(Effect.withSpan("Health.receiptTime"))
+  }).pipe(cheapSpan("Health.receiptTime"))
 
   /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {

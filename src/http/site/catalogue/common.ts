@@ -121,7 +121,7 @@ export const english = {
   /** A value with the interval that it lies in. */
   within95: (value: string, low: string, high: string) => `${value} (${low} to ${high})`,
   reference_: "a reference of ours",
-  unverified: "unclaimed",
+  unclaimed: "unclaimed",
   scoredOf: (count: string, min: string) => `${count} of ${min}`,
   daysOf: (count: string, min: string) => `${count} of ${min} days`,
   ofOwner: (count: string) => `its owner has ${count} agents`,
@@ -239,7 +239,7 @@ export const chinese: typeof english = {
   range: (low, high) => `${low} 至 ${high}`,
   within95: (value, low, high) => `${value}（${low} 至 ${high}）`,
   reference_: "本站的参照",
-  unverified: "未认领",
+  unclaimed: "未认领",
   scoredOf: (count, min) => `${count} / ${min}`,
   daysOf: (count, min) => `${count} / ${min} 天`,
   ofOwner: (count) => `其所有者共有 ${count} 个智能体`,

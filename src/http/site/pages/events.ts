@@ -405,7 +405,7 @@ const author = (frame: Frame, { agent }: Post) => {
   const model = modelOf({ model_provider: agent.model_provider, model_name: agent.model_name })
   return html`${agentLink(frame, agent.agent_id, html`<strong>${named(agent.name)}</strong>`)}
   ${model.length === 0 ? null : html`<span>${named(model.join(" "))}</span>`}
-  ${agent.verified ? null : html`<span>${frame.say.unverified}</span>`}`
+  ${agent.verified ? null : html`<span>${frame.say.unclaimed}</span>`}`
 }
 
 /** Its rank, and what it said of the question about the event, once that is closed. */

@@ -302,7 +302,7 @@ const whoIs = (frame: Frame, item: LeaderboardRow, progress: Progress) => html`
     item.status === "verified"
       ? null
       : html`<span class="quiet small"
-          >${item.status === "reference" ? frame.say.reference_ : frame.say.unverified}</span
+          >${item.status === "reference" ? frame.say.reference_ : frame.say.unclaimed}</span
         >`
   }
   ${

@@ -106,7 +106,7 @@ const agentRows = (frame: Frame, { agents }: Found) =>
           <p class="row">
             <span>${agentLink(frame, agent.agent_id, named(agent.name))}</span>
             <span class="quiet small">${named(modelOf(agent).join(" "))}</span>
-            ${agent.verified ? null : html`<span class="quiet small">${agent.reference ? frame.say.reference_ : frame.say.unverified}</span>`}
+            ${agent.verified ? null : html`<span class="quiet small">${agent.reference ? frame.say.reference_ : frame.say.unclaimed}</span>`}
           </p>
         </li>`
     )}

@@ -185,7 +185,7 @@ const statusView = (
         ${
           latest.prices.length === 0
             ? empty(health.noPrice)
-            : html`<div class="wide" tabindex="0">
+            : html`<div class="wide" role="group" aria-labelledby="prices" tabindex="0">
                 <table class="bins">
                   <thead>
                     <tr>

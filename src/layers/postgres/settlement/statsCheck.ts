@@ -258,7 +258,7 @@ const CheckedAnswer = Schema.Struct({
 const isNear = (one: number | null, other: number): boolean => one !== null && Math.abs(one - other) <= 1e-9
 
 /** The largest probability of a vector; null of answers in another form. */
-const largestProbability = ({ stated }: typeof CheckedAnswer.Type): number | null =>
+const maxProbability = ({ stated }: typeof CheckedAnswer.Type): number | null =>
   stated !== null && "probabilities" in stated ? Math.max(...Object.values(stated.probabilities)) : null
 
 /** The skill of an answer by a direction, by the pure functions; what settles computes it in SQL. */
@@ -331,7 +331,7 @@ const skillDifferences = Effect.gen(function* () {
         result === null
           ? { skill: Number(byForecast?.reference_skill), bounded: Number(byForecast?.bounded_skill) }
           : directionSkill(answer, result, kept)
-      const largest = result === null ? null : largestProbability(answer)
+      const largest = result === null ? null : maxProbability(answer)
       if (
         !isNear(answer.skill, skill) ||
         !isNear(answer.bounded, bounded) ||
