@@ -51,6 +51,18 @@ const asked = async (url: string, method: string, token?: string, json?: unknown
 /** Between two requests of an agent. */
 const pauseMillis = 100
 
+const reads = ["/api/v1/agent/profile/self", "/api/v1/eval/challenges/active", "/api/v1/eval/leaderboard"]
+
+/** Every fourth call predicts, each time on the next challenge; the others read. */
+const callAt = (turn: number, challengeIds: ReadonlyArray<string>) => {
+  const turns = reads.length + 1
+  const read = reads[turn % turns]
+  if (read !== undefined) return { method: "GET", path: read }
+  const id = challengeIds[Math.floor(turn / turns) % challengeIds.length]
+  const json = { direction: "bullish", confidence: 0.6, is_revision: true }
+  return { method: "POST", path: `/api/v1/eval/challenges/${id}/predict`, json }
+}
+
 /** Agents that predict and read, until it is over. */
 const load = Effect.fnUntraced(function* (
   url: string,
@@ -62,24 +74,11 @@ const load = Effect.fnUntraced(function* (
   const commits: Array<string> = []
   let sent = 0
   const agent = async (id: string) => {
-    let answers = 0
     const credentials = { grant_type: "client_credentials", agent_id: id, client_secret: secret }
     const { body } = await asked(`${url}/api/v1/agent/auth/token`, "POST", undefined, credentials)
     const token = String(member(body, "access_token"))
-    const predict = () => `/api/v1/eval/challenges/${challengeIds[answers++ % challengeIds.length]}/predict`
-    const self = () => "/api/v1/agent/profile/self"
-    const active = () => "/api/v1/eval/challenges/active"
-    const leaderboard = () => "/api/v1/eval/leaderboard"
-    const prediction = { direction: "bullish", confidence: 0.6, is_revision: true }
-    const calls = [
-      ["POST", predict, prediction],
-      ["GET", self, undefined],
-      ["GET", active, undefined],
-      ["GET", leaderboard, undefined]
-    ] as const
     while (!isOver(sent)) {
-      const [method, pathOf, json] = calls[sent % calls.length] ?? calls[0]
-      const path = pathOf()
+      const { json, method, path } = callAt(sent, challengeIds)
       sent += 1
       try {
         const answer = await asked(url + path, method, token, json)
