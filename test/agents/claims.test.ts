@@ -104,6 +104,23 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
+  it.effect("asks indexes whether the name is held, and reads no other agent", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { code, token } = yield* claimable({ name: "Alone" })
+      const operator = yield* anOperator
+      const read = yield* Effect.gen(function* () {
+        // As where there are many agents.
+        yield* sql`set local enable_seqscan = off`
+        yield* claimWithCode(token, code, operator)
+        return yield* countOf(
+          () => sql`select pg_stat_get_xact_tuples_returned('agents'::regclass)::int as count`
+        )
+      }).pipe(sql.withTransaction)
+      assert.strictEqual(read, 0)
+    })
+  )
+
   it.effect("also when several are claimed at once", () =>
     Effect.gen(function* () {
       const agents = yield* Effect.replicateEffect(claimable({ name: "Everybody" }), 5)

@@ -21,10 +21,12 @@ describe("Readers that take nothing", () => {
         const text = await (await fetch(`http://127.0.0.1:${operations}/metrics`)).text()
         return Number(/^auspex_notices_waiting_readers(?:{.*})? (\d+)/m.exec(text)?.[1])
       })
-      yield* Effect.forEach(Array.from({ length: readers }), () =>
+      yield* Effect.forEach(Array.from({ length: readers }), (_, index) =>
         Effect.acquireRelease(
           Effect.sync(() => {
-            const socket = connect(auspex.port, "127.0.0.1", () => {
+            // An address has twenty seats.
+            const localAddress = `127.0.0.${2 + Math.floor(index / 20)}`
+            const socket = connect({ port: auspex.port, host: "127.0.0.1", localAddress }, () => {
               // Never read from.
               socket.pause()
               socket.write("GET /api/v1/public/notices/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

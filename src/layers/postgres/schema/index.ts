@@ -40,6 +40,7 @@ import { numbers } from "./migrations/0028_numbers.ts"
 import { possiblePrices } from "./migrations/0029_possible_prices.ts"
 import { webhookPages } from "./migrations/0030_webhooks.ts"
 import { lookalikes } from "./migrations/0031_lookalikes.ts"
+import { heldNamesByIndex } from "./migrations/0032_held_names.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -183,7 +184,8 @@ export const migrations = {
   "0028_numbers": expand(numbers),
   "0029_possible_prices": expand(possiblePrices),
   "0030_webhooks": expand(webhookPages),
-  "0031_lookalikes": expand(lookalikes)
+  "0031_lookalikes": expand(lookalikes),
+  "0032_held_names": expand(heldNamesByIndex)
 }
 
 /** The migration that stores in `instance` which programs may run. */
