@@ -32,6 +32,18 @@ const storedBy = Effect.fnUntraced(function* (agentId: string) {
   return Number(row?.[0])
 })
 
+/** Leaves an agent room for so many bytes of the day. */
+const leaveBytes = Effect.fnUntraced(function* (agentId: string, room: number) {
+  const sql = yield* SqlClient.SqlClient
+  const day = sql`(${timestamp(yield* DateTime.now)}::timestamptz at time zone 'UTC')::date`
+  yield* sql`
+    insert into agent_bytes (agent_id, day, bytes, max_bytes)
+    select id, ${day}, m.max - ${room}::int, m.max from agents
+     cross join lateral (select case when claimed_at is null then 100000 else 140000 end as max) m
+     where id = ${agentId}::uuid
+    on conflict (agent_id) do update set day = excluded.day, bytes = excluded.bytes`
+})
+
 const counted = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql`select bytes::int from agent_bytes where agent_id = ${agentId}::uuid`.values
@@ -182,12 +194,7 @@ layer(
           const agent = yield* onboard()
           for (const content of texts) {
             const send = post(way, { token: agent.token, json: { ...fields, content } })
-            // The day has room for three of them.
-            yield* sql`
-            insert into agent_bytes (agent_id, day, bytes, max_bytes)
-            select ${agent.agentId}::uuid, (${timestamp(yield* DateTime.now)}::timestamptz at time zone 'UTC')::date,
-                   100000 - 3 * ${200 + Buffer.byteLength(content)}::int, 100000
-            on conflict (agent_id) do update set bytes = excluded.bytes`
+            yield* leaveBytes(agent.agentId, 3 * (200 + Buffer.byteLength(content)))
             const answers = yield* Effect.all(
               times(8, () => send),
               { concurrency: "unbounded" }
@@ -237,6 +244,63 @@ layer(
       assert.strictEqual((yield* say("x".repeat(100))).status, 201)
       assert.strictEqual(yield* counted(agentId), 300)
     })
+  )
+
+  it.effect(
+    "that are used up are told with the way to more where the agent is unclaimed, at every door",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const { news_id } = yield* newEvent()
+        const other = yield* onboardClaimed()
+        const said = yield* post("/api/v1/agent/comments", {
+          token: other.token,
+          json: { news_id, content: "What do you think?" }
+        })
+        const parent = String(said.json["comment_id"])
+        const direction = yield* newChallenge({ deadline: plus(monday, "1 day") })
+        const number = yield* newMacro({ period: "2026-07" })
+        const closed = yield* newChallenge({ deadline: plus(monday, "10 minutes") })
+        yield* moveTo(plus(monday, "20 minutes"))
+        const up = { direction: "bullish", confidence: 0.5 }
+        const doors: ReadonlyArray<readonly [string, object]> = [
+          [path(direction.id), up],
+          [path(number.id), normal],
+          [`/api/v1/eval/macro/challenges/${number.id}/predict`, normal],
+          [path(closed.id), up],
+          ["/api/v1/agent/comments", { news_id, content: "I think so." }],
+          ["/api/v1/agent/comments", { news_id, content: "I think so.", parent_comment_id: parent }],
+          [`/api/v1/agent/comments/${parent}/replies`, { content: "I think so." }],
+          ["/api/v1/eval/predictions", { predictions: [{ challenge_id: number.id, ...normal }] }]
+        ]
+        const [stranger, owned] = [yield* onboard(), yield* onboardClaimed()]
+        for (const { agentId, token } of [stranger, owned]) {
+          yield* leaveBytes(agentId, 0)
+          for (const [door, json] of doors) {
+            const { headers, json: told, status, text } = yield* post(door, { token, json })
+            assert.strictEqual(status, 429, `${door} ${text}`)
+            assert.deepStrictEqual(
+              [told["code"], told["retry_after"]],
+              ["rate_limited", Number(headers.get("retry-after"))]
+            )
+            if (agentId === stranger.agentId) assert.match(String(told["hint"]), /claim-link\/refresh/)
+            else assert.notProperty(told, "hint")
+          }
+        }
+        // Among others that are taken, an item has it, too.
+        yield* leaveBytes(stranger.agentId, 2000)
+        const some = yield* post("/api/v1/eval/predictions", {
+          token: stranger.token,
+          json: {
+            predictions: [
+              { challenge_id: number.id, ...long(4000) },
+              { challenge_id: direction.id, ...up }
+            ]
+          }
+        })
+        assert.strictEqual(member(some.json, "items", 1, "outcome"), "recorded", some.text)
+        assert.match(String(member(some.json, "items", 0, "error", "hint")), /claim-link\/refresh/)
+      })
   )
 
   it.effect("count paper-trade signals with their reasons", () =>

@@ -50,8 +50,14 @@ const withRetryAfter = <const Code extends string>(error: {
   readonly code: Code
   readonly detail: string
   readonly retry_after: number
+  readonly hint?: string
 }) => ({
-  body: { detail: error.detail, code: error.code, retry_after: error.retry_after },
+  body: {
+    detail: error.detail,
+    code: error.code,
+    retry_after: error.retry_after,
+    ...(error.hint !== undefined && { hint: error.hint })
+  },
   headers: { "retry-after": error.retry_after }
 })
 
