@@ -1,9 +1,10 @@
 /** Answers in a batch: each item has the outcome and the receipt, or the error, that it would have had alone. */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Schema } from "effect"
+import { DateTime, Deferred, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { timestamp } from "../../src/layers/postgres/sql.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { Targets } from "../../src/services/Targets.ts"
@@ -577,6 +578,41 @@ layer(limited)("The limit of predictions", (it) => {
       })
   )
 
+  it.effect.each([
+    ["one taken, the others over the limit", ["right", "right", "right", "right"], 3],
+    ["a wrong one, one taken, others over the limit", ["wrong", "right", "right", "right"], 3],
+    ["one taken between nonsense, one over the limit", ["nonsense", "right", "nonsense", "right"], 3],
+    ["one taken, two of unknown challenges", ["right", "wrong", "wrong"], 2],
+    ["nonsense, and none over the limit", ["nonsense", "nonsense"], 2]
+  ] as const)("has each that it refuses beside others count as a refused write: %s", ([, kinds, refused]) =>
+    Effect.gen(function* () {
+      const { token } = yield* predictor
+      const open = yield* Effect.all(times(14, () => newMacro()))
+      const answers = open.map(({ id }) => ({ challenge_id: id, ...normal }))
+      yield* send(token, answers.slice(0, 9))
+      const batch = kinds.map((kind, place) => {
+        if (kind === "nonsense") return 7
+        return kind === "right" ? answers[9 + place] : { challenge_id: unknownId, ...normal }
+      })
+      const answer = yield* send(token, batch)
+      assert.strictEqual(answer.status, 200, answer.text)
+      assert.lengthOf(
+        itemsOf(answer).filter((item) => member(item, "outcome") === "refused"),
+        refused
+      )
+      yield* send(token, [answers[13]])
+      let told = refused + (kinds.includes("right") ? 1 : 0)
+      let last = yield* send(token, [answers[13]])
+      while (/predictions/.test(String(last.json["detail"]))) {
+        told += 1
+        last = yield* send(token, [answers[13]])
+      }
+      assert.strictEqual(told, 8)
+      assert.isTrue(isLimited(last))
+      assert.match(String(last.json["detail"]), /refused/)
+    })
+  )
+
   it.effect("is not used by a batch that is answered again", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
@@ -593,6 +629,77 @@ layer(limited)("The limit of predictions", (it) => {
         times(5, () => "recorded")
       )
     })
+  )
+})
+
+/** What refuses all of a batch, and what is wrong with no item. */
+const otherLimits = testServer({
+  environment: {
+    AUSPEX_LIMIT_PREDICTIONS: "1000/minute",
+    AUSPEX_LIMIT_REFUSED_WRITES: "12/minute",
+    AUSPEX_ANSWER_BYTES: "100000",
+    AUSPEX_TOKEN_TTL: "3 days"
+  }
+})
+
+layer(otherLimits)("Other limits", (it) => {
+  const useUpBytes = (agentId: string) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const day = timestamp(yield* DateTime.now)
+      yield* sql`
+        insert into agent_bytes (agent_id, day, bytes, max_bytes)
+        select ${agentId}::uuid, (${day}::timestamptz at time zone 'UTC')::date, 100000, 100000
+        on conflict (agent_id) do update set day = excluded.day, bytes = excluded.bytes`
+    })
+
+  it.effect.each([
+    ["the day's bytes, one item", "bytes", 1, {}],
+    ["the day's bytes, four items", "bytes", 4, {}],
+    ["the day's bytes, with a key", "bytes", 4, { "idempotency-key": "bytes" }],
+    ["the day's bytes, revisions of one challenge", "revisions", 3, {}],
+    ["the time between signals", "signals", 2, {}],
+    ["the time between signals, with a key", "signals", 3, { "idempotency-key": "signals" }],
+    ["both", "both", 4, { "idempotency-key": "both" }]
+  ] as const)(
+    "refuse a batch as a whole where they let none in, have its items count, and keep no answer: %s",
+    ([, kind, count, headers]) =>
+      Effect.gen(function* () {
+        const { agentId, token } = yield* predictor
+        const now = yield* DateTime.now
+        const deadline = plus(now, "1 minute")
+        const closing = yield* Effect.all(times(count, () => newChallenge({ deadline })))
+        const open = yield* Effect.all(times(count, () => newMacro()))
+        yield* TestClock.adjust("2 minutes")
+        const signals = closing.map(({ id }) => ({ challenge_id: id, ...up }))
+        const answers = open.map(({ id }) => ({ challenge_id: id, ...normal }))
+        const first = times(count, () => ({ ...answers[0], is_revision: true }))
+        const batches = {
+          bytes: answers,
+          revisions: first,
+          signals,
+          both: [...signals.slice(0, 2), ...answers.slice(2)]
+        }
+        const batch = batches[kind]
+        assert.lengthOf(batch, count)
+        if (kind === "signals" || kind === "both") yield* send(token, signals)
+        if (kind !== "signals") yield* useUpBytes(agentId)
+        const before = yield* predictionsOf(agentId)
+        for (const _ of times(12 / count, () => 0)) {
+          const answer = yield* send(token, batch, headers)
+          assert.isTrue(isLimited(answer), answer.text)
+          assert.notMatch(String(answer.json["detail"]), /refused/)
+        }
+        // By now the refused writes are used up.
+        const refused = yield* send(token, batch, headers)
+        assert.isTrue(isLimited(refused), refused.text)
+        assert.match(String(refused.json["detail"]), /refused/)
+        assert.deepStrictEqual(yield* predictionsOf(agentId), before)
+        yield* TestClock.adjust("1 day")
+        const after = yield* send(token, batch, headers)
+        assert.strictEqual(after.status, 200, after.text)
+        assert.isNull(after.headers.get("idempotency-replayed"))
+      })
   )
 })
 

@@ -23,8 +23,7 @@ import type {
 } from "../../services/Arenas.ts"
 import { OpenQuestions } from "../../services/OpenQuestions.ts"
 import { Pools } from "../../services/Pools.ts"
-import { LimitReached, OwedUses, RateLimiter } from "../../services/RateLimiter.ts"
-import type { TooManyRequests } from "../../services/RateLimiter.ts"
+import { LimitReached, OwedUses, RateLimiter, TooManyRequests } from "../../services/RateLimiter.ts"
 import { Schedules } from "../../services/Schedules.ts"
 import { Targets } from "../../services/Targets.ts"
 import { allows } from "../../services/Scopes.ts"
@@ -145,7 +144,7 @@ const answersHandlers = HttpApiBuilder.group(
         const outcomes = Effect.gen(function* () {
           const items = new Map<number, PredictionOutcome>()
           const limited: Array<TooManyRequests> = []
-          let refused = 0
+          const refused = { tried: 0, untried: 0 }
           let left = predictions.map((sent, place) => ({ sent, place }))
           while (left.length > 0) {
             const admitted = yield* limits.admitWrites(
@@ -170,19 +169,20 @@ const answersHandlers = HttpApiBuilder.group(
               }
               // There was room when it came, and none any more when it would have been recorded.
               if (outcome.failure instanceof LimitReached) return true
-              const status = errorStatus(outcome.failure)
-              const full = admitted.refusals[index]
-              if (full !== undefined) limited.push(full)
-              else if (status < 500) refused += 1
-              items.set(place, refusedItem(sent, status, outcome.failure))
+              if (outcome.failure instanceof TooManyRequests) limited.push(outcome.failure)
+              refused[admitted.refusals[index] === undefined ? "tried" : "untried"] += 1
+              items.set(place, refusedItem(sent, errorStatus(outcome.failure), outcome.failure))
               return false
             })
             yield* admitted.accepted(accepted)
           }
           // A batch of which no item was let in fails, so that it is counted, and its answer is not kept.
           const soonest = Arr.sortWith(limited, ({ retry_after }) => retry_after, Order.Number)[0]
-          if (soonest !== undefined && limited.length === predictions.length) return yield* soonest
-          conclude(refused)
+          if (soonest !== undefined && limited.length === predictions.length) {
+            conclude(refused.tried)
+            return yield* soonest
+          }
+          conclude(refused.tried + refused.untried)
           return { items: predictions.flatMap((_, place) => items.get(place) ?? []) }
         })
         return yield* arenas.together(outcomes)

@@ -92,7 +92,7 @@ export class BatchAdmission extends Context.Service<
   {
     /** What an item uses. */
     readonly usesOf: (item: unknown) => ReadonlyArray<Use>
-    /** So many were refused for another reason than a limit. */
+    /** So many items count as refused writes. */
     readonly conclude: (refused: number) => void
   }
 >()("auspex/http/BatchAdmission") {}

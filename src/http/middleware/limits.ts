@@ -174,13 +174,12 @@ export const byItem = Layer.effect(
         }
         const exit = yield* Effect.exit(Effect.provideService(httpEffect, BatchAdmission, admission))
         if (isReplay(exit)) return yield* exit
-        if (statusOf(exit) < 400) {
-          // At once, so that one statement counts them. What has been done stands, whatever is full by now.
-          yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
-            concurrency: "unbounded",
-            discard: true
-          })
-        } else if (isRefused(exit)) yield* refuse
+        // At once, so that one statement counts them. What has been done stands, whatever is full by now.
+        yield* Effect.forEach(Array.from({ length: refused }), () => Effect.ignore(refuse), {
+          concurrency: "unbounded",
+          discard: true
+        })
+        if (refused === 0 && isRefused(exit)) yield* refuse
         return yield* exit
       })
     )
