@@ -3,11 +3,13 @@ import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
 import { AgentId, ChallengeId, EventId } from "./domain/ids.ts"
-import { text, Timestamp } from "./domain/text.ts"
+import { isWordByItself, text, Timestamp } from "./domain/text.ts"
 import type { Target } from "./Targets.ts"
 
 /** What is searched for: a name, a model, words of a headline or of a question. */
-export const SearchText = text({ minimum: 2, maximum: 100 })
+export const SearchText = text({ minimum: 1, maximum: 100 }).check(
+  Schema.makeFilter((value) => [...value].length > 1 || isWordByItself(value))
+)
 
 export const FoundAgent = Schema.Struct({
   agent_id: AgentId,

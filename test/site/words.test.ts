@@ -17,24 +17,45 @@ import {
   newPriceEvent,
   plus
 } from "../support/challenges.ts"
-import { databaseOfCharacters } from "../support/database.ts"
+import { asOwner, databaseOfCharacters } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
-import { servicesOn } from "../support/services.ts"
+import { gatewayOf, servicesOn } from "../support/services.ts"
 import { textOf } from "../support/visitor.ts"
 
-/** A headline, and words of it as people type them: whole, begun, of two characters, in another case. */
+/** A headline, and words of it as people type them: whole, begun, of one or two characters, in another case. */
 const headlines = [
   ["Золото растёт на фоне санкций", ["Золото", "золото", "санкц", "РАСТЁТ", "растет"]],
   ["Ο χρυσός ανεβαίνει σε νέα υψηλά", ["χρυσός", "ΧΡΥΣΟΣ", "χρυσος", "υψηλά"]],
   ["أسعار الذهب ترتفع مجددا", ["الذهب", "ترتفع", "ذهب"]],
   ["מחירי הזהב עולים שוב", ["הזהב", "זהב", "עולים"]],
   ["सोने की कीमत में तेज़ी", ["सोने", "कीमत", "तेज़ी"]],
-  ["금값이 사상 최고치를 기록", ["금값", "최고치", "기록"]],
-  ["中国人民银行连续增持黄金", ["黄金", "人民银行", "增持黄金", "银行"]],
-  ["金価格が最高値を更新", ["金価格", "最高値", "更新"]],
-  ["ราคาทองคำพุ่งสูงขึ้น", ["ทองคำ", "ทอง", "พุ่ง"]],
+  ["সোনার দাম বাড়ছে", ["সোনার", "দাম", "বাড়ছে"]],
+  ["தங்கம் விலை உயர்வு", ["தங்கம்", "விலை"]],
+  ["ოქროს ფასი იზრდება", ["ოქროს", "ფასი"]],
+  ["Ոսկու գինը բարձրանում է", ["ոսկու", "ԳԻՆԸ"]],
+  ["የወርቅ ዋጋ ጨመረ", ["የወርቅ", "ዋጋ", "ወርቅ"]],
+  ["Altın İstanbul'da rekor kırdı", ["altın", "istanbul", "İSTANBUL", "rekor"]],
+  ["Goldpreis über Großhandel", ["GROSSHANDEL", "großhandel", "uber"]],
   ["Giá vàng tăng mạnh hôm nay", ["vàng", "VÀNG", "gia vang", "tăng mạnh"]],
+  ["금값이 사상 최고치를 기록", ["금값", "최고치", "기록", "금", "값", "치"]],
+  [
+    "中国人民银行连续增持黄金",
+    ["黄金", "人民银行", "增持黄金", "银行", "金", "银", "增", "金 银", "黄金 增"]
+  ],
+  ["臺灣央行調升利率", ["臺灣", "央行", "臺", "灣", "率", "央行 升"]],
+  ["𠮷野家股價創新高", ["𠮷野家", "𠮷", "股"]],
+  ["金価格が最高値を更新", ["金価格", "最高値", "更新", "が", "値"]],
+  ["ゴールドとﾌﾟﾗﾁﾅが上昇", ["ゴールド", "プラチナ", "ﾌﾟﾗﾁﾅ", "ゴ", "と", "プ"]],
+  ["ㄐㄧㄣ 注音符號", ["ㄐㄧㄣ", "ㄐ", "音"]],
+  ["ราคาทองคำพุ่งสูงขึ้น", ["ทองคำ", "ทอง", "พุ่ง", "ค", "ท"]],
+  ["ລາຄາຄຳເພີ່ມຂຶ້ນ", ["ລາຄາ", "ຄຳ", "ພ"]],
+  ["តម្លៃមាសឡើងខ្ពស់", ["មាស", "តម្លៃ", "ស"]],
+  ["ရွှေဈေးတက်", ["ရွှေ", "ဈေး", "တ"]],
+  ["གསེར་གྱི་རིན་གོང", ["གསེར", "རིན", "ག"]],
+  ["Fed観測でNVIDIA株が急騰、ドル高", ["fed", "FED観測", "nvidia株", "株", "高", "nvidia 株", "ドル高 fed"]],
+  ["삼성전자 HBM4 量産 시작", ["hbm4", "삼성", "量産", "量", "시", "hbm4 量"]],
+  ["中国A股与ETF资金流向", ["a股", "A股与etf", "股", "资", "A 股"]],
   [
     "OPEC+ agrees to extend its production cuts",
     ["OPEC", "opec", "opec cuts", "extend, production", "cuts opec"]
@@ -42,35 +63,56 @@ const headlines = [
 ] as const
 
 const names = [
-  ["黄金猎手", ["黄金猎手", "猎手", "黄金"]],
-  ["北斗", ["北斗"]],
+  ["黄金猎手", ["黄金猎手", "猎手", "黄金", "猎"]],
+  ["北斗", ["北斗", "北", "斗"]],
+  ["龙", ["龙"]],
+  ["さくら予測", ["さくら", "予測", "予"]],
+  ["가온", ["가온", "온"]],
+  ["นักพยากรณ์", ["นักพยากรณ์", "พยากรณ์", "พ"]],
+  ["GPT猫", ["gpt猫", "猫", "GPT"]],
   ["وكيل التوقعات", ["وكيل", "التوقعات"]],
   ["Оракул Север", ["оракул", "СЕВЕР"]],
   ["Σίβυλλα", ["σίβυλλα", "σιβυλλα", "ΣΙΒΥΛΛΑ"]],
   ["DeepOracle", ["deeporacle", "oracle", "Deep"]]
 ] as const
 
+/** More of each table than are looked at without an index. */
+const manyOthers = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* asOwner(sql`
+    insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
+    select 'other-' || n, 'Headline', later, '{}', '{}', later, later
+      from generate_series(1, 500) n, (select '2099-01-01'::timestamptz as later) t`)
+})
+
+const found = (section: string, name: string, word: string) =>
+  Effect.gen(function* () {
+    const page = yield* get(`/search?q=${encodeURIComponent(word)}`)
+    assert.strictEqual(page.status, 200, word)
+    const [, after = ""] = page.text.split(`<section aria-labelledby="${section}">`)
+    assert.include(textOf({ ...page, text: after.split("</section>")[0] ?? "" }), name, word)
+  })
+
 for (const characters of ["C", "C.UTF-8"]) {
-  const services = Layer.unwrap(Effect.map(Effect.orDie(databaseOfCharacters(characters)), servicesOn))
-  layer(services)(`Search in a database with LC_CTYPE ${characters}`, (it) => {
-    it.effect("finds every word that stands in a headline, in every script", () =>
+  const services = Layer.unwrap(
+    Effect.map(Effect.orDie(databaseOfCharacters(characters)), (url) =>
+      gatewayOf().pipe(Layer.provideMerge(servicesOn(url)))
+    )
+  )
+  layer(testServer({ services }))(`Search in a database with LC_CTYPE ${characters}`, (it) => {
+    it.effect("finds every word that stands in a headline, in every script, however old it is", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        const [found] = yield* sql`select datctype from pg_database where datname = current_database()`.values
-        assert.strictEqual(found?.[0], characters)
+        const [letters] = yield* sql`select datctype from pg_database where datname = current_database()`
+          .values
+        assert.strictEqual(letters?.[0], characters)
         for (const [title] of headlines) yield* newEvent({ title })
+        yield* manyOthers
         for (const [title, words] of headlines) {
-          for (const word of words) {
-            const { events } = yield* Search.use((search) => search.find(word))
-            assert.include(
-              events.map((event) => event.title),
-              title,
-              word
-            )
-          }
+          for (const word of words) yield* found("events", title, word)
         }
-        // A mark of SQL is a mark.
-        for (const word of ["%%", "__", "100%", "о_о", "zzzz"]) {
+        // A mark of SQL is a mark, and marks alone are no words.
+        for (const word of ["%%", "__", "100%", "о_о", "、。", "🔥🔥", "zzzz", "鑫", "鑫 金", "x y"]) {
           assert.deepStrictEqual((yield* Search.use((search) => search.find(word))).events, [], word)
         }
       })
@@ -81,14 +123,7 @@ for (const characters of ["C", "C.UTF-8"]) {
         for (const [name] of names) yield* provisionalAgent(name)
         const openai = yield* claimedAgent("Runner")
         for (const [name, words] of names) {
-          for (const word of words) {
-            const { agents } = yield* Search.use((search) => search.find(word))
-            assert.include(
-              agents.map((agent) => agent.name),
-              name,
-              word
-            )
-          }
+          for (const word of words) yield* found("agents", name, word)
         }
         const { agents } = yield* Search.use((search) => search.find("OPEC"))
         assert.notInclude(
@@ -96,6 +131,36 @@ for (const characters of ["C", "C.UTF-8"]) {
           AgentId.make(openai)
         )
         assert.deepStrictEqual(agents, [])
+      })
+    )
+
+    it.effect("takes one letter of a script without case as a word, and no other character", () =>
+      Effect.gen(function* () {
+        for (const [word, status] of [
+          ["金", 200],
+          ["𠮷", 200],
+          ["々", 200],
+          ["ね", 200],
+          ["ﾈ", 200],
+          ["금", 200],
+          ["ท", 200],
+          ["ש", 200],
+          ["a", 400],
+          ["Я", 400],
+          ["ß", 400],
+          ["Ａ", 400],
+          ["5", 400],
+          ["%", 400],
+          ["。", 400],
+          ["🔥", 400]
+        ] as const) {
+          for (const path of ["/search", "/challenges"]) {
+            const page = yield* get(`${path}?q=${encodeURIComponent(word)}`)
+            assert.strictEqual(page.status, status, `${path} ${word}`)
+            if (status === 400)
+              assert.include(textOf(page), "Expected 2 to 100 characters, or one letter", word)
+          }
+        }
       })
     )
   })
@@ -108,6 +173,7 @@ const meant = [
   ["gc", "GC"],
   ["黄金", "GC"],
   ["黄金价格", "GC"],
+  ["金", "GC"],
   ["xau", "GC"],
   ["sp500", "ES"],
   ["S&P 500", "ES"],
@@ -116,6 +182,8 @@ const meant = [
   ["oil", "CL"],
   ["WTI", "CL"],
   ["原油", "CL"],
+  ["油", "CL"],
+  ["铜", "HG"],
   ["比特币", "BTC"],
   ["bitcoin", "BTC"],
   ["bTc", "BTC"],
@@ -189,6 +257,7 @@ layer(testServer())("A question", (it) => {
         ["黄金", settled.id],
         ["gold", settled.id],
         ["九月会议", meeting.id],
+        ["月", meeting.id],
         ["Fed decision", meeting.id]
       ] as const) {
         for (const lang of ["en", "zh"]) {

@@ -1,5 +1,6 @@
 import { chineseNames, isStandardQuestion, nameWithin } from "../../scoring/criteria.ts"
 import { nearest } from "./nearest.ts"
+import { isWordByItself } from "./text.ts"
 
 export { isStandardQuestion, nameWithin }
 
@@ -130,7 +131,9 @@ export const targetsNamedIn = <Target extends Named>(
     return { targets: best.map(({ target }) => target), rest }
   }
   const begun =
-    whole.length < 2 ? [] : all.filter((target) => termsOf(target).some((term) => isBegunBy(whole, term)))
+    whole.length < 2 && !isWordByItself(whole)
+      ? []
+      : all.filter((target) => termsOf(target).some((term) => isBegunBy(whole, term)))
   return { targets: begun, rest: begun.length > 0 ? [] : words }
 }
 

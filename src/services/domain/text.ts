@@ -76,6 +76,9 @@ export const text = (options: {
     )
   )
 
+/** A letter without case is a word by itself in most scripts that set no spaces: 金, 금, ね. */
+export const isWordByItself = (word: string): boolean => /^[\p{Alphabetic}--\p{Cased}]$/v.test(word)
+
 const visible = /[^\p{Z}\p{C}]/u
 
 /** A text without the white space around it; its `minimum` to `maximum` characters are counted without that. */

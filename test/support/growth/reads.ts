@@ -444,7 +444,7 @@ export const readsOf = Effect.fnUntraced(function* (size: Size) {
     Arenas.use((arenas) => arenas.counts({ asset: "GC" }))
   )
   yield* listed(pagePaths.asset, "outcomes", () => Arenas.use((arenas) => arenas.outcomes("GC")))
-  for (const text of ["gold", "Agent", "zzzz"]) {
+  for (const text of ["gold", "Agent", "zzzz", "金", "金 银行"]) {
     yield* listed(pagePaths.search, text, () => Search.use((search) => search.find(text)))
   }
   yield* directory("closed", { status: "closed" })

@@ -4,6 +4,7 @@ import type { Statement } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { ChallengeId } from "../../../services/domain/ids.ts"
 import { targetNearly, targetsNamedIn } from "../../../services/domain/targetNames.ts"
+import { isWordByItself } from "../../../services/domain/text.ts"
 import { FoundAgent, FoundEvent, Search, SearchText } from "../../../services/Search.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { arrayParam, findAll, isoTimestamp, plannedByValues, withStatementTimeout } from "../sql.ts"
@@ -41,7 +42,12 @@ const make = Effect.gen(function* () {
 
   const textOf = (sent: string) =>
     readText(sent.trim()).pipe(
-      Effect.catchTag("SchemaError", () => InvalidRequest.of("q", "Expected 2 to 100 characters"))
+      Effect.catchTag("SchemaError", () =>
+        InvalidRequest.of(
+          "q",
+          `Expected 2 to 100 characters, or one letter of a script without capitals, such as "金"`
+        )
+      )
     )
 
   const allTargets = Effect.map(targets.catalog, ({ categories }) =>
@@ -54,9 +60,23 @@ const make = Effect.gen(function* () {
       select from unnest(string_to_array(search_text(${words}), ' ')) as w (word)
        where strpos(${sql.literal(text)}, w.word) = 0)`
 
-  /** Words of one character have no pairs, and no pairs would find everything. */
-  const hasPairs = (text: string, words: string) => sql`
-    search_grams(${sql.literal(text)}) @> search_grams(${words}) and search_grams(${words}) <> '{}'`
+  /**
+   * The indexes know pairs of neighbouring characters, and single letters without case. Where the words have neither, no
+   * index knows them, and asked for nothing it would give everything.
+   */
+  const isIndexed = (text: string, words: string) => {
+    const all = words.split(" ")
+    const letters = all.filter(isWordByItself)
+    const hasPairs = all.some((word) => [...word].length > 1)
+    const holds = (keys: "search_grams" | "search_letters", of: string) => {
+      const keysOf = sql.literal(keys)
+      return sql`${keysOf}(${sql.literal(text)}) @> ${keysOf}(${of}) and ${keysOf}(${of}) <> '{}'`
+    }
+    return sql.and([
+      ...(letters.length > 0 ? [holds("search_letters", letters.join(" "))] : []),
+      ...(hasPairs || letters.length === 0 ? [holds("search_grams", words)] : [])
+    ])
+  }
 
   const agentText = "searched(name, model_provider, model_name)"
 
@@ -86,7 +106,7 @@ const make = Effect.gen(function* () {
            limit ${maxFound}`),
       {
         first: sql`limit ${maxFirst}`,
-        indexed: sql`and ${hasPairs(agentText, words)} limit ${maxCompared}`
+        indexed: sql`and ${isIndexed(agentText, words)} limit ${maxCompared}`
       }
     )
 
@@ -102,7 +122,7 @@ const make = Effect.gen(function* () {
       {
         first: sql`order by published_at desc limit ${maxFirst}`,
         indexed: sql`
-          where ${hasPairs("title", words)} order by published_at + interval '0' desc limit ${maxCompared}`
+          where ${isIndexed("title", words)} order by published_at + interval '0' desc limit ${maxCompared}`
       }
     )
 
@@ -121,7 +141,7 @@ const make = Effect.gen(function* () {
       {
         first: sql`order by id desc limit ${maxFirst}`,
         indexed: sql`
-          where ${hasPairs("question", words)}
+          where ${isIndexed("question", words)}
             and (${of.length === 0} or target = any(${arrayParam("text", of)}))
           order by id::text desc limit ${maxCompared}`
       }
@@ -162,6 +182,7 @@ const make = Effect.gen(function* () {
     const all = yield* allTargets
     const { rest, targets: named } = targetsNamedIn(text, all)
     const words = wordsOf(text).join(" ")
+    if (words === "") return { assets: named, agents: [], events: [], questions: [] }
     const keys = named.map(({ key }) => key)
     const [foundAgents, foundEvents, asked] = yield* bounded(
       Effect.all([

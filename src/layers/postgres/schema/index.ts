@@ -41,6 +41,7 @@ import { possiblePrices } from "./migrations/0029_possible_prices.ts"
 import { webhookPages } from "./migrations/0030_webhooks.ts"
 import { lookalikes } from "./migrations/0031_lookalikes.ts"
 import { heldNamesByIndex } from "./migrations/0032_held_names.ts"
+import { letterFunction } from "./migrations/0033_letters.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
 import { settlement } from "./settlement.ts"
@@ -185,7 +186,19 @@ export const migrations = {
   "0029_possible_prices": expand(possiblePrices),
   "0030_webhooks": expand(webhookPages),
   "0031_lookalikes": expand(lookalikes),
-  "0032_held_names": expand(heldNamesByIndex)
+  "0032_held_names": expand(heldNamesByIndex),
+  "0033_letters": {
+    functions: letterFunction,
+    indexes: [
+      {
+        name: "agents_letters",
+        definition: "on agents using gin (search_letters(searched(name, model_provider, model_name)))"
+      },
+      { name: "events_letters", definition: "on events using gin (search_letters(title))" },
+      { name: "challenges_letters", definition: "on challenges using gin (search_letters(question))" }
+    ],
+    ...expand(Effect.void)
+  }
 }
 
 /** The migration that stores in `instance` which programs may run. */
