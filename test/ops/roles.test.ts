@@ -9,12 +9,14 @@ import {
   asOwner,
   database,
   databaseIn,
+  databaseOfCharacters,
   emptyDatabase,
   freshDatabase,
   ownersUrl,
   realTime,
   runnersUrl
 } from "../support/database.ts"
+import { metrics } from "../support/server.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 
 const Names = Schema.Struct({ name: Schema.String })
@@ -302,14 +304,30 @@ describe("A server before PostgreSQL 18", () => {
 })
 
 describe("A database in another encoding than UTF-8", () => {
-  it.effect("is refused in a line", () =>
+  it.effect.each(["LATIN1", "SQL_ASCII", "EUC_CN"])("is refused in a line: %s", (encoding) =>
     Effect.gen(function* () {
-      const owner = yield* databaseIn("LATIN1")
+      const owner = yield* databaseIn(encoding)
       assert.strictEqual(
         yield* started(owner, none),
-        "The database is encoded in LATIN1: make one with encoding 'UTF8'."
+        `The database is encoded in ${encoding}: make one with encoding 'UTF8'.`
       )
     })
+  )
+})
+
+describe("A database whose LC_CTYPE knows ASCII alone", () => {
+  it.effect.each([
+    ["C", 0],
+    ["C.UTF-8", 1]
+  ] as const)("is told at the start and as a metric: %s", ([characters, knows]) =>
+    Effect.gen(function* () {
+      const { lines } = yield* TelemetryRecorder
+      const owner = ownersUrl(yield* databaseOfCharacters(characters))
+      assert.strictEqual(yield* started(owner, none), `auspex,${Database.latestMigration}`)
+      const warnings = lines.filter((line) => line.includes("forgives mistakes in ASCII words only"))
+      assert.lengthOf(warnings, 1 - knows)
+      assert.match(yield* metrics, new RegExp(`^auspex_database_knows_letters ${knows}$`, "m"))
+    }).pipe(Effect.provide(telemetryRecorder))
   )
 })
 

@@ -9,6 +9,7 @@ import {
   Duration,
   Effect,
   Layer,
+  Metric,
   Option,
   Predicate,
   Schedule,
@@ -427,6 +428,11 @@ const migrateAsOwner = Effect.fnUntraced(
   Effect.mapError(namingSetting("AUSPEX_MIGRATION_URL"))
 )
 
+const lettersGauge = Metric.gauge("database_knows_letters", {
+  description:
+    "1 if LC_CTYPE of the database knows the letters of every script; 0: search forgives mistakes in ASCII only"
+})
+
 /** Checks that the schema is up to date, is of this site, and may be used. */
 const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
   const sql = yield* SqlClient.SqlClient
@@ -455,6 +461,7 @@ const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
   if (stored?.[0] !== site) return yield* otherSite(stored?.[0], site)
   const [letters] = yield* sql`
     select datctype from pg_database where datname = current_database() and datctype in ('C', 'POSIX')`.values
+  yield* Metric.update(lettersGauge, letters === undefined ? 1 : 0)
   if (letters !== undefined) {
     yield* Effect.logWarning(
       `The database has LC_CTYPE ${String(letters[0])}: search forgives mistakes in ASCII words only. ` +
