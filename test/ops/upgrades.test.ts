@@ -1,7 +1,7 @@
 /** An upgrade in any order: what an older program could not read is not written before every instance is of the new version. */
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Context, DateTime, Duration, Effect, Layer, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import type { Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -13,8 +13,21 @@ import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
 import { firstProgram, Instances } from "../../src/services/Instances.ts"
 import type { Instance } from "../../src/services/Instances.ts"
 import { ReleaseCalendar, Schedules } from "../../src/services/Schedules.ts"
-import { freshWeek, importCandles, instant, newChallenge, newMacro, plus } from "../support/challenges.ts"
+import { InvalidRequest } from "../../src/services/domain/errors.ts"
+import { claimedAgent } from "../support/agents.ts"
+import {
+  forecast,
+  freshWeek,
+  importCandles,
+  instant,
+  moveTo,
+  newChallenge,
+  newMacro,
+  plus,
+  predict
+} from "../support/challenges.ts"
 import { countOf, emptyDatabase, poolOn, realTime, rowsOf } from "../support/database.ts"
+import { withDatabaseAt } from "../support/databaseTime.ts"
 import { testServices } from "../support/services.ts"
 
 const predictDue = ReferenceAgents.use((agents) => agents.predictDue)
@@ -39,10 +52,10 @@ const seen = Effect.fnUntraced(function* (program: number, ago: Duration.Input) 
 })
 
 /** A session as a program opens it, for as long as the scope lasts. */
-const session = (applicationName: string) =>
+const session = (applicationName: string, role: "runningUrl" | "ownerUrl" = "runningUrl") =>
   Effect.gen(function* () {
     const [name] = yield* SqlClient.SqlClient.use((sql) => sql`select current_database()`.values)
-    const url = new URL(inject("runningUrl"))
+    const url = new URL(inject(role))
     url.pathname = `/${String(name?.[0])}`
     const client = PgClient.layer({
       url: yield* Schema.decodeEffect(Schema.RedactedFromValue(Schema.String))(url.href),
@@ -52,6 +65,11 @@ const session = (applicationName: string) =>
     const sql = yield* Effect.map(Layer.build(client), Context.get(SqlClient.SqlClient))
     yield* sql`select 1`
   })
+
+/** The oldest program that the database takes. */
+const needed = SqlClient.SqlClient.use((sql) => sql`select min_program from instance`.values).pipe(
+  Effect.map(([row]) => Number(row?.[0]))
+)
 
 const isOver = (applicationName: string) =>
   countOf(
@@ -107,16 +125,36 @@ layer(testServices())("A program that writes no heartbeat", (it) => {
       })
   )
 
-  it.effect.each(["psql", "auspex/26", "auspex/9", "harness", "auspex-backup", ""])(
-    "is not seen in a session by the name of %s",
-    (applicationName) =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        yield* newChallenge()
-        yield* session(applicationName)
-        yield* beat
-        assert.isAbove(yield* predictDue, 0)
-      })
+  const cases: ReadonlyArray<readonly [name: string, role: "runningUrl" | "ownerUrl", isSeen: boolean]> = [
+    ["auspex", "runningUrl", true],
+    ["auspex", "ownerUrl", true],
+    ["", "runningUrl", true],
+    ["arena-eu", "runningUrl", true],
+    ["auspex/", "runningUrl", true],
+    ["auspex - 10.0.0.7:5432", "runningUrl", true],
+    ["psql", "runningUrl", false],
+    ["pg_dump", "runningUrl", false],
+    ["pg_restore", "runningUrl", false],
+    ["auspex/26", "runningUrl", false],
+    ["auspex/9 - 10.0.0.7:5432", "runningUrl", false],
+    ["arena-eu/31", "runningUrl", false],
+    ["arena-eu", "ownerUrl", false],
+    ["", "ownerUrl", false]
+  ]
+  it.effect.each(cases)('is seen in a session named "%s" of the role of %s: %s', ([name, role, isSeen]) =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const allRead = Instances.use((instances) => instances.allRead("dailyCounts"))
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* session(name, role)
+          assert.strictEqual(yield* allRead, !isSeen)
+          yield* beat
+        })
+      )
+      yield* isOver(name)
+      assert.strictEqual(yield* allRead, !isSeen)
+    })
   )
 })
 
@@ -158,11 +196,112 @@ layer(testServices({ AUSPEX_SCHEDULES: "ladder,macro" }))("The schedules", (it) 
   )
 })
 
-layer(testServices())("The first program that reads something", (it) => {
-  const needed = SqlClient.SqlClient.use((sql) => sql`select min_program from instance`.values).pipe(
-    Effect.map(([row]) => Number(row?.[0]))
+layer(testServices({ AUSPEX_SCHEDULES: "price_event" }))("The questions of a week", (it) => {
+  it.effect("are made beside an instance that could not count days by daily candles, but for that one", () =>
+    Effect.gen(function* () {
+      const sunday = instant("2026-06-07T00:00:00Z")
+      yield* moveTo(plus(sunday, "12 hours"))
+      yield* seen(29, 0)
+      yield* importCandles("ETH", "1h", [
+        ...Array.from(
+          { length: 62 },
+          (_, index) => [plus(sunday, `${-24 * index - 1} hours`), 3000 + (index % 2)] as const
+        ),
+        [plus(sunday, "11 hours"), 3000]
+      ])
+      const make = Schedules.use((schedules) => schedules.makeDue)
+      const report = yield* make
+      assert.sameMembers(
+        report.made.map(({ kind }) => kind),
+        ["numeric_close", "threshold", "barrier_up", "barrier_down"]
+      )
+      assert.deepStrictEqual(
+        report.waiting.filter(({ target }) => target === "ETH").map(({ kind }) => kind),
+        ["count_days"]
+      )
+      assert.strictEqual(yield* needed, 1)
+      yield* TestClock.adjust("10 minutes")
+      assert.deepStrictEqual(
+        (yield* make).made.map(({ kind }) => kind),
+        ["count_days"]
+      )
+      assert.strictEqual(yield* needed, firstProgram.dailyCounts)
+    })
   )
+})
 
+const quantiles = (...values: ReadonlyArray<number>) => ({
+  quantiles: values.map((value, index) => ({ p: (index + 1) / (values.length + 1), value }))
+})
+
+/** Answers in each form: the type of the challenge, what is sent, and the field that is refused to spare a program. */
+const formed = [
+  ["directional", { probabilities: { bullish: 0.5, neutral: 0.3, bearish: 0.2 } }, "probabilities", "forms"],
+  ["macro", quantiles(3, 3.1, 3.2), "quantiles", "forms"],
+  ["macro", { samples: [3, 3.1, 3.1, 3.2, 3.3, 3, 3, 3, 3, 3] }, "samples", "forms"],
+  ["macro", quantiles(3, 3.1, 3.1), "quantiles", "ties"],
+  ["macro", quantiles(3, 3, 3.1, 3.1, 3.2), "quantiles", "ties"]
+] as const
+
+/** What becomes of each of them: the field that is refused, or nothing. */
+const answered = Effect.gen(function* () {
+  const refused: Array<string | undefined> = []
+  for (const [type, sent] of formed) {
+    const agent = yield* claimedAgent()
+    const plain = {
+      direction: undefined,
+      confidence: undefined,
+      predicted_value: undefined,
+      predicted_std: undefined
+    }
+    const outcome =
+      type === "directional"
+        ? predict(agent, yield* newChallenge(), { ...plain, ...sent })
+        : forecast(agent, yield* newMacro(), { ...plain, ...sent })
+    const error = yield* Effect.flip(outcome).pipe(Effect.option)
+    refused.push(
+      Option.match(error, {
+        onNone: () => undefined,
+        onSome: (each) => (each instanceof InvalidRequest ? each.errors?.[0]?.path : each._tag)
+      })
+    )
+  }
+  return refused
+})
+
+for (const program of [0, 5, 13, 14, 28, 29] as const) {
+  layer(testServices())(`Beside an instance that knows migration ${program}`, (it) => {
+    it.effect("agents send what it reads, and all else once it was not seen for ten minutes", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        yield* seen(program, 0)
+        yield* predict(yield* claimedAgent(), yield* newChallenge())
+        yield* forecast(yield* claimedAgent(), yield* newMacro())
+        assert.strictEqual(yield* needed, 1)
+        const held = formed.map(([, , field, needs]) => {
+          const isRead = program >= firstProgram.forms && (needs === "forms" || program >= firstProgram.ties)
+          return isRead ? undefined : field
+        })
+        assert.deepStrictEqual(yield* answered, held)
+        assert.isAtMost(yield* needed, Math.max(program, 1))
+        yield* TestClock.adjust("10 minutes")
+        assert.deepStrictEqual(
+          yield* answered,
+          formed.map(() => undefined)
+        )
+        assert.strictEqual(yield* needed, firstProgram.ties)
+        // The database refuses that program now, so nothing is held for it any more.
+        yield* seen(program, 0)
+        assert.deepStrictEqual(
+          yield* answered,
+          formed.map(() => undefined)
+        )
+      })
+    )
+  })
+}
+
+layer(testServices())("The first program that reads something", (it) => {
   it.effect("is the one that the database asks for once it has been written", () =>
     Effect.gen(function* () {
       yield* freshWeek
@@ -212,6 +351,22 @@ layer(testServices())("A heartbeat", (it) => {
       yield* Instances.use((instances) => instances.trim)
       assert.deepStrictEqual(yield* rows, [])
     })
+  )
+})
+
+layer(testServices())("A heartbeat of an instance", (it) => {
+  it.effect.each(["-40 days", "-11 minutes", "-1 second", "11 minutes", "40 days"] as const)(
+    "whose clock is off by %s is dated by the database's clock",
+    (by) =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        yield* moveTo(plus(now, by))
+        const id = yield* Effect.sync(() => crypto.randomUUID())
+        yield* Instances.use((instances) => instances.beat({ ...self, id })).pipe(withDatabaseAt(now))
+        yield* moveTo(now)
+        const [{ at } = assert.fail("it wrote none")] = (yield* rows).slice(-1)
+        assert.deepStrictEqual(at, DateTime.toDateUtc(now))
+      })
   )
 })
 

@@ -1,4 +1,4 @@
-import { DateTime, Duration, Effect, Layer, Ref, Schema } from "effect"
+import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { firstProgram, Instances } from "../../services/Instances.ts"
 import { maxPlainName } from "./connection.ts"
@@ -19,36 +19,52 @@ const Older = Schema.Struct({ name: Schema.String, version: Schema.String, progr
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const olderRows = findAll(Older)
-  const lastHeld = yield* Ref.make("")
+  const lastHeld = new Map<string, string>()
 
-  /** Sessions of a program from before heartbeats: they bear the name of this one without a program behind it. */
+  /**
+   * A session of a program from before heartbeats: it has this one's role or name, and no program behind its name, whatever that is.
+   * PostgreSQL's own clients are none. A pooler may add an address behind names; where it gives sessions a name of its own, these
+   * say nothing.
+   */
   const unmarked = sql`
-    select from pg_stat_activity
-     where datname = current_database() and application_name !~ '/[0-9]+$'
-       and left(application_name, ${maxPlainName}::int) = regexp_replace(current_setting('application_name'), '/[0-9]+$', '')`
+    select 'session "' || application_name || '"' as name
+      from pg_stat_activity
+     where datname = current_database() and coalesce(backend_type, 'client backend') = 'client backend'
+       and application_name !~ '/[0-9]+($| )' and application_name not in ('psql', 'pg_dump', 'pg_restore')
+       and (usename = session_user
+            or left(application_name, ${maxPlainName}::int) = regexp_replace(current_setting('application_name'), '/[0-9]+$', ''))
+       and current_setting('application_name') ~ '/[0-9]+($| )'
+     limit 1`
+
+  const databaseNow = sql`date_trunc('milliseconds', database_time())`
 
   const beat: Instances["Service"]["beat"] = Effect.fnUntraced(function* ({ id, name, roles, version }) {
-    const now = boundTime(sql, yield* DateTime.now)
+    // By the database's clock: an instance is there however wrong its own is.
     yield* execute(sql`
       insert into instances (id, name, version, program, roles, started_at, seen_at)
-      select *, ${now}, ${now} from (
+      select *, ${databaseNow}, ${databaseNow} from (
         select ${id}::uuid, ${name}::text, ${version}::text, ${latestMigration}::int, ${arrayParam("text", roles)}
          union all
-        select '00000000-0000-0000-0000-000000000000', 'no heartbeat', 'unknown', 0, '{}' where exists (${unmarked})) seen
-      on conflict (id) do update set seen_at = greatest(instances.seen_at, excluded.seen_at)`)
+        select '00000000-0000-0000-0000-000000000000', name, 'unknown', 0, '{}' from (${unmarked}) u) seen
+      on conflict (id) do update set name = excluded.name, seen_at = greatest(instances.seen_at, excluded.seen_at)`)
     // Not traced: it runs every few seconds.
   }, Effect.withTracerEnabled(false))
 
   const allRead: Instances["Service"]["allRead"] = Effect.fn("Instances.allRead")(function* (what) {
     const now = yield* DateTime.now
     const [older] = yield* olderRows(sql`
-      select name, version, program from instances
-       where program < ${firstProgram[what]} and seen_at > ${boundTime(sql, now, seenFor)}
-       union all
-      select 'no heartbeat', 'unknown', 0 where exists (${unmarked})
+      select name, version, program from (
+        select name, version, program from instances
+         where program < ${firstProgram[what]} and seen_at > ${boundTime(sql, now, seenFor)}
+         union all
+        select name, 'unknown', 0 from (${unmarked}) u) older
+       -- Once one is written, older programs are not ready any more.
+       where (select min_program from instance) < ${firstProgram[what]}
        limit 1`)
     const held = older === undefined ? "" : `${older.name} ${older.version}`
-    if ((yield* Ref.getAndSet(lastHeld, held)) !== held && older !== undefined) {
+    const heldBefore = lastHeld.get(what) ?? ""
+    lastHeld.set(what, held)
+    if (heldBefore !== held && older !== undefined) {
       yield* Effect.logInfo(
         "an older instance was seen in the last 10 minutes, so nothing is written that it could not read"
       ).pipe(

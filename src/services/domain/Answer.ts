@@ -445,6 +445,10 @@ export const isOfCount = ({ predicted_value = 0, quantiles = [], samples = [] }:
     isAbout(value, 0, countedDays)
   )
 
+/** Whether an answer says more than a direction and a confidence, or a value and a standard deviation. */
+export const isInForm = ({ probabilities, quantiles, samples }: AnswerValues): boolean =>
+  probabilities !== undefined || quantiles !== undefined || samples !== undefined
+
 /** Whether two quantiles have one value, which is taken where outcomes come in steps. */
 export const hasTies = ({ quantiles = [] }: AnswerValues): boolean =>
   quantiles.some(({ value }, index) => value === quantiles[index - 1]?.value)

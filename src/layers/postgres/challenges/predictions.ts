@@ -17,13 +17,14 @@ import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { choiceOf, hasTies, isOfCount, numberOf } from "../../../services/domain/Answer.ts"
+import { choiceOf, hasTies, isInForm, isOfCount, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType } from "../../../services/domain/Challenge.ts"
 import type { Receipt } from "../../../services/domain/Prediction.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import type { AgentId, PredictionId } from "../../../services/domain/ids.ts"
+import { Instances } from "../../../services/Instances.ts"
 import { LimitReached } from "../../../services/RateLimiter.ts"
 import type { Use } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -58,7 +59,11 @@ export interface NewRecord {
   readonly owed: ReadonlyArray<Use>
 }
 
+/** Values that an instance which was seen lately could not score; null: it could score all of this answer. */
+type Unread = "forms" | "ties" | null
+
 interface Item extends NewRecord {
+  readonly unread: Unread
   /** Whether a later one of the agent answers the same challenge. */
   readonly hasLater: boolean
 }
@@ -175,6 +180,7 @@ const recordPredictions = (
         number_form: ["text", (row) => row.numberForm],
         is_of_count: ["bool", (row) => row.isOfCount],
         has_ties: ["bool", (row) => row.hasTies],
+        unread: ["text", (row) => row.unread],
         predicted_value: ["numeric", (row) => row.value],
         predicted_std: ["numeric", (row) => row.std],
         reasoning: ["text", (row) => row.reasoning],
@@ -200,7 +206,7 @@ const recordPredictions = (
     ),
     fitted as (
       select i.position, i.id, i.challenge_id, i.agent_id, i.received_at, i.reasoning, i.salt, i.head, i.middle,
-             i.has_stake, i.expected_revision, i.has_later, i.is_of_count, i.has_ties, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
+             i.has_stake, i.expected_revision, i.has_later, i.is_of_count, i.has_ties, i.unread, c.type, c.kind, c.target, c.deadline, c.closed_at, c.cancelled_at, c.outcomes, c.max_std,
              case when c.outcomes is null then i.number else i.choice end as tail,
              case when c.outcomes is null then i.number_form else i.choice_form end as form,
              case when c.outcomes is not null then i.names::jsonb end as names,
@@ -230,6 +236,8 @@ const recordPredictions = (
                when i.cancelled_at is not null then 'cancelled'
                when i.received_at >= i.deadline then 'closed'
                when i.closed_at is not null or ${isOvertaken(sql, "i.deadline", rules.closeGrace)} then 'overtaken'
+               when i.unread = 'forms' and i.form is not null then 'unread_form'
+               when i.unread = 'ties' and i.form = 'quantiles' and i.has_ties then 'unread_ties'
                when l.revision is not null and not i.may_revise then 'duplicate'
                when i.expected_revision <> coalesce(l.revision, -1) then 'other_revision'
                when l.revision >= a.max_revisions then 'revised_often'
@@ -383,6 +391,7 @@ const keyOf = ({ agentId, challengeId }: NewRecord): string => `${agentId} ${cha
 export const makeRecordPredictions = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
+  const instances = yield* Instances
   const outcomesIn = Schema.decodeUnknownEffect(Schema.Array(Outcome))
   const accept = yield* makeAcceptance
 
@@ -431,8 +440,15 @@ export const makeRecordPredictions = Effect.gen(function* () {
     maxSize: settings.maxBatch
   })
 
+  const unreadOf = Effect.fnUntraced(function* (items: ReadonlyArray<NewRecord>) {
+    if (items.some(({ values }) => isInForm(values)) && !(yield* instances.allRead("forms"))) return "forms"
+    if (items.some(({ values }) => hasTies(values)) && !(yield* instances.allRead("ties"))) return "ties"
+    return null
+  })
+
   return Effect.fnUntraced(function* (items: ReadonlyArray<NewRecord>) {
     const isPart = yield* isInTransaction(sql)
+    const unread = yield* unreadOf(items)
     const recordings = new Map<NewRecord, Recording>()
     let left = items.filter((item) => {
       if (isUuid(item.challengeId)) return true
@@ -443,7 +459,9 @@ export const makeRecordPredictions = Effect.gen(function* () {
     while (left.length > 0) {
       const turn = Arr.dedupeWith(left, (a, b) => keyOf(a) === keyOf(b))
       const later = new Set(left.filter((item) => !turn.includes(item)).map(keyOf))
-      const outcomes = yield* submit.all(turn.map((item) => ({ ...item, hasLater: later.has(keyOf(item)) })))
+      const outcomes = yield* submit.all(
+        turn.map((item) => ({ ...item, unread, hasLater: later.has(keyOf(item)) }))
+      )
       for (const [item, outcome] of Arr.zip(turn, outcomes)) {
         const recording = recordingOf(item, outcome)
         // Whoever the limit refuses has no room for a later answer to the challenge either.

@@ -40,6 +40,8 @@ export const Rejected = Schema.Struct({
     "cancelled",
     "closed",
     "overtaken",
+    "unread_form",
+    "unread_ties",
     "duplicate",
     "other_revision",
     "revised_often",
@@ -95,6 +97,18 @@ const tooWide = (values: AnswerValues, max: number | null): FieldProblem => ({
   message: `Expected a standard deviation of at most ${max}, which is 1e12 times the reference scale of the challenge`
 })
 
+/** Why values are refused until the version before is gone: it could not score them. */
+const whileUpgraded =
+  "while the service is upgraded: an instance of the version before, which could not score them, was seen in the last 10 minutes"
+
+const unreadForm = (values: AnswerValues, outcomes: ReadonlyArray<string> | null): FieldProblem =>
+  outcomes === null
+    ? {
+        path: numberField(values, "predicted_value"),
+        message: `Expected predicted_value and predicted_std in their place ${whileUpgraded}`
+      }
+    : { path: "probabilities", message: `Expected direction and confidence in their place ${whileUpgraded}` }
+
 export const rejection = (
   { receivedAt, values }: { readonly receivedAt: DateTime.Utc; readonly values: AnswerValues },
   { kind, outcome, outcomes, type, ...why }: typeof Rejected.Type
@@ -133,6 +147,13 @@ export const rejection = (
       })
     case "overtaken":
       return notRecordedInTime(nouns[type], receivedAt)
+    case "unread_form":
+      return invalid([unreadForm(values, outcomes)])
+    case "unread_ties":
+      return InvalidRequest.of(
+        "quantiles",
+        `Expected each value to be above the one before it, and no equal ones, ${whileUpgraded}`
+      )
     case "duplicate":
       return new DuplicatePrediction({
         detail:

@@ -257,7 +257,7 @@ export const makeLadderPlans = Effect.gen(function* () {
   return { ladders, nextLadders }
 })
 
-interface Asked {
+interface Asked extends Pick<Plan, "needs"> {
   readonly kind: ScheduledKind
   readonly question: PriceEventKind
   readonly level?: "threshold" | "up" | "down"
@@ -265,7 +265,7 @@ interface Asked {
 
 const week: ReadonlyArray<Asked> = [
   { kind: "numeric_close", question: "numeric_close" },
-  { kind: "count_days", question: "count_days" },
+  { kind: "count_days", question: "count_days", needs: "dailyCounts" },
   { kind: "threshold", question: "threshold", level: "threshold" },
   { kind: "barrier_up", question: "barrier", level: "up" },
   { kind: "barrier_down", question: "barrier", level: "down" }
@@ -311,7 +311,7 @@ export const makeWeekPlans = Effect.gen(function* () {
     for (const { key } of targets.filter(({ category }) => category === "crypto")) {
       // The five questions share one price.
       const levels = yield* Effect.cached(levelsOf(key, now))
-      for (const { kind, level, question } of week) {
+      for (const { kind, level, needs, question } of week) {
         const make = Effect.flatMap(levels, (known) =>
           orNotYet(
             priceEvents.create({
@@ -324,7 +324,14 @@ export const makeWeekPlans = Effect.gen(function* () {
             })
           )
         )
-        plans.push({ kind, target: key, period: dateText(monday / day), eventId: null, make })
+        plans.push({
+          kind,
+          target: key,
+          period: dateText(monday / day),
+          eventId: null,
+          ...(needs !== undefined && { needs }),
+          make
+        })
       }
     }
     return plans
