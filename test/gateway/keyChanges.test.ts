@@ -76,6 +76,21 @@ layer(gatewayServer(models, {}, "usual"))("A change of a key", (it) => {
     })
   )
 
+  it.effect("ends no limit by a number that no double holds, also beside a null", () =>
+    Effect.gen(function* () {
+      const { path, token } = yield* keyWith({ credit_limit: 9 })
+      for (const body of ['{"credit_limit":1e999,"name":null}', '{"credit_limit":1e999}']) {
+        const answer = yield* send("PATCH", path, {
+          token,
+          body,
+          headers: { "content-type": "application/json" }
+        })
+        assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["credit_limit"]], body)
+      }
+      assert.deepInclude((yield* get(path, { token })).json, { credit_limit: 9 })
+    })
+  )
+
   it.effect("is for those who may make keys, of keys of their own that live", () =>
     Effect.gen(function* () {
       const { agentId, path, token } = yield* keyWith({})

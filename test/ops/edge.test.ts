@@ -265,6 +265,7 @@ layer(testServer())("Bodies", (it) => {
     ["a null", "null"],
     ["a list", "[]"],
     ["a text", '"Ada"'],
+    ["with a number that no double holds", '{"name":"Ada","extra":-1e999}'],
     ["a number", "1e999"]
   ])("%s are 400", ([, body]) =>
     Effect.gen(function* () {
@@ -286,6 +287,13 @@ layer(testServer())("Bodies", (it) => {
       assert.deepStrictEqual(wrongFields(yield* sendRaw('{"name":"Ada","extra":{"a":[{"b":1,"b":2}]}}')), [
         "extra.a.0.b"
       ])
+    })
+  )
+
+  it.effect("with a number that no double holds are refused by its path, also beside a null", () =>
+    Effect.gen(function* () {
+      const answer = yield* sendRaw('{"name":"Ada","bio":null,"extra":{"a":[1,1e400]}}')
+      assert.deepStrictEqual(wrongFields(answer), ["extra.a.1"])
     })
   )
 

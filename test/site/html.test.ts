@@ -66,6 +66,14 @@ describe("html", () => {
     assert.strictEqual(body(page).trim(), "<p> one <b>two</b> three </p>")
   })
 
+  it("keeps a number and its unit together in texts, and leaves every attribute as it is", () => {
+    for (const value of ["5 %", "a> 5 %", '"> ± 5', "<p> 5 % <b>", "'> ▲ Up"]) {
+      const page = body(render(html`<p title=${value}>5 %</p>`))
+      const [, title = "", text] = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page) ?? []
+      assert.deepStrictEqual([unescaped(title), text], [value, "5\u00A0%"])
+    }
+  })
+
   it("answers the same when it is asked again", () => {
     const once = html`<b>static</b>`
     const page = () => render(html`<p>${once}${once}</p>`)

@@ -159,9 +159,25 @@ describe("What an agent writes", () => {
       ["longer fences", growing("`", "a")],
       ["lazy lines", `${">".repeat(2000)}\n${"a\n".repeat(990)}`],
       // As many marks as are still rendered.
-      ...["*_", "*a_", "- ", "- a\n", "1. ", "> ", "[a](b)", "> - a\n  "].map(
-        (part) => [`the first of ${part}`, part.repeat(60).padEnd(3990, "x ")] as const
-      )
+      ...[
+        "*_",
+        "*a_",
+        "- ",
+        "- a\n",
+        "1. ",
+        "> ",
+        "[a](b)",
+        "> - a\n  ",
+        "a<?",
+        "<!--",
+        "a<![CDATA[",
+        "a<!A ",
+        "[a](b (",
+        '[a](b "',
+        "[](<",
+        "`a",
+        "a<a b='"
+      ].map((part) => [`the first of ${part}`, part.repeat(60).padEnd(3990, "x ")] as const)
     ]
     for (const [name, text] of texts4000) {
       assert.isBelow(cost(text), 40 * plain, JSON.stringify(name))

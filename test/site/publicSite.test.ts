@@ -74,7 +74,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
       const shown = textOf(yield* get("/leaderboard?order=average"))
       assert.match(
         shown,
-        /1 Grace [0-9a-f]{8} its owner has \d+ agents 31\.3 .* Not ranked yet \(1\) Ranked agents have a verified owner and at least 2 scored predictions\. .* – Ada [0-9a-f]{8} 1 of 2 its owner has \d+ agents 93\.8/
+        /1 Grace [0-9a-f]{8} its owner has \d+ agents 31\.3 .* Not ranked yet Ranked agents have a verified owner and at least 2 scored predictions\. .* – Ada [0-9a-f]{8} 1 of 2 its owner has \d+ agents 93\.8/
       )
       assert.include(
         shown,

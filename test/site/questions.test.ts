@@ -94,5 +94,16 @@ layer(testServer())("A question", (it) => {
       assert.strictEqual(titleOf({ ...asked, kind, question }), english)
       assert.strictEqual(titleOf({ ...asked, kind, question }, catalogues.zh), chinese)
     }
+    for (const [level, written] of [
+      [0.0000123, "0.0000123"],
+      [4e-7, "0.0000004"],
+      [0.00987654, "0.00987654"]
+    ] as const) {
+      const question = priceEventQuestion({ ...terms, level: written, kind: "threshold" })
+      assert.strictEqual(
+        titleOf({ ...asked, level, kind: "threshold", question }, catalogues.zh),
+        `美元指数 3月2日的收盘价会达到或高于 ${written} 吗？`
+      )
+    }
   })
 })

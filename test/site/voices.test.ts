@@ -105,6 +105,21 @@ layer(testServer())("What prices did since an event", (it) => {
   }
 })
 
+layer(testServer())("An event that no price was known shortly before", (it) => {
+  it.effect("has no change since it was published", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const event = yield* newEvent({ title: "Rates are cut", assets: ["GC"], published_at: monday })
+      yield* importQuotes("GC", [
+        [plus(monday, "-6 days"), 100],
+        [plus(monday, "1 hour"), 110]
+      ])
+      yield* moveTo(plus(monday, "2 hours"))
+      assert.notInclude(textOf(yield* get(`/events/${event.event_id}`)), "since it was published")
+    })
+  )
+})
+
 layer(testServer())("A period of the leaderboard", (it) => {
   it.effect("is named by the month that it begins in, in both languages", () =>
     Effect.gen(function* () {

@@ -43,7 +43,7 @@ const widestPart = (page: Page) =>
     return parts[ends.lastIndexOf(Math.max(...ends))]?.outerHTML.slice(0, 200)
   })
 
-/** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals. Code may have both. */
+/** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals, below a hundredth six digits. Code may have both. */
 const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
     const found: Array<string> = []
@@ -51,7 +51,7 @@ const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const text = node.textContent ?? ""
       if (node.parentElement?.closest("code, pre, script, .written") !== null) continue
-      if (/\d{4}-\d\d-\d\dT\d|\d\.\d{7}/.test(text))
+      if (/\d{4}-\d\d-\d\dT\d|\d\.(?!0{2,}[1-9]\d{0,5}(?!\d))\d{7}/.test(text))
         found.push(`text for machines: ${text.trim().slice(0, 80)}`)
     }
     return found

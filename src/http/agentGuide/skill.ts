@@ -368,7 +368,7 @@ const claimedChapters = (settings: Settings["Service"]): ReadonlyArray<Chapter> 
       ...(Option.isNone(settings.countsEvery)
         ? []
         : [
-            `Counts by direction of an open challenge are those of \`counts_as_of\`: they move at the earliest every ${durationText(settings.countsEvery.value.after)} and ${settings.countsEvery.value.answers} owners.${Option.isNone(settings.oddsEvery) ? " Odds are current." : ""}`
+            `Counts by direction of an open challenge are those of \`counts_as_of\`: they move at the earliest every ${durationText(settings.countsEvery.value.after)} and ${settings.countsEvery.value.answers} owners. Odds ${Option.isNone(settings.oddsEvery) ? "are current" : "move in steps, too"}.`
           ]),
       { call: "public.odds", params: { challenge_id: "<MACRO_CHALLENGE_ID>" } },
       {

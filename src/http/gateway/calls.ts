@@ -64,9 +64,13 @@ type Headers = Readonly<Record<string, string | undefined>>
 /** From this size on, reading and parsing a body costs more than a statement. */
 const largeBody = 64 * 1024
 
+/** The length that is declared; any where it is not read as a number, and 0 of a body that is sent in chunks or is none. */
+const declaredLength = ({ "content-length": length }: Headers): number =>
+  length === undefined ? 0 : (countIn(length) ?? Number.POSITIVE_INFINITY)
+
 /** A chunked body has no known length. */
 const mayBeLarge = (headers: Headers): boolean =>
-  headers["transfer-encoding"] !== undefined || (countIn(headers["content-length"]) ?? 0) > largeBody
+  headers["transfer-encoding"] !== undefined || declaredLength(headers) > largeBody
 
 /** Errors that are found after the body was parsed. */
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
@@ -131,7 +135,8 @@ const readBody = Effect.fnUntraced(function* (request: HttpServerRequest.HttpSer
   if (untaken !== undefined) {
     return yield* new BadCall({ detail: untaken, code: "unsupported_media_type", param: null })
   }
-  if ((countIn(request.headers["content-length"]) ?? 0) > Number(maxBody)) return yield* tooLarge()
+  const length = declaredLength(request.headers)
+  if (Number.isFinite(length) && length > Number(maxBody)) return yield* tooLarge()
   const bytes = yield* request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, maxBody),
     Effect.mapError(({ reason }) =>

@@ -105,7 +105,7 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, ra
     yield* Effect.logWarning("the database cannot be reached or is busy", cause)
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
-  const { code, type } = rootCause(Cause.squash(cause))
+  const { code, message, type } = rootCause(Cause.squash(cause))
   let isTold = false
   yield* rarely(`${type} ${code}`, () => {
     isTold = true
@@ -113,7 +113,7 @@ const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, ra
   })
   if (!isTold) {
     yield* Effect.logError("request failed, as one before within a minute").pipe(
-      Effect.annotateLogs({ cause: `${type} ${code}` })
+      Effect.annotateLogs({ cause: `${type} ${code}`, message })
     )
   }
   const failure: Rejection = {

@@ -1,6 +1,6 @@
 /**
- * What `JSON.parse` lets pass and we do not: duplicate members (which value counts is anybody's guess) and deep nesting
- * (which overflows whoever walks the value later).
+ * JSON as we read it. `JSON.parse` also takes duplicate members (which value counts is anybody's guess), deep nesting (which overflows
+ * whoever walks the value later) and numbers too large for a double (which would become infinite, and null when written again).
  */
 import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
@@ -66,7 +66,12 @@ export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> 
         },
         onArrayBegin: () => enter([]),
         onArrayEnd: leave,
-        onLiteralValue: add,
+        onLiteralValue: (value, _offset, _length, _line, _character, pathSupplier) => {
+          if (value === Infinity || value === -Infinity) {
+            throw new JsonFault(pathSupplier().join("."), "Expected a number of at most 1.7e308 in size")
+          }
+          add(value)
+        },
         onObjectProperty: (name, _offset, _length, _line, _character, pathSupplier) => {
           const members = open.at(-1)
           if (members instanceof Map && members.has(name)) {

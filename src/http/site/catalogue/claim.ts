@@ -14,7 +14,7 @@ export const english = {
   emailNeeded: "Enter your e-mail address.",
   emailFaults: {
     form: "Enter one e-mail address, for example ada@example.org.",
-    dots: "Enter one e-mail address without two dots in a row, and without one beside the @: mail servers differ about those.",
+    dots: "Enter one e-mail address without two dots in a row, and without a dot at the beginning or right before the @: mail servers differ about those.",
     letters: "Enter one e-mail address with Latin letters before the @: few mail servers take others there."
   },
   checkMail: "Check your mail",

@@ -144,7 +144,7 @@ export const english = {
   sinceMonth: (month: string) => `Since ${month}`,
   providerFilter: "Provider",
   ranking: "Ranking",
-  provisional: (count: string) => `Not ranked yet (${count})`,
+  provisional: "Not ranked yet",
   provisionalWhy: {
     average: (min: string) => `Ranked agents have a verified owner and at least ${min} scored predictions.`,
     skill: (min: string) =>
@@ -315,7 +315,7 @@ export const chinese: typeof english = {
   sinceMonth: (month) => `${month}以来`,
   providerFilter: "模型提供商",
   ranking: "排名",
-  provisional: (count) => `尚无名次（${count}）`,
+  provisional: "尚无名次",
   provisionalWhy: {
     average: (min) => `有名次的智能体须有已验证的所有者，且至少有 ${min} 个已计分的预测。`,
     skill: (min) => `有名次的智能体须有已验证的所有者，且至少在 ${min} 个结算日有回答。`

@@ -6,20 +6,9 @@ import type { Direction } from "../../../services/domain/Challenge.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
-import { forecastOf } from "../views/words.ts"
+import { forecastOf, plainNumber } from "../views/words.ts"
 import type { Html } from "../views/html.ts"
-import {
-  across,
-  bars,
-  below,
-  chart,
-  down,
-  ground,
-  markedSample,
-  plainNumber,
-  plotOf,
-  rangeX
-} from "./chart.ts"
+import { across, bars, below, chart, down, ground, markedSample, plotOf, rangeX } from "./chart.ts"
 import type { Bar, Key } from "./chart.ts"
 
 const ofSome = ({ isAll, values }: Answers, { question }: Catalogue): string | undefined =>

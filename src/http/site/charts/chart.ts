@@ -7,6 +7,7 @@ import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
+import { plainNumber } from "../views/words.ts"
 
 /** The plot area within the drawing. */
 export interface Plot {
@@ -265,9 +266,6 @@ export const timesBelow = (plot: Plot, scale: Scale<Date>, count: number, say = 
     (time, index) => (days.length > 1 && days.length < 6 ? !isMidnight(time) : index % 2 === 1)
   )
 }
-
-/** Enough digits to tell neighbouring values apart, without the noise of binary fractions: six decimals at most. */
-export const plainNumber = (value: number): string => String(Number(Number(value.toPrecision(10)).toFixed(6)))
 
 export interface Bar {
   /** Horizontal extent, from 0 to 1. */

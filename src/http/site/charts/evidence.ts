@@ -11,7 +11,6 @@ import {
   chart,
   down,
   ground,
-  plainNumber,
   plotOf,
   rangeX,
   rangeY,
@@ -19,6 +18,7 @@ import {
   timesBelow,
   valueLines
 } from "./chart.ts"
+import { plainNumber } from "../views/words.ts"
 
 interface Day {
   readonly day: string

@@ -13,7 +13,6 @@ import {
   chart,
   down,
   ground,
-  plainNumber,
   plotOf,
   rangeX,
   rangeY,
@@ -22,6 +21,7 @@ import {
   valueLines
 } from "./chart.ts"
 import type { Key, Plot } from "./chart.ts"
+import { plainNumber } from "../views/words.ts"
 
 export interface PriceTerms {
   readonly asset: string

@@ -16,7 +16,6 @@ import {
   chart,
   down,
   ground,
-  plainNumber,
   plotOf,
   rangeX,
   rangeY,
@@ -26,6 +25,7 @@ import {
 } from "./chart.ts"
 import type { Key } from "./chart.ts"
 import { noSkill } from "./intervals.ts"
+import { plainNumber } from "../views/words.ts"
 
 const dayMillis = 86_400_000
 

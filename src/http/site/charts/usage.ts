@@ -1,11 +1,11 @@
 /** What an owner's keys of the gateway were used for, day by day. */
 import { scaleLinear } from "d3-scale"
 import { DateTime } from "effect"
-import { creditNumber } from "../views/words.ts"
+import { creditNumber, plainNumber } from "../views/words.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "../views/html.ts"
 import type { Html } from "../views/html.ts"
-import { across, chart, down, ground, plainNumber, plotOf, rangeY, valueLines } from "./chart.ts"
+import { across, chart, down, ground, plotOf, rangeY, valueLines } from "./chart.ts"
 
 interface DayOfUse {
   readonly day: Date

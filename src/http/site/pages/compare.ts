@@ -49,6 +49,10 @@ const agentField = (name: "a" | "b", label: string, value: string) =>
 
 const isOfReferences = ({ a, b }: Comparison): boolean => a.reference !== null && b.reference !== null
 
+/** Beside the walk an E-value is of an agent that beats it: where the walk is the better one, the value says nothing of that. */
+const saysTheOther = ({ e_value, told, told_from }: Comparison): boolean =>
+  told !== null && e_value !== null && e_value < told_from
+
 /** What the comparison shows, in one sentence. */
 const verdict = ({ say: { agentPage: words } }: Frame, compared: Comparison) => {
   const { a, b, questions, told } = compared
@@ -84,7 +88,7 @@ const result = (frame: Frame, compared: Comparison) => {
         ],
         [
           words.eValue,
-          e_value === null || isOfReferences(compared)
+          e_value === null || isOfReferences(compared) || saysTheOther(compared)
             ? null
             : words.eValueDiffers(e_value.toPrecision(3), String(told_from))
         ]

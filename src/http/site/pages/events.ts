@@ -50,7 +50,7 @@ export const layer = HttpRouter.use(
         (asset) =>
           Effect.map(
             Effect.all([charts.prices(asset, before, at), charts.prices(asset, before, now)]),
-            ([{ points }, prices]): Move => ({ asset, known: points.at(-1), prices })
+            ([{ points }, prices]): Move => ({ asset, known: knownAt(points, at), prices })
           ),
         { concurrency: "unbounded" }
       )
@@ -113,6 +113,12 @@ export const layer = HttpRouter.use(
 
 /** Charts of so many assets stand on one page. */
 const maxMoves = 3
+
+/** The last price before a time, no older than a long weekend's closure: an older one would count what happened before. */
+const knownAt = (points: ReadonlyArray<PricePoint>, at: DateTime.Utc): PricePoint | undefined => {
+  const oldest = DateTime.subtract(at, { days: 5 })
+  return points.findLast(({ time }) => DateTime.isGreaterThanOrEqualTo(DateTime.makeUnsafe(time), oldest))
+}
 
 interface Move {
   readonly asset: string

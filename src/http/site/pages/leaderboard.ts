@@ -96,7 +96,7 @@ const provisional = (
   items.length === 0
     ? null
     : html`<details open=${options.isOpen}>
-        <summary>${say.provisional(String(items.filter((item) => !isReference(item)).length))}</summary>
+        <summary>${say.provisional}</summary>
         <p class="quiet small">${options.why}</p>
         ${options.table}
       </details>`

@@ -29,7 +29,7 @@ export const html = (strings: TemplateStringsArray, ...values: ReadonlyArray<unk
 
 /** Code and what is sent back stay to the byte. */
 const verbatim =
-  /(<(?:pre|code|textarea|script|style)\b[\s\S]*?<\/(?:pre|code|textarea|script|style)>|<[^>]*>)/
+  /(<(?:pre|code|textarea|script|style)\b[\s\S]*?<\/(?:pre|code|textarea|script|style)>|<(?:"[^"]*"|[^">])*>)/
 
 /** A number and its sign or unit stay on one line: "54.5 %", "▲ Up", "3.1 ± 0.05". */
 const withUnits = (page: string): string =>

@@ -22,8 +22,16 @@ export const document = (text: string, language?: string): Html => {
   return html`<div class="prose written" lang=${language} dangerouslySetInnerHTML=${{ __html: inPage }} />`
 }
 
-/** What would load something, or stand in the order of the page. */
-const withheld = ["labelStartImage", "headingAtx", "setextUnderline", "thematicBreak", "definition"]
+/** These would load something or stand in the order of the page; HTML is never markup here, and looking for its end costs much. */
+const withheld = [
+  "labelStartImage",
+  "headingAtx",
+  "setextUnderline",
+  "thematicBreak",
+  "definition",
+  "htmlFlow",
+  "htmlText"
+]
 
 /** Micromark's work grows with the square of these: delimiters, markers of lists and quotes, brackets, lines, indentation. */
 const marks = /\*{1,2}|_{1,2}|`+|~+|[#=|]+|[-+](?=\s|$)|\d[.)](?=\s|$)|[[\]<>&\\!\n\r\t]| {2}/gm

@@ -1,6 +1,6 @@
 /** How pages say numbers, directions and questions. */
 import { DateTime } from "effect"
-import { isStandardQuestion } from "../../../services/domain/targetNames.ts"
+import { isStandardQuestion, plainDecimal } from "../../../services/domain/targetNames.ts"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
@@ -17,6 +17,14 @@ const shortened = new Intl.NumberFormat("en-GB", {
   maximumFractionDigits: 6,
   roundingPriority: "lessPrecision"
 })
+const ungrouped = new Intl.NumberFormat("en-GB", {
+  maximumSignificantDigits: 10,
+  maximumFractionDigits: 6,
+  roundingPriority: "lessPrecision",
+  useGrouping: false
+})
+const tiny = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 6 })
+const tinyRoughly = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 })
 const wholeCredits = new Intl.NumberFormat("en-GB", {
   maximumFractionDigits: 2,
   roundingMode: "trunc",
@@ -28,11 +36,18 @@ const hundredths = new Intl.NumberFormat("en-GB", { minimumFractionDigits: 2, ma
 /** A number with a true minus. */
 export const withMinus = (text: string): string => text.replace("-", "−")
 
+/** Below a hundredth six decimals would hold too little of a price, or nothing. */
+const isTiny = (value: number): boolean => Math.abs(value) < 0.01
+
 /** A price or a published value, with its thousands apart. */
-export const number = (value: number): string => withMinus(grouped.format(value))
+export const number = (value: number): string => withMinus((isTiny(value) ? tiny : grouped).format(value))
 
 /** A scale or a level of which nobody needs more than four digits. */
-export const roughly = (value: number): string => withMinus(shortened.format(value))
+export const roughly = (value: number): string =>
+  withMinus((isTiny(value) ? tinyRoughly : shortened).format(value))
+
+/** As `number`, without signs that a reading aloud or a script would trip over. */
+export const plainNumber = (value: number): string => (isTiny(value) ? tiny : ungrouped).format(value)
 
 /** A forecast of a value: whole numbers stay whole, and of decimals four are more than anybody means. */
 export const forecastOf = (value: number): string => {
@@ -161,7 +176,7 @@ const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }
     kind,
     target: asset,
     targetName: name,
-    level: level === null ? null : String(level),
+    level: level === null ? null : plainDecimal(level),
     period,
     resolveAt: DateTime.formatIso(end),
     firstDay: before({ days: 7 }),
