@@ -15,6 +15,7 @@ import { errorStatus } from "../errors.ts"
 import { PublicCache, cacheControl, negotiated, withEtag } from "../httpCaching.ts"
 import { smallBody } from "../middleware/definitions.ts"
 import { bodyText, formType } from "../middleware/requestBody.ts"
+import { refusedParameters } from "../middleware/unknownFields.ts"
 import { pagePaths, signInWith, withQuery } from "./paths.ts"
 import {
   askedLanguage,
@@ -224,6 +225,8 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const request = yield* HttpServerRequest.HttpServerRequest
         const url = withParameters(request.url, parameters)
+        const refused = refusedParameters(url, parameters)
+        if (refused !== undefined) return yield* refused
         const language = parameters.includes("lang") ? yield* languageIn(url) : "en"
         const made = Effect.map(page(frameIn(language)), (response) => withEtag(response, kept))
         return yield* negotiated(request, yield* cache.get(url, parameters, made))
@@ -280,10 +283,7 @@ export const layer = Layer.effect(Pages, make)
 /** A link that others have shared may hold any parameter of theirs, which means nothing here. */
 const withParameters = (url: string, known: ReadonlyArray<string>): string => {
   const [path = ""] = url.split("?")
-  const asked = [...parametersOf(url)]
-  const parameters = asked.filter(
-    ([name], place) => known.includes(name) && asked.findIndex(([other]) => other === name) === place
-  )
+  const parameters = [...parametersOf(url)].filter(([name]) => known.includes(name))
   return parameters.length === 0 ? path : `${path}?${new URLSearchParams(parameters).toString()}`
 }
 
