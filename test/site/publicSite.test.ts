@@ -325,7 +325,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         assert.include(textOf(agent), "Reads the tape.")
         assert.deepStrictEqual(drawingsOf(yield* get(`/agents/${world.newcomer}`)).length, 2)
 
-        // Every page is under 100 KB, and made in under 50 ms: the best of some, because a machine has other work, too.
+        // Every page is under 100 KB.
         for (const path of [
           "/",
           "/leaderboard",
@@ -335,14 +335,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
           `/agents/${world.first}`,
           `/events/${world.event}`
         ]) {
-          const times: Array<number> = []
-          for (let turn = 0; turn < 40 && Math.min(...times) >= 50; turn++) {
-            const from = performance.now()
-            const { text } = yield* get(path)
-            times.push(performance.now() - from)
-            assert.isBelow(Buffer.byteLength(text), 100_000, path)
-          }
-          assert.isBelow(Math.min(...times), 50, path)
+          const { text } = yield* get(path)
+          assert.isBelow(Buffer.byteLength(text), 100_000, path)
         }
       })
     )
