@@ -1,4 +1,4 @@
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Cache, Duration, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
@@ -6,8 +6,10 @@ import { ChallengeId } from "../../../services/domain/ids.ts"
 import { targetNearly, targetsNamedIn } from "../../../services/domain/targetNames.ts"
 import { isWordByItself } from "../../../services/domain/text.ts"
 import { FoundAgent, FoundEvent, Search, SearchText } from "../../../services/Search.ts"
+import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
-import { arrayParam, findAll, isoTimestamp, plannedByValues, withStatementTimeout } from "../sql.ts"
+import { makeCostlyReads } from "../costlyReads.ts"
+import { arrayParam, findAll, isoTimestamp } from "../sql.ts"
 
 const maxFound = 20
 /** Candidates that the index gives at most, before they are compared and put in order. */
@@ -16,6 +18,8 @@ const maxCompared = 500
 const maxFirst = 400
 /** Longer than this nobody's words may keep a connection. */
 const searchTimeout = Duration.millis(500)
+/** Results that are kept, by their words; the ones read longest ago are dropped first. */
+const maxKept = 200
 
 /** An index of words is read as a bitmap, and no table as a whole; plans are for the words that are asked for. */
 export const searchPlanning = {
@@ -26,12 +30,22 @@ export const searchPlanning = {
 
 const readText = Schema.decodeEffect(SearchText)
 
-/** Marks around a word are no part of it. */
+/** Words in small letters: marks around a word are no part of it, and texts with the same words find the same. */
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text
+    .toLowerCase()
     .split(/\s+/u)
     .map((word) => word.replaceAll(/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, ""))
     .filter((word) => word !== "")
+
+/** What a result depends on. */
+interface Asked {
+  readonly words: string
+  /** Words that name no target. */
+  readonly rest: string
+  /** The targets that are named. */
+  readonly keys: ReadonlyArray<string>
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -166,8 +180,29 @@ const make = Effect.gen(function* () {
          limit ${maxFound}`)
     ])
 
-  const bounded = <A, E, R>(work: Effect.Effect<A, E, R>) =>
-    plannedByValues(sql, searchPlanning)(withStatementTimeout(sql, searchTimeout)(work))
+  const bounded = yield* makeCostlyReads("searches", searchTimeout, searchPlanning)
+
+  const { publicCache } = yield* Settings
+  /** What rows have the words; where there are none, and no target is named, what is nearly like them. */
+  const results = yield* Cache.makeWith(
+    ({ keys, rest, words }: Asked) =>
+      bounded(
+        Effect.gen(function* () {
+          const [foundAgents, foundEvents, asked] = yield* Effect.all([
+            agentsWith(words),
+            eventsWith(words),
+            rest === "" ? Effect.succeed([]) : questionsWith(keys.length === 0 ? words : rest, keys)
+          ])
+          const isFound = keys.length + foundAgents.length + foundEvents.length + asked.length > 0
+          const [nearAgents, nearEvents] = isFound ? [foundAgents, foundEvents] : yield* nearly(words)
+          return { isFound, agents: nearAgents, events: nearEvents, questions: asked.map(({ id }) => id) }
+        })
+      ),
+    {
+      capacity: maxKept,
+      timeToLive: (exit) => (Exit.isSuccess(exit) ? publicCache : Duration.zero)
+    }
+  )
 
   const assets: Search["Service"]["assets"] = Effect.fn("Search.assets")(function* (sent) {
     const text = yield* textOf(sent)
@@ -184,30 +219,10 @@ const make = Effect.gen(function* () {
     const words = wordsOf(text).join(" ")
     if (words === "") return { assets: named, agents: [], events: [], questions: [] }
     const keys = named.map(({ key }) => key)
-    const [foundAgents, foundEvents, asked] = yield* bounded(
-      Effect.all([
-        agentsWith(words),
-        eventsWith(words),
-        rest.length === 0
-          ? Effect.succeed([])
-          : questionsWith(named.length === 0 ? words : rest.join(" "), keys)
-      ])
-    )
-    const found = {
-      assets: named,
-      agents: foundAgents,
-      events: foundEvents,
-      questions: asked.map(({ id }) => id)
-    }
-    if (named.length + foundAgents.length + foundEvents.length + asked.length > 0) return found
+    const { isFound, ...found } = yield* Cache.get(results, { words, rest: rest.join(" "), keys })
+    if (isFound) return { ...found, assets: named }
     const nearest = targetNearly(text, all)
-    const [nearAgents, nearEvents] = yield* bounded(nearly(words))
-    return {
-      ...found,
-      assets: nearest === undefined ? [] : [nearest],
-      agents: nearAgents,
-      events: nearEvents
-    }
+    return { ...found, assets: nearest === undefined ? [] : [nearest] }
   })
 
   return Search.of({ find, assets })

@@ -1,9 +1,9 @@
 /** The leaderboard: rows in an order, each with its averages, its skill and what its days say. */
-import { Duration, Effect, Option, Schema, Semaphore, Struct, identity } from "effect"
+import { Duration, Effect, Option, Schema, Struct, identity } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
 import { confidenceSequence, daysNeeded, eValue, tellingValue } from "../../../scoring/evidence.ts"
-import { InvalidRequest, StoreUnavailable } from "../../../services/domain/errors.ts"
+import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
@@ -12,7 +12,8 @@ import type { LeaderboardQuery, Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { nameTag } from "../nameTag.ts"
-import { findAll, findOption, isoTimestamp, transaction, withStatementTimeout } from "../sql.ts"
+import { makeCostlyReads } from "../costlyReads.ts"
+import { findAll, findOption, isoTimestamp } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
 /** The kept sums of an agent's skill on a board; null without any. */
@@ -173,9 +174,7 @@ const statusOf = ({ reference, verified }: typeof Row.Type) => {
   return verified ? ("verified" as const) : ("unverified" as const)
 }
 
-/** Boards of a provider or of months that are read at once, and those that wait for it besides. */
-const maxCostly = 2
-const maxCostlyQueue = 10
+/** Boards of a provider or of months are made of many agents' rows when they are read. */
 const costlyTimeout = Duration.seconds(1)
 
 export const makeLeaderboard = Effect.gen(function* () {
@@ -185,25 +184,7 @@ export const makeLeaderboard = Effect.gen(function* () {
   const rowsOf = findAll(Row)
   const boardRow = findOption(Board)
 
-  const turns = yield* Semaphore.make(maxCostly)
-  let queue = 0
-
-  /** A board that is made of many agents' rows when it is read: few at once, each for a short time, so that others are not slowed. */
-  const costly = <A>(read: Effect.Effect<A>): Effect.Effect<A> =>
-    Effect.suspend(() => {
-      if (queue >= maxCostlyQueue) {
-        return Effect.die(
-          new StoreUnavailable({ cause: new Error("too many costly boards are read at once") })
-        )
-      }
-      queue += 1
-      return read.pipe(
-        withStatementTimeout(sql, costlyTimeout),
-        transaction(sql),
-        turns.withPermit,
-        Effect.ensuring(Effect.sync(() => (queue -= 1)))
-      )
-    })
+  const costly = yield* makeCostlyReads("boards of a provider or of months", costlyTimeout)
 
   /** What an order sorts by: agents of a board with a value and how many answers it is of. */
   const sourceOf = ({ order, provider, since }: LeaderboardQuery, board: string) => {
