@@ -181,6 +181,9 @@ export interface Holder {
   readonly id: string
 }
 
+/** Makes or changes what outlives an access token: an owner, or an agent by a token of this epoch. */
+export type Maker = Holder & { readonly epoch?: number | undefined }
+
 export class Credits extends Context.Service<
   Credits,
   {

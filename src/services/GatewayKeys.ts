@@ -5,7 +5,7 @@
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { Credit, CreditAmount } from "./Credits.ts"
-import type { Holder } from "./Credits.ts"
+import type { Holder, Maker } from "./Credits.ts"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId } from "./domain/ids.ts"
@@ -154,9 +154,6 @@ export interface KeyHolder {
   readonly allowedModels?: ReadonlyArray<string>
 }
 
-/** Who makes or changes a key: an owner, or an agent by a token of this epoch. */
-export type KeyMaker = Holder & { readonly epoch?: number | undefined }
-
 /**
  * Callers are agents, by access token, or owners, on the account pages: an agent sees the keys made for it, an owner those of
  * all its agents. Somebody else's key is answered as an unknown one.
@@ -169,7 +166,7 @@ export class GatewayKeys extends Context.Service<
      * too far ahead, and for a token that has been ended.
      */
     readonly create: (
-      by: KeyMaker,
+      by: Maker,
       agentId: string,
       key: NewGatewayKey
     ) => Effect.Effect<
@@ -181,7 +178,7 @@ export class GatewayKeys extends Context.Service<
      * `credit_limit` that is spent or reserved already; one of a period lets nothing through until the period ends.
      */
     readonly update: (
-      by: KeyMaker,
+      by: Maker,
       keyId: string,
       change: GatewayKeyChange
     ) => Effect.Effect<GatewayKey, GatewayKeyEnded | InvalidRequest | InvalidToken | NotFound>

@@ -2,8 +2,8 @@
  * Access tokens: JWTs signed with the platform's shared secret, bound to a site, valid for an hour. `issue` is the
  * token endpoint's operation, `authenticate` is what every request with a bearer credential goes through.
  */
-import { Context, Schema } from "effect"
-import type { DateTime, Effect } from "effect"
+import { Context, Effect, Schema } from "effect"
+import type { DateTime } from "effect"
 import { apiError, apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { AgentId } from "./domain/ids.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
@@ -25,6 +25,16 @@ export interface Principal {
 
 /** 401 on a request: no token, or one that is malformed, expired, forged or ended. */
 export class InvalidToken extends apiError("InvalidToken", 401, "invalid_token") {}
+
+export const endedToken = () =>
+  new InvalidToken({ detail: `The access token has been ended: POST ${tokenPath} issues a new one.` })
+
+/**
+ * Fails for a token that was ended since it was authenticated, which may let it in for some seconds. Whoever makes what outlives a
+ * token locks the agent's row and compares.
+ */
+export const checkEpoch = (by: { readonly epoch?: number | undefined }, epoch: number) =>
+  by.epoch === undefined || by.epoch === epoch ? Effect.void : Effect.fail(endedToken())
 
 /** 403: an authentic token of the other site. */
 export class WrongSite extends apiError("WrongSite", 403, "wrong_site") {}

@@ -4,7 +4,7 @@
  */
 import { Context, Schema } from "effect"
 import type { Effect, Fiber } from "effect"
-import type { Holder } from "./Credits.ts"
+import type { Holder, Maker } from "./Credits.ts"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId } from "./domain/ids.ts"
@@ -12,6 +12,7 @@ import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { list, text, Timestamp } from "./domain/text.ts"
 import { noticeTypes } from "./Notices.ts"
+import type { InvalidToken } from "./Tokens.ts"
 
 export const WebhookId = Schema.String.annotate({ description: "identifier of a webhook (UUIDv7)" }).pipe(
   Schema.brand("WebhookId")
@@ -100,25 +101,25 @@ export class Webhooks extends Context.Service<
   Webhooks,
   {
     readonly create: (
-      by: Holder,
+      by: Maker,
       hook: NewWebhook
-    ) => Effect.Effect<typeof CreatedWebhook.Type, InvalidRequest | WebhookLimitReached>
+    ) => Effect.Effect<typeof CreatedWebhook.Type, InvalidRequest | InvalidToken | WebhookLimitReached>
     /** Oldest first. */
     readonly list: (of: Holder) => Effect.Effect<ReadonlyArray<Webhook>>
     /** Webhooks that the agents of an owner made. */
     readonly listOfAgents: (ownerId: string) => Effect.Effect<ReadonlyArray<AgentWebhook>>
     readonly update: (
-      by: Holder,
+      by: Maker,
       webhookId: string,
       change: WebhookChange
-    ) => Effect.Effect<Webhook, InvalidRequest | NotFound>
+    ) => Effect.Effect<Webhook, InvalidRequest | InvalidToken | NotFound>
     /** Its deliveries end with it. An owner may remove those of its agents, too. */
     readonly remove: (by: Holder, webhookId: string) => Effect.Effect<void, NotFound>
     /** A new secret; the old one signs beside it for a day. */
     readonly rotate: (
-      by: Holder,
+      by: Maker,
       webhookId: string
-    ) => Effect.Effect<typeof RotatedWebhookSecret.Type, NotFound>
+    ) => Effect.Effect<typeof RotatedWebhookSecret.Type, InvalidToken | NotFound>
     /** Has something of the type `webhook.test` delivered. */
     readonly test: (
       by: Holder,

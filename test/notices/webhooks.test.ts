@@ -15,7 +15,8 @@ import type { NoticeType } from "../../src/services/Notices.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Webhooks } from "../../src/services/Webhooks.ts"
-import type { Holder } from "../../src/services/Credits.ts"
+import type { Holder, Maker } from "../../src/services/Credits.ts"
+import type { AgentId } from "../../src/services/domain/ids.ts"
 import { agentOf, anotherOperator, claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
   forecast,
@@ -34,6 +35,7 @@ import { portOf } from "../support/noticeReaders.ts"
 import { epochMillis } from "../support/growth/identifiers.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 import { Mailbox } from "../support/mailbox.ts"
+import { held, meeting } from "../support/locking.ts"
 import { TelemetryRecorder, telemetryRecorder } from "../support/telemetryRecorder.ts"
 import { testServices } from "../support/services.ts"
 
@@ -430,6 +432,76 @@ layer(testServices())("The webhooks of an agent", (it) => {
       assert.strictEqual((yield* Effect.flip(webhooks.remove(stranger, id)))._tag, "NotFound")
       yield* webhooks.remove({ kind: "owner", id: owner }, id)
       assert.lengthOf(yield* webhooks.listOfAgents(owner), 1)
+    })
+  )
+})
+
+layer(testServices())("A token that a rotated secret has ended", (it) => {
+  const url = "https://hooks.example.com/arena"
+  const rotate = (agent: AgentId) => Registry.use((registry) => registry.rotateSecret(agent, "keep"))
+
+  it.effect("makes no webhook, changes none, enables none, and is shown no new secret of one", () =>
+    Effect.gen(function* () {
+      const agent = yield* claimedAgent()
+      const by = { ...ofAgent(agent), epoch: 0 }
+      const webhooks = yield* Webhooks
+      const { webhook_id: id } = yield* webhooks.create(by, { url, types: ["event.published"] })
+      yield* rotate(agent)
+      const before = yield* webhooks.list(by)
+      assert.deepInclude(before[0], { enabled: false })
+      const attempts = [
+        webhooks.create(by, { url, types: ["event.published"] }),
+        webhooks.update(by, id, { enabled: true }),
+        webhooks.update(by, id, { enabled: false }),
+        webhooks.update(by, id, { url: `${url}/thief` }),
+        webhooks.rotate(by, id)
+      ]
+      for (const attempt of attempts) {
+        const error = yield* Effect.flip(Effect.asVoid(attempt))
+        assert.deepInclude(error, { _tag: "InvalidToken", code: "invalid_token" })
+      }
+      assert.deepStrictEqual(yield* webhooks.list(by), before)
+      const afterwards = { ...by, epoch: 1 }
+      assert.deepInclude(yield* webhooks.update(afterwards, id, { enabled: true }), { enabled: true })
+      yield* webhooks.create(afterwards, { url, types: ["event.published"] })
+      assert.lengthOf(yield* webhooks.list(by), 2)
+    })
+  )
+
+  it.effect("leaves no webhook enabled that it made, or enabled, while the secret was rotated", () =>
+    Effect.gen(function* () {
+      const webhooks = yield* Webhooks
+      const acts = [
+        (by: Maker) => webhooks.create(by, { url, types: ["event.published"] }),
+        (by: Maker) =>
+          Effect.flatMap(webhooks.list(by), ([hook]) =>
+            webhooks.update(by, hook?.webhook_id ?? "", { enabled: true })
+          )
+      ]
+      for (const act of acts) {
+        for (const first of ["act", "rotation"] as const) {
+          const agent = yield* claimedAgent()
+          const by = { ...ofAgent(agent), epoch: 0 }
+          const { webhook_id: id } = yield* webhooks.create(by, { url, types: ["event.published"] })
+          yield* webhooks.update(by, id, { enabled: false })
+          if (first === "act") {
+            const acting = yield* held(act(by))
+            const rotation = yield* meeting(rotate(agent))
+            yield* acting.commit
+            yield* Fiber.join(rotation)
+          } else {
+            const rotation = yield* held(rotate(agent))
+            const acting = yield* meeting(Effect.flip(Effect.asVoid(act(by))))
+            yield* rotation.commit
+            assert.strictEqual((yield* Fiber.join(acting))._tag, "InvalidToken")
+          }
+          const left = yield* webhooks.list(by)
+          assert.deepStrictEqual(
+            left.map(({ enabled }) => enabled),
+            left.map(() => false)
+          )
+        }
+      }
     })
   )
 })

@@ -19,16 +19,14 @@ const keys = HttpApiBuilder.group(
     const known = ({ allowed_models }: GatewayKeyChange) => gateway.requireModels(allowed_models ?? [])
     return handlers.handleAll({
       createKey: ({ payload }) =>
-        Effect.andThen(known(payload), CurrentAgent).pipe(
-          Effect.flatMap(({ agentId, epoch }) =>
-            gatewayKeys.create({ kind: "agent", id: agentId, epoch }, agentId, payload)
-          ),
+        Effect.andThen(known(payload), asking).pipe(
+          Effect.flatMap((agent) => gatewayKeys.create(agent, agent.id, payload)),
           Effect.map(unstored)
         ),
       listKeys: ({ query }) => Effect.flatMap(asking, (agent) => gatewayKeys.list(agent, pageOf(query))),
       changeKey: ({ params, payload }) =>
-        Effect.flatMap(Effect.andThen(known(payload), CurrentAgent), ({ agentId, epoch }) =>
-          gatewayKeys.update({ kind: "agent", id: agentId, epoch }, params.key_id, payload)
+        Effect.flatMap(Effect.andThen(known(payload), asking), (agent) =>
+          gatewayKeys.update(agent, params.key_id, payload)
         ),
       revokeKey: ({ params }) => Effect.flatMap(asking, (agent) => gatewayKeys.revoke(agent, params.key_id))
     })

@@ -23,8 +23,12 @@ import type { LimitName } from "../../services/Settings.ts"
 /** The agent that is calling. */
 export class CurrentAgent extends Context.Service<CurrentAgent, Principal>()("auspex/http/CurrentAgent") {}
 
-/** The agent that asks, for what owners may have, too. */
-export const asking = Effect.map(CurrentAgent, ({ agentId }) => ({ kind: "agent" as const, id: agentId }))
+/** The agent that asks, by a token of this epoch, for what owners may have, too. */
+export const asking = Effect.map(CurrentAgent, ({ agentId, epoch }) => ({
+  kind: "agent" as const,
+  id: agentId,
+  epoch
+}))
 
 /** Bearer token, site, X-Agent-Id, then the scope the endpoint requires. */
 export class AgentAuthentication extends HttpApiMiddleware.Service<

@@ -223,7 +223,7 @@ const make = Effect.gen(function* () {
       })
     }
     if (yield* ended(sub, epoch)) {
-      return yield* invalid(`The access token has been ended: POST ${tokenPath} issues a new one.`)
+      return yield* endedToken()
     }
     const expiresAt = DateTime.makeUnsafe(exp * 1000)
     return { agentId: sub, trustLevel: trust_level, scopes: scopeSet(scope), epoch, expiresAt }

@@ -3,7 +3,7 @@ import { Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema }
 import type { Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import type { Holder } from "../../../services/Credits.ts"
+import type { Holder, Maker } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import {
   GatewayDisabled,
@@ -17,12 +17,12 @@ import {
   LimitPeriod,
   limitNames
 } from "../../../services/GatewayKeys.ts"
-import type { GatewayKeyChange, KeyHolder, KeyMaker, NewGatewayKey } from "../../../services/GatewayKeys.ts"
+import type { GatewayKeyChange, KeyHolder, NewGatewayKey } from "../../../services/GatewayKeys.ts"
 import { creditsOf } from "../../../services/Credits.ts"
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
-import { InvalidToken, tokenPath } from "../../../services/Tokens.ts"
+import { checkEpoch } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
 import { tellRevoked } from "../notices/tell.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
@@ -206,18 +206,8 @@ const make = Effect.gen(function* () {
     return asked
   })
 
-  /** The token may have been ended since it was authenticated. */
-  const checkEpoch = (by: KeyMaker, epoch: number) =>
-    by.epoch === undefined || by.epoch === epoch
-      ? Effect.void
-      : Effect.fail(
-          new InvalidToken({
-            detail: `The access token has been ended: POST ${tokenPath} issues a new one.`
-          })
-        )
-
   /** Checks that the agent may get another key. Locks the agent, so that its keys are made one after the other. */
-  const admit = Effect.fnUntraced(function* (by: KeyMaker, agentId: string, now: DateTime.Utc) {
+  const admit = Effect.fnUntraced(function* (by: Maker, agentId: string, now: DateTime.Utc) {
     const found = yield* agentRow(sql`
       select a.owner_id::text, a.token_epoch as epoch, ${eligibilityColumns(sql)}
         from agents a left join operators o on o.id = a.owner_id

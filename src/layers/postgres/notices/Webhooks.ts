@@ -3,11 +3,12 @@ import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import type { Holder } from "../../../services/Credits.ts"
+import type { Holder, Maker } from "../../../services/Credits.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
+import { checkEpoch } from "../../../services/Tokens.ts"
 import {
   AgentWebhook,
   Webhook,
@@ -57,7 +58,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   const deliveryRows = findAll(DeliveryRow)
   const deliveryRow = findOption(WebhookDelivery)
   const madeDelivery = findOne(WebhookDelivery)
-  const ownerRow = findOption(Schema.Struct({ id: Schema.String }))
+  const agentRow = findOption(Schema.Struct({ owner_id: Schema.NullOr(Schema.String), epoch: Schema.Int }))
   const known = findOption(Schema.Struct({ disabled: Schema.Boolean }))
 
   const columns = sql`
@@ -89,6 +90,19 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     return fault === undefined ? Effect.void : Effect.fail(InvalidRequest.of("url", fault))
   }
 
+  /**
+   * Whose webhooks these are: an owner, or that of the agent; null: nobody has claimed it. Locks the agent, so that its secret is
+   * rotated before, which ends the token, or afterwards, which disables the webhook.
+   */
+  const admit = Effect.fnUntraced(function* (by: Maker) {
+    if (by.kind === "owner") return by.id
+    const found = yield* agentRow(sql`
+      select owner_id::text, token_epoch as epoch from agents where id = ${by.id}::uuid for no key update`)
+    if (Option.isNone(found)) return null
+    yield* checkEpoch(by, found.value.epoch)
+    return found.value.owner_id
+  })
+
   const newSecret = (): string => `whsec_${randomBytes(32).toString("base64")}`
 
   const typesParam = (types: ReadonlyArray<string>) => arrayParam("text", [...new Set(types)])
@@ -100,19 +114,14 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     const now = yield* DateTime.now
     const column = sql.literal(by.kind === "agent" ? "agent_id" : "owner_id")
     const made = Effect.gen(function* () {
-      const ownersId =
-        by.kind === "owner"
-          ? sql`${by.id}::uuid`
-          : sql`(select owner_id from agents where id = ${by.id}::uuid)`
-      // Webhooks of one owner are made one after the other, so that the limit holds.
-      const owner = yield* ownerRow(sql`
-        select id::text from operators where id = ${ownersId} for no key update`)
-      if (Option.isNone(owner)) {
+      const ownerId = yield* admit(by)
+      if (ownerId === null) {
         return yield* new WebhookLimitReached({
           detail: "An agent has webhooks once its operator has claimed it."
         })
       }
-      const { id: ownerId } = owner.value
+      // Webhooks of one owner are made one after the other, so that the limit holds.
+      yield* execute(sql`select 1 from operators where id = ${ownerId}::uuid for no key update`)
       const has = yield* count(sql`
         select count(*)::int as count from webhooks where ${ofOwner(ownerId)}`)
       if (has.count >= most) {
@@ -162,6 +171,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     const { enabled } = change
     const ability = enabled === undefined ? sql`` : switched(enabled, now)
     const changed = Effect.gen(function* () {
+      yield* admit(by)
       const found = yield* answered(
         id,
         sql`
@@ -190,7 +200,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   const rotate: Webhooks["Service"]["rotate"] = Effect.fn("Webhooks.rotate")(function* (by, id) {
     const secret = newSecret()
     const until = DateTime.addDuration(yield* DateTime.now, overlap)
-    const found = yield* answered(
+    const rotated = answered(
       id,
       sql`
       update webhooks
@@ -198,6 +208,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
        where id = ${id}::uuid and ${ofHolder(by)}
       returning ${columns}`
     )
+    const found = yield* transaction(sql)(Effect.andThen(admit(by), rotated))
     return { webhook_id: found.webhook_id, secret, old_secret_until: DateTime.formatIso(until) }
   })
 
