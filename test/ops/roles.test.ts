@@ -4,6 +4,7 @@ import { Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll } from "../../src/layers/postgres/sql.ts"
+import { migrations } from "../../src/layers/postgres/schema/index.ts"
 import { privileges } from "../../src/layers/postgres/schema/privileges.ts"
 import {
   asOwner,
@@ -276,6 +277,31 @@ describe("A start", () => {
           /^The PostgreSQL of AUSPEX_MIGRATION_URL cannot be used: .*password/
         )
       })
+  )
+})
+
+describe("A migration", () => {
+  it.effect(
+    "tells in one line that tables are made anew, and of one with rows each index that it builds",
+    () =>
+      Effect.gen(function* () {
+        const { lines } = yield* TelemetryRecorder
+        const url = yield* emptyDatabase
+        const built = () => lines.filter((line) => line.includes("is built, which keeps nobody from")).length
+        yield* Database.migrate({ url, site: "global" })
+        assert.lengthOf(
+          lines.filter((line) => line.includes("the database is empty: its tables are made")),
+          1
+        )
+        assert.strictEqual(built(), 0)
+        const more = {
+          indexes: [{ name: "events_again", definition: "on events (title)" }],
+          run: Effect.void,
+          minProgram: 1
+        }
+        yield* Database.migrate({ url, site: "global", known: { ...migrations, "9999_more": more } })
+        assert.strictEqual(built(), 1)
+      }).pipe(Effect.provide(telemetryRecorder))
   )
 })
 

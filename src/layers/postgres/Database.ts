@@ -255,11 +255,11 @@ const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>) =>
 const numberOf = (name: string): number => Number.parseInt(name, 10)
 
 /** One that a failed attempt left behind is not valid, and is made anew. */
-const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index) {
+const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index, say: typeof tell) {
   const sql = yield* SqlClient.SqlClient
   const [found] = yield* sql`select indisvalid from pg_index where indexrelid = to_regclass(${name})`.values
   if (found?.[0] === true) return
-  yield* tell(`the index ${name} is built, which keeps nobody from reading and writing`)
+  yield* say(`the index ${name} is built, which keeps nobody from reading and writing`)
   if (found !== undefined) yield* sql`drop index concurrently ${sql(name)}`
   yield* sql`create index concurrently ${sql(name)} ${sql.literal(definition)}`
 })
@@ -269,7 +269,12 @@ const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index) {
  * transaction. The turn is held by that session until it ends, and tried for, since whoever waits for it is such a
  * transaction.
  */
-const buildIndexes = (url: Redacted.Redacted, name: string, indexes: ReadonlyArray<Index>) =>
+const buildIndexes = (
+  url: Redacted.Redacted,
+  name: string,
+  indexes: ReadonlyArray<Index>,
+  say: typeof tell
+) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`set statement_timeout = 0`
@@ -279,7 +284,7 @@ const buildIndexes = (url: Redacted.Redacted, name: string, indexes: ReadonlyArr
       schedule: turnPause
     })
     if ((yield* schemaState).newest >= numberOf(name)) return
-    yield* Effect.forEach(indexes, buildIndex, { discard: true })
+    yield* Effect.forEach(indexes, (index) => buildIndex(index, say), { discard: true })
   }).pipe(
     Effect.provide(oneConnection(url), { local: true }),
     Effect.provideService(PooledClient.StatementTimeout, Duration.infinity),
@@ -293,11 +298,12 @@ const buildIndexes = (url: Redacted.Redacted, name: string, indexes: ReadonlyArr
 const runMigration = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
   name: string,
-  { functions, indexes, minProgram, run }: Migration
+  { functions, indexes, minProgram, run }: Migration,
+  say: typeof tell
 ) {
   const sql = yield* SqlClient.SqlClient
   if (functions !== undefined) yield* inTurn(functions)
-  if (indexes !== undefined) yield* buildIndexes(url, name, indexes)
+  if (indexes !== undefined) yield* buildIndexes(url, name, indexes, say)
   return yield* inTurn(
     Effect.gen(function* () {
       yield* sql`set local statement_timeout = 0`
@@ -350,10 +356,12 @@ export const migrate = Effect.fn("Database.migrate")(
     const { newest } = yield* untilUnlocked(schemaState)
     const pending = Object.entries(known).filter(([name]) => numberOf(name) > newest)
     if (newest === 0) yield* tell("the database is empty: its tables are made")
+    // Of empty tables a log line an index would say nothing.
+    const say = newest === 0 ? hear : tell
     const ran: Array<readonly [string, Duration.Duration]> = []
     for (const [name, migration] of pending) {
       if (newest > 0) yield* tell(`the migration ${name} is run`)
-      const [duration, hasRun] = yield* Effect.timed(runMigration(url, name, migration))
+      const [duration, hasRun] = yield* Effect.timed(runMigration(url, name, migration, say))
       if (hasRun) ran.push([name, duration])
     }
     // Without a migration a start waits for nobody: who has the turn does the same for it.
