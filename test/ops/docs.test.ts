@@ -1,4 +1,5 @@
 /** The documentation that can be held to the code, is. */
+import { spawnSync } from "node:child_process"
 import { existsSync, readFileSync, readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -62,11 +63,46 @@ describe("The documentation", () => {
     assert.isTrue(rows.some(([, , limit]) => limit === shown))
   })
 
+  it("gives a start two minutes and more before Kubernetes ends it, and asks where any instance listens", () => {
+    const page = read("docs/operations.md")
+    const [, probe = ""] = /startupProbe:\s*\{(.*)\}/.exec(page) ?? []
+    const number = (name: string) => Number(new RegExp(`${name}: (\\d+)`).exec(probe)?.[1])
+    assert.isAtLeast(number("periodSeconds") * number("failureThreshold"), 120)
+    assert.include(probe, "path: /health/live")
+    assert.strictEqual(
+      number("port"),
+      Number(allSettings.find((each) => each.name === "AUSPEX_OPS_PORT")?.defaultText)
+    )
+  })
+
   it("has a reason for every dependency", () => {
     const { dependencies, devDependencies } = JSON.parse(read("package.json"))
     for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
       assert.include(read("docs/dependencies.md"), `\`${name}\``)
     }
+  })
+})
+
+describe("docs/versions.json", () => {
+  const git = (...args: ReadonlyArray<string>) => spawnSync("git", args, { cwd: root, encoding: "utf8" })
+
+  it("names the commit of each version before this one, which has that number, and which its tag repeats", () => {
+    const named = Object.entries<string>(JSON.parse(read("docs/versions.json")))
+    assert.isNotEmpty(named)
+    for (const [version, commit] of named) {
+      assert.match(commit, /^[0-9a-f]{40}$/)
+      const manifest = git("show", `${commit}:package.json`)
+      // A shallow clone, or an archive, has no history.
+      if (manifest.status === 0) assert.strictEqual(JSON.parse(manifest.stdout).version, version)
+      const tag = git("rev-parse", "--verify", "--quiet", `v${version}^{commit}`)
+      if (tag.status === 0) assert.strictEqual(tag.stdout.trim(), commit)
+    }
+    const tags = git("tag", "--list", "v*").stdout ?? ""
+    const known = new Set([JSON.parse(read("package.json")).version, ...named.map(([version]) => version)])
+    assert.deepStrictEqual(
+      tags.split("\n").filter((tag) => tag !== "" && !known.has(tag.slice(1))),
+      []
+    )
   })
 })
 
