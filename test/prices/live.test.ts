@@ -282,7 +282,8 @@ it.effect.each([
   ["on a Friday evening", "ES", "2026-03-06T23:00:00Z", false],
   ["between the sessions of soybeans", "ZS", "2026-03-10T12:00:00Z", false],
   ["within a session of soybeans", "ZS", "2026-03-09T14:00:00Z", true],
-  ["more than a week ago", "GC", "2026-03-03T09:00:00Z", false]
+  ["nearly a day ago", "GC", "2026-03-09T12:00:00Z", true],
+  ["more than a day ago", "GC", "2026-03-09T11:00:00Z", false]
 ] as const)(
   "an hour %s that Yahoo leaves out is waited for where the market trades by its calendar",
   ([, asset, text, isAwaited]) =>
@@ -298,17 +299,26 @@ it.effect.each([
     )
 )
 
-it.effect("prices that Yahoo prints as doubles of single precision are those that were quoted", () =>
-  live((place) =>
-    Effect.gen(function* () {
-      const window = lastHours(1)
-      const quoted = [2712.2, 2712.6, 2711.9, 2712.3] as const
-      const [a, b, c, d] = quoted.map(Math.fround)
-      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(window.from), [a ?? 0, b ?? 0, c ?? 0, d ?? 0])
-      const { readings } = yield* read("GC", window)
-      assert.deepStrictEqual(readings[0]?.candles.map(shown), [[DateTime.formatIso(window.from), ...quoted]])
-    })
-  )
+it.effect.each([
+  ["of tenths", [2712.2, 2712.6, 2711.9, 2712.3]],
+  ["of 64ths, exactly", [128.015625, 128.046875, 128.015625, 128.03125]],
+  ["of halves of 32nds", [110.984375, 111.015625, 110.953125, 111]],
+  ["of cents", [76.41, 76.45, 76.38, 76.4]],
+  ["of ten-thousandths", [3.9145, 3.9205, 3.911, 3.9185]]
+] as const)(
+  "prices %s that Yahoo prints as doubles of single precision are those that were quoted",
+  ([, quoted]) =>
+    live((place) =>
+      Effect.gen(function* () {
+        const window = lastHours(1)
+        const [a, b, c, d] = quoted.map(Math.fround)
+        place.alter("yahoo", "GC=F", DateTime.toEpochMillis(window.from), [a ?? 0, b ?? 0, c ?? 0, d ?? 0])
+        const { readings } = yield* read("GC", window)
+        assert.deepStrictEqual(readings[0]?.candles.map(shown), [
+          [DateTime.formatIso(window.from), ...quoted]
+        ])
+      })
+    )
 )
 
 it.effect("an hour that an answer shows twice counts if it is the same, and else says nothing", () =>

@@ -32,8 +32,11 @@ const others: ReadonlyArray<Feed> = Object.keys(yahooSymbols).map((asset) => ({
   lag: vendorLag
 }))
 
-/** Nothing is settled by older hours any more, so it does no harm to take them for not traded. */
-const recent = Duration.toMillis(Duration.days(7))
+/**
+ * An hour that a source lacks for longer was not traded: thin markets have such hours, and calendars do not know each closure. It is
+ * as long as a later price may close a question by default (`AUSPEX_CLOSE_PRICE_WITHIN`).
+ */
+const recent = Duration.toMillis(Duration.days(1))
 
 /**
  * The candles of a window. In a market that never closes, each venue is asked for the hours that earlier venues lack;
