@@ -26,7 +26,7 @@ import {
 } from "../support/challenges.ts"
 import { findOne } from "../../src/layers/postgres/sql.ts"
 import { asOwner, rowsOf } from "../support/database.ts"
-import { differencesAfter } from "../support/tampering.ts"
+import { differencesAfter, withoutTriggers } from "../support/tampering.ts"
 import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
@@ -325,6 +325,21 @@ layer(testServices())("Skill against the reference", (it) => {
         ])
       )
       assert.deepStrictEqual(yield* differences, [])
+
+      // The vector of agent b, and what a version scored that kept no probabilities.
+      const stated = Effect.gen(function* () {
+        yield* TestClock.adjust("1 day")
+        yield* Skill.use((skill) => skill.countDue)
+        const { directions } = yield* Skill.use((skill) => skill.profile(b))
+        return directions.map((each) => [each.answers, each.stated])
+      })
+      assert.deepStrictEqual(yield* stated, [[1, 0.5]])
+      const sql = yield* SqlClient.SqlClient
+      yield* withoutTriggers(
+        ["prediction_scores"],
+        sql`update prediction_scores set probability = null where challenge_id = ${up.id}::uuid`
+      )
+      assert.deepStrictEqual(yield* stated, [])
     })
   )
 

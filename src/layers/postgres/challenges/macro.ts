@@ -194,7 +194,7 @@ const makeMacroTerms = Effect.gen(function* () {
       )
     }
     const rounded = roundedScale(BigDecimal.toNumberUnsafe(scale))
-    return { reference_scale: decimal(rounded), decimal_step: BigDecimal.format(step) }
+    return { reference_scale: plainDecimal(rounded), decimal_step: BigDecimal.format(step) }
   })
 
   return Effect.fnUntraced(function* (

@@ -264,16 +264,20 @@ const recordPredictions = (
              bool_or(has_later and outcome not in ('recorded', 'revised')) over (partition by agent_id) as waits
         from judged
     ),
-    weighed as (
+    sized as (
       select *, outcome in ('recorded', 'revised') and is_capped is not true as is_taken,
-             bytes_used + sum(bytes) filter (where outcome in ('recorded', 'revised') and is_capped is not true)
-                            over (partition by agent_id order by position) > max_bytes as is_full
+             bytes_used + bytes > max_bytes as is_too_large
         from capped
+    ),
+    weighed as (
+      select *, bytes_used + sum(bytes) filter (where is_taken and is_too_large is not true)
+                               over (partition by agent_id order by position) > max_bytes as is_full
+        from sized
     ),
     -- What follows one that has no room may have room: it is decided once that one is.
     decided as (
-      select *, is_taken and is_full is true as is_over_budget,
-             waits or coalesce(bool_or(is_taken and is_full) over (
+      select *, is_taken and (is_too_large or is_full) is true as is_over_budget,
+             waits or coalesce(bool_or(is_taken and is_full and is_too_large is not true) over (
                partition by agent_id order by position rows between unbounded preceding and 1 preceding), false) as is_postponed
         from weighed
     ),

@@ -34,11 +34,12 @@ const shownDays = 400
 /** The newest answers of an agent that count for skill, of the days that are over. */
 const answersOf = (sql: SqlClient.SqlClient, agentId: AgentId, now: DateTime.Utc) => sql`
   select p.challenge_id, t.day, p.received_at, p.direction, s.is_correct, s.reference_skill as skill, s.bounded_skill as bounded,
-         coalesce(s.probability, (1 + p.confidence) / 2) as stated
+         -- A vector that an earlier version has scored is not read again: its confidence does not say what it gave its direction.
+         coalesce(s.probability, case when p.form is null then (1 + p.confidence) / 2 end) as stated
     from (
       select distinct on (challenge_id) newest.*
         from (
-          select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence
+          select p.challenge_id, p.revision, p.received_at, p.direction, p.confidence, p.form
             from predictions p where p.agent_id = ${agentId}::uuid order by p.id desc limit ${maxAnswers}) newest
        order by challenge_id, revision desc) p
    cross join lateral (
@@ -123,7 +124,7 @@ const makeRecordOf = Effect.gen(function* () {
              (select coalesce(jsonb_agg(d order by d.bucket), '[]')
                 from (select least(${buckets}::int - 1, floor(stated * ${buckets}::int))::int as bucket, count(*)::int as answers,
                              avg(stated)::float8 as stated, count(*) filter (where is_correct)::int as correct
-                        from answer where direction is not null group by 1) d) as directions,
+                        from answer where direction is not null and stated is not null group by 1) d) as directions,
              (select coalesce(jsonb_agg(d order by d.day), '[]')
                 from (select day, count(*)::int as count, sum(skill)::float8 as skill, sum(bounded)::float8 as bounded
                         from answer where day <= (select max(day) from skill_days) group by day) d) as days`)
