@@ -152,7 +152,8 @@ describe("A body of messages", () => {
   })
 
   it("always shows usage and has one answer", () => {
-    const { asksUsage, choices } = admitted("anthropic", message({ n: 3 }))
+    const { asksUsage, choices } = admitted("anthropic", message({ n: 1 }))
+    assert.isTrue(Result.isFailure(admit("messages", bytesOf(message({ n: 3 })))))
     assert.isTrue(asksUsage)
     assert.strictEqual(choices, 1)
   })

@@ -22,6 +22,7 @@ const isCount = (value: unknown): value is number =>
 
 const modelExpected = `Expected the name of a model, a text of 1 to ${maxModelLength} characters`
 const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
+const oneAnswer = "Expected 1: messages give one answer a call"
 const countExpected = "Expected a whole number of at least 1"
 
 /** Members that decide what is called and what it can cost. */
@@ -30,11 +31,19 @@ const deciding = new Set([
   ...askingMembers
 ])
 
-/** Some providers ignore the case of members (Go's encoding/json does) and would act on what was not checked here. */
+/** Small letters and digits alone. */
+const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")
+
+const plainNames = new Map([...deciding].map((name) => [bare(name), name]))
+
+/**
+ * Some providers ignore the case of members (Go's encoding/json does) or take them in both spellings, with capitals for low lines
+ * (Protocol Buffers do), and would act on what was not checked here.
+ */
 const disguised = (body: JsonObject): Array<Problem> =>
   Object.keys(body).flatMap((name) => {
-    const plain = name.toLowerCase()
-    return plain !== name && deciding.has(plain) ? [{ path: name, message: `Expected it as ${plain}` }] : []
+    const plain = plainNames.get(bare(name))
+    return plain === undefined || plain === name ? [] : [{ path: name, message: `Expected it as ${plain}` }]
   })
 
 /** Problems with what every call has. */
@@ -106,6 +115,7 @@ const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> 
     problems.push({ path: "max_completion_tokens", message: countExpected })
   }
   if (style === "openai" && !isGoodChoice(n)) problems.push({ path: "n", message: choicesExpected })
+  if (style === "anthropic" && !isAbsent(n) && n !== 1) problems.push({ path: "n", message: oneAnswer })
   if (!isAbsent(stream) && typeof stream !== "boolean") {
     problems.push({ path: "stream", message: "Expected true or false" })
   }

@@ -6,7 +6,7 @@ import { Duration, Result, Schema, SchemaIssue } from "effect"
 import { parseDocument } from "yaml"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import { Capability, Style } from "../../services/Gateway.ts"
-import { askingMembers, isExtra } from "./extras.ts"
+import { askingMembers, isExtra, otherMaxima } from "./extras.ts"
 import { members } from "./json.ts"
 
 /** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
@@ -159,6 +159,7 @@ const whyNotRenamed = (from: string, to: string): string | undefined => {
   if (!memberName.test(from) || !memberName.test(to)) return "Expected names of members of a request"
   const plain = to.toLowerCase()
   if (needed.has(from)) return "Expected a member that a call can be made without"
+  if (maxima.has(from) && otherMaxima.includes(plain)) return undefined
   const isDeciding = needed.has(plain) || plain === "stream_options" || askingMembers.includes(plain)
   if (isDeciding || (maxima.has(plain) && !maxima.has(from)))
     return "Expected a name that does not decide what a call costs"

@@ -36,34 +36,78 @@ interface Allowing {
   readonly allow: ReadonlyMap<string, Allowance>
 }
 
-/** Members that are dear whatever they hold, or lead elsewhere, or hide others. */
+/** Names that `max_tokens` has elsewhere. Only that one bounds what is reserved; an operator may rename it to one of these. */
+export const otherMaxima: ReadonlyArray<string> = [
+  "max_gen_len",
+  "max_length",
+  "max_new_tokens",
+  "max_output_tokens",
+  "num_predict"
+]
+
+/**
+ * Members that are dear whatever they hold, or lead elsewhere, hide others, or have more generated than `max_tokens` and `n` say:
+ * those of providers and of the gateways (LiteLLM, OpenRouter, vLLM) that an operator may have behind this one.
+ */
 const dearMembers = [
+  ...otherMaxima,
+  "anthropic_beta",
   "api_base",
   "api_key",
+  "api_type",
   "api_version",
   "audio",
   "background",
   "base_url",
+  "betas",
+  "cached_content",
   "candidate_count",
+  "compound_custom",
+  "connectors",
   "container",
+  "conversation",
   "custom_llm_provider",
+  "data_sources",
+  "deferred",
+  "deployment_id",
   "enable_search",
+  "engine",
   "extra_body",
   "extra_headers",
   "extra_query",
+  "fallback_models",
   "fallbacks",
+  "generation_config",
+  "guardrails",
+  "headers",
   "mcp_servers",
   "model_list",
   "models",
+  "n_best",
+  "num_beams",
   "num_completions",
+  "num_generations",
+  "num_retries",
+  "num_return_sequences",
+  "num_samples",
+  "organization",
   "plugins",
   "prediction",
+  "preset",
+  "previous_response_id",
+  "prompt_id",
   "provider",
+  "route",
+  "safety_model",
   "search_options",
   "search_parameters",
+  "search_settings",
   "use_beam_search",
   "web_search_options"
 ]
+
+/** Where a gateway behind this one is to send a call, and as whom (LiteLLM). */
+const leadingElsewhere = /^(?:aws|azure|litellm|vertex)_/
 
 /** Members of which only these values are not. */
 const plainValues: Readonly<Record<string, ReadonlySet<unknown>>> = {
@@ -90,7 +134,8 @@ const valued = ["anthropic-beta", ...listed, ...Object.keys(plainValues)]
 const namesWithValues = new RegExp(`^(?:${valued.join("|")})\\.[\\w.-]{1,64}$`)
 
 /** Whether a body can ask for something by this name. */
-export const isExtra = (name: string): boolean => dearMembers.includes(name) || namesWithValues.test(name)
+export const isExtra = (name: string): boolean =>
+  dearMembers.includes(name) || leadingElsewhere.test(name) || namesWithValues.test(name)
 
 const isEmpty = (value: unknown): boolean =>
   isAbsent(value) || value === false || (Array.isArray(value) && value.length === 0)
@@ -121,6 +166,9 @@ export const extrasIn = (
 ): ReadonlyArray<Extra> => {
   const extras: Array<Extra> = []
   for (const param of dearMembers) if (!isEmpty(body[param])) extras.push({ name: param, param })
+  for (const param of Object.keys(body)) {
+    if (leadingElsewhere.test(param) && !isEmpty(body[param])) extras.push({ name: param, param })
+  }
   for (const param of Object.keys(plainValues)) {
     const value = body[param]
     if (!isAbsent(value) && plainValues[param]?.has(value) !== true) {
