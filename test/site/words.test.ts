@@ -157,6 +157,8 @@ for (const characters of ["C", "C.UTF-8"]) {
           for (const path of ["/search", "/challenges"]) {
             const page = yield* get(`${path}?q=${encodeURIComponent(word)}`)
             assert.strictEqual(page.status, status, `${path} ${word}`)
+            // No browser keeps it back.
+            assert.notMatch(page.text, /<input[^>]*name="q"[^>]*minlength/, path)
             if (status === 400)
               assert.include(textOf(page), "Expected 2 to 100 characters, or one letter", word)
           }

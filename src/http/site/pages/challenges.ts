@@ -123,7 +123,6 @@ const byWords = (frame: Frame, { category, status, type }: ListFilter, unfound: 
         name="q"
         type="search"
         placeholder=${say.assetFilter}
-        minlength="2"
         maxlength="100"
         value=${unfound}
       />

@@ -121,7 +121,6 @@ export const searchForm = (frame: Frame, text = "", where: "page" | "masthead" =
       name="q"
       type="search"
       placeholder=${where === "page" ? undefined : frame.say.search}
-      minlength="2"
       maxlength="100"
       value=${text}
     />
