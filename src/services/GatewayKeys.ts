@@ -137,7 +137,7 @@ export const GatewayKeyList = pageSchema(GatewayKey)
 /** 403: the gateway may be used by claimed agents only, with credit_arena_enabled, whose owner is on a paid plan. */
 export class GatewayDisabled extends apiError("GatewayDisabled", 403, "gateway_disabled") {}
 
-/** 400: the agent has as many live keys as it may have. */
+/** 400: the agent has as many live keys as it may have, or has made as many within a day. */
 export class GatewayKeyLimitReached extends apiError("GatewayKeyLimitReached", 400, "gateway_key_limit") {}
 
 /** 409: the key has been revoked or has expired, and cannot be changed any more. */

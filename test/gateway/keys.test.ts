@@ -165,6 +165,51 @@ layer(gatewayServer(models, { AUSPEX_LIMIT_GATEWAY_CALLS: "5/minute" }, "usual")
     })
   )
 
+  it.effect(
+    "is one of 200 that its agent makes in 24 hours at most, however many of them it has revoked",
+    () =>
+      Effect.gen(function* () {
+        const { agentId, owner, token } = yield* enabled
+        const sql = yield* SqlClient.SqlClient
+        const keys = yield* GatewayKeys
+        const by = { kind: "owner", id: owner } as const
+        const makeAndRevoke = Effect.gen(function* () {
+          const { key_id } = yield* keys.create(by, agentId, {})
+          yield* keys.revoke(by, key_id)
+        })
+        yield* Effect.replicateEffect(makeAndRevoke, 100)
+        yield* TestClock.adjust("1 minute")
+        yield* Effect.replicateEffect(makeAndRevoke, 95)
+        const made = yield* Effect.replicateEffect(post(keysPath, { token, json: {} }), 12, {
+          concurrency: "unbounded"
+        })
+        const refused = made.filter(({ status }) => status !== 201)
+        assert.deepStrictEqual([made.length - refused.length, refused.length], [5, 7])
+        for (const { json, status } of refused) {
+          assert.deepStrictEqual([status, json["code"]], [400, "gateway_key_limit"])
+          assert.include(
+            String(json["detail"]),
+            "200 gateway keys in 24 hours at most, revoked ones included"
+          )
+        }
+        for (const each of made) {
+          if (each.status === 201)
+            yield* send("DELETE", `${keysPath}/${String(each.json["key_id"])}`, { token })
+        }
+        assert.strictEqual((yield* post(keysPath, { token, json: { name: "loop" } })).status, 400)
+        assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
+        const rows = sql`select count(*)::int from gateway_keys where agent_id = ${agentId}::uuid`.values
+        assert.deepStrictEqual(yield* rows, [[200]])
+        // Of others nothing is counted.
+        assert.strictEqual((yield* post(keysPath, { token: (yield* enabled).token, json: {} })).status, 201)
+        yield* TestClock.adjust("86339999 millis")
+        assert.strictEqual((yield* Effect.flip(makeAndRevoke))._tag, "GatewayKeyLimitReached")
+        yield* TestClock.adjust("1 millis")
+        yield* makeAndRevoke
+        assert.deepStrictEqual(yield* rows, [[201]])
+      })
+  )
+
   it.effect("ends with the agent's secret when an administrator rotates it, unless it is to be kept", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* enabled

@@ -93,6 +93,9 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
+/** An agent makes so many keys in a day for each that it may have at once. */
+const daysKeysPerLiveOne = 10
+
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
   expires_at !== null && DateTime.toEpochMillis(expires_at) <= now
 
@@ -123,6 +126,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const agentRow = findOption(AgentRow)
   const liveKeys = findOne(Schema.Struct({ count: Schema.Int }))
+  const madeAt = findOption(Schema.Struct({ created_at: Schema.DateTimeUtcFromDate }))
   const keyRows = findAll(KeyRow)
   const oneRow = findOption(OneRow)
   const heldRow = findOption(HeldRow)
@@ -226,6 +230,17 @@ const make = Effect.gen(function* () {
     if (live.count >= most) {
       return yield* new GatewayKeyLimitReached({
         detail: `An agent has ${most} live gateway keys at most, and this one has ${live.count}: revoke one first.`
+      })
+    }
+    // Rows of keys stay, so that one agent making and revoking keys must not make them without end.
+    const mostADay = most * daysKeysPerLiveOne
+    const oldest = yield* madeAt(sql`
+      select created_at from gateway_keys where agent_id = ${agentId}::uuid
+       order by id desc offset ${mostADay - 1}::int limit 1`)
+    const freeAt = Option.map(oldest, ({ created_at }) => DateTime.add(created_at, { days: 1 }))
+    if (Option.isSome(freeAt) && DateTime.isLessThan(now, freeAt.value)) {
+      return yield* new GatewayKeyLimitReached({
+        detail: `An agent makes ${mostADay} gateway keys in 24 hours at most, revoked ones included: the next one from ${DateTime.formatIso(freeAt.value)} on.`
       })
     }
     return found.value
