@@ -4,6 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { demo } from "../../cli/demo/command.ts"
 import { Memory, assets, hintsOf, madeUp, players } from "../../cli/demo/season/play.ts"
+import { answerIn, decisions, ofCategories, speakers } from "../../cli/demo/season/speakers.ts"
 import * as Replay from "../../src/layers/prices/Replay.ts"
 import { PriceSource } from "../../src/services/PriceSource.ts"
 import { instant, plus } from "../support/challenges.ts"
@@ -88,6 +89,24 @@ describe("The season's players", () => {
     const right = hints.filter((hint, index) => hint === came[index % 3]).length
     assert.closeTo(right / hints.length, 0.6, 0.04)
     assert.isTrue(heard(1, "GC").every((hint) => hint === undefined))
+  })
+})
+
+describe("The season's speakers", () => {
+  it("say every form, under Chinese and Arabic names, and are three of one owner", () => {
+    assert.sameMembers(
+      speakers.map(({ form }) => form),
+      ["normal", "quantiles", "samples"]
+    )
+    assert.lengthOf(speakers, 3)
+    for (const script of [/\p{Script=Han}/u, /\p{Script=Arabic}/u]) {
+      assert.isTrue(speakers.some(({ name }) => script.test(name)))
+    }
+    const said = [...speakers.map(({ form }) => answerIn(form, 3, 0.1)), ofCategories(decisions)]
+    assert.sameMembers(
+      said.flatMap((answer) => Object.keys(answer)),
+      ["predicted_value", "predicted_std", "quantiles", "samples", "probabilities"]
+    )
   })
 })
 

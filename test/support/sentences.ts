@@ -4,12 +4,14 @@
  */
 import { Effect, Schema } from "effect"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
+import { challengesIn } from "./holdings.ts"
 import { textOf } from "./visitor.ts"
 
 const Interval = Schema.Tuple([Schema.Finite, Schema.Finite])
 
 const Evidence = Schema.NullOr(
   Schema.Struct({
+    answers: Schema.Int,
     days: Schema.Int,
     score: Schema.Finite,
     sequence: Interval,
@@ -27,7 +29,8 @@ const Row = Schema.Struct({
   group: Schema.Null,
   skill: Schema.NullOr(Schema.Finite),
   evidence: Evidence,
-  needed: Schema.NullOr(Schema.Int)
+  needed: Schema.NullOr(Schema.Int),
+  prediction_count: Schema.Int
 })
 type Row = typeof Row.Type
 
@@ -35,24 +38,28 @@ const Board = Schema.Struct({
   items: Schema.Array(Row),
   total: Schema.Int,
   agents: Schema.Int,
+  min_count: Schema.Int,
   next_cursor: Schema.NullOr(Schema.String)
 })
+
+const Part = Schema.Struct({ skill: Schema.NullOr(Schema.Finite) })
 
 const Profile = Schema.Struct({
   reference: Schema.NullOr(Schema.String),
   overall: Schema.NullOr(Schema.Struct({ evidence: Evidence, needed: Schema.NullOr(Schema.Int) })),
-  by_day: Schema.Array(Schema.Struct({ sequence: Interval }))
+  categories: Schema.Array(Part),
+  horizons: Schema.Array(Part),
+  targets: Schema.Array(Part),
+  by_day: Schema.Array(Schema.Struct({ answers: Schema.Int, sequence: Interval }))
 })
+type Profile = typeof Profile.Type
 
 const Compared = Schema.Struct({
   told: Schema.NullOr(Schema.Literals(["a", "b"])),
   questions: Schema.Int,
+  difference: Schema.NullOr(Schema.Finite),
   e_value: Schema.NullOr(Schema.Finite),
   told_from: Schema.Finite
-})
-
-const Listed = Schema.Struct({
-  items: Schema.Array(Schema.Struct({ id: Schema.String, prediction_count: Schema.Int }))
 })
 
 const Results = Schema.Struct({
@@ -71,6 +78,8 @@ const Results = Schema.Struct({
   ),
   next_cursor: Schema.NullOr(Schema.String)
 })
+
+const Happened = Schema.Struct({ items: Schema.Array(Schema.Struct({ event_id: Schema.String })) })
 
 const Feed = Schema.Struct({
   items: Schema.Array(Schema.Struct({ url: Schema.String, content_text: Schema.String }))
@@ -129,17 +138,55 @@ const standingOf = (row: Row, language: Language): string => {
   return row.status === "verified" ? "" : unclaimed
 }
 
+/** What pages ask of a rank, besides that somebody has claimed the agent. */
+interface Needs {
+  readonly minCount: number
+  readonly minDays: number
+}
+
+const hasRank = (row: Row, order: string, { minCount, minDays }: Needs): boolean =>
+  row.status === "verified" &&
+  (order === "average" ? row.prediction_count >= minCount : (row.evidence?.days ?? 0) >= minDays)
+
+const isSkill = (shown: number, { skill }: typeof Part.Type): boolean =>
+  skill !== null && Math.abs(shown - skill) <= 0.00051
+
+/** A number of a text as it stands there. */
+const decimal = /[−+-]?\d+(?:\.\d+)?/
+
+const tablesOf = (page: string): ReadonlyArray<string> =>
+  [...page.matchAll(/<table class="board[^>]*>.*?<\/table>/gs)].map(([table]) => table)
+
+const headOf = (table: string): string => table.slice(0, table.indexOf("<tbody"))
+
+/** Whatever a page calls a skill, in its facts: its name and its number. */
+const skillsIn = (page: string, language: Language): ReadonlyArray<readonly [string, number]> => {
+  const { agentPage, skill } = catalogues[language]
+  return [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/gs)].flatMap(([, term = "", fact = ""]) => {
+    const name = plain(term)
+    if (!name.toLowerCase().includes(skill.toLowerCase()) && !/skill/i.test(name)) return []
+    return name === agentPage.rankBySkill
+      ? []
+      : [[name, numberIn(decimal.exec(plain(fact))?.[0] ?? "none")] as const]
+  })
+}
+
 const plain = (text: string): string => textOf({ text }).trim()
 
 interface Drawn {
   readonly html: string
+  /** The number in the column of ranks; 0 without one. */
+  readonly rank: number
+  readonly isFolded: boolean
   readonly agent: string | undefined
   readonly problems: ReadonlyArray<string>
 }
 
 /** The rows of the boards of a page, each with what its drawing says that its numbers do not. */
 const drawnRows = (page: string): ReadonlyArray<Drawn> =>
-  [...page.matchAll(/<table class="board[^>]*>.*?<\/table>/gs)].flatMap(([table]) => {
+  tablesOf(page).flatMap((table) => {
+    const before = page.slice(0, page.indexOf(table))
+    const isFolded = before.lastIndexOf("<details") > before.lastIndexOf("</details>")
     const ticks = [...table.matchAll(/<text class="tick" x="([\d.]+)%"[^>]*>\s*([^<\s]+)\s*</g)].map(
       ([, x = "", value = ""]) => ({ x: Number(x), value: numberIn(value) })
     )
@@ -167,14 +214,15 @@ const drawnRows = (page: string): ReadonlyArray<Drawn> =>
       if (low !== undefined && high !== undefined && (value < low - 0.06 || value > high + 0.06)) {
         problems.push(`says ${value}, outside of ${low} to ${high}`)
       }
-      return { html, agent, problems }
+      const rank = Number(/class="rank">\s*(\d+)/.exec(html)?.[1] ?? 0)
+      return { html, agent, isFolded, problems, rank }
     })
   })
 
 /** Boards of a part of the answers. */
 const parts = ["category=commodities", "category=crypto", "category=economics", "horizon=1d", "horizon=1w"]
 
-/** So many challenges of each state are read. */
+/** So many challenges of each type and state are read. */
 const maxChallenges = 60
 
 export const falseSentences = Effect.fnUntraced(function* <E, R>(
@@ -192,7 +240,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
   const boardOf = Effect.fnUntraced(function* (order: string) {
     const items: Array<Row> = []
     let path: string | null = `/api/v1/eval/leaderboard?order=${order}&limit=200`
-    let counts = { agents: 0, total: 0 }
+    let counts = { agents: 0, total: 0, min_count: 0 }
     while (path !== null) {
       const page: typeof Board.Type = yield* json(Board, path)
       items.push(...page.items)
@@ -205,13 +253,20 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
     must(counts.total === items.length, `${order}: total ${counts.total} of ${items.length} rows`)
     const agents = items.filter((row) => !isReference(row))
     must(counts.agents === agents.length, `${order}: ${counts.agents} agents of ${agents.length}`)
-    return items
+    // The API ranks every claimed agent, and nobody else.
+    for (const row of items) {
+      must((row.rank !== null) === (row.status === "verified"), `${order}: ${row.agent_name} has ${row.rank}`)
+    }
+    return { items, minCount: counts.min_count }
   })
 
-  const bySkill = yield* boardOf("skill")
-  const byAverage = yield* boardOf("average")
+  const { items: bySkill } = yield* boardOf("skill")
+  const { items: byAverage, minCount } = yield* boardOf("average")
+  const needs = { minCount, minDays }
   const walk = bySkill.find((row) => row.agent_name === "Reference: random walk")?.agent_id
   const facts = new Map([...byAverage, ...bySkill].map((row) => [row.agent_id, row]))
+
+  const profiles = new Map<string, Profile>()
 
   // The API itself: a board, an agent's record, and the comparison with the walk say the same.
   for (const row of bySkill) {
@@ -233,10 +288,23 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
     )
     for (const { sequence } of profile.by_day)
       must(sequence[0] <= sequence[1], `${who}: a sequence is upside down`)
+    profiles.set(row.agent_id, profile)
+    if (row.evidence !== null) {
+      const { answers, score, sequence } = row.evidence
+      const isWhole = profile.by_day.reduce((sum, each) => sum + each.answers, 0) === answers
+      const last = profile.by_day.at(-1)?.sequence ?? sequence
+      const isSame = sequence.every((end, index) => Math.abs(end - (last[index] ?? end)) < 1e-9)
+      must(!isWhole || isSame, `${who}: after its last day ${last.join()}, on the board ${sequence.join()}`)
+      must(sequence[0] <= score && score <= sequence[1], `${who}: ${score} is outside of ${sequence.join()}`)
+    }
     if (walk === undefined || walk === row.agent_id) continue
     const beside = yield* json(Compared, `/api/v1/eval/compare?a=${row.agent_id}&b=${walk}`)
     const expected = { told: "a", worse: "b", open: null }[verdict ?? "open"]
     must(beside.told === expected, `${who}: beside the walk ${beside.told}, on the board ${verdict}`)
+    must(
+      isReference(row) || beside.told_from === 20 * (row.owner_agents ?? 1),
+      `${who}: is told from ${beside.told_from} on, with ${row.owner_agents} agents of its owner`
+    )
   }
 
   for (const language of languages) {
@@ -256,6 +324,24 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       }
     }
 
+    /** Those without a rank stand folded below the others, among which the references stand. */
+    const standings = (rows: ReadonlyArray<Drawn>, of: Map<string, Row>, order: string, where: string) => {
+      const hasRanks = rows.some(({ rank }) => rank > 0)
+      let lastRank = 0
+      for (const { agent = "", isFolded, rank } of rows) {
+        const row = of.get(agent)
+        if (row === undefined) continue
+        const who = `${where}: ${row.agent_name}`
+        must(
+          rank > 0 === hasRank(row, order, needs),
+          `${who}: rank ${rank} after ${row.evidence?.days} days and ${row.prediction_count} predictions`
+        )
+        must(isFolded === (rank === 0 && !(hasRanks && isReference(row))), `${who}: is folded: ${isFolded}`)
+        must(rank === 0 || rank >= lastRank, `${who}: rank ${rank} below ${lastRank}`)
+        lastRank = Math.max(rank, lastRank)
+      }
+    }
+
     const ranks = new Map<string, number>()
     for (const order of ["skill", "peer", "average"]) {
       const path = inLanguage(`/leaderboard?order=${order}`, language)
@@ -269,9 +355,14 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
           plain(page).includes(say.haveScore(String(agentsHere.length), agentsHere.length === 1)),
         `${path}: not ${agentsHere.length} agents have a score`
       )
-      let lastRank = 0
-      for (const { agent = "", html } of rows) {
-        const fact = facts.get(agent)
+      const known = order === "average" ? new Map(byAverage.map((row) => [row.agent_id, row])) : facts
+      standings(rows, known, order, path)
+      must(
+        order !== "average" || !tablesOf(page).some((table) => headOf(table).includes(say.skill)),
+        `${path}: averages have a column of skill`
+      )
+      for (const { agent = "", html, rank } of rows) {
+        const fact = known.get(agent)
         if (fact === undefined) continue
         const where = `${path}: ${fact.agent_name}`
         must(
@@ -285,20 +376,9 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         if (order !== "average") {
           proofs(html, fact, where)
           const skill = plain(/<strong>(.*?)<\/strong>/s.exec(html)?.[1] ?? "")
-          must(
-            fact.skill !== null && Math.abs(numberIn(skill) - fact.skill) <= 0.00051,
-            `${where}: skill ${skill}, of the API ${fact.skill}`
-          )
+          must(isSkill(numberIn(skill), fact), `${where}: skill ${skill}, of the API ${fact.skill}`)
         }
-        const rank = Number(/class="rank">\s*(\d+)/.exec(html)?.[1] ?? 0)
-        must(rank === 0 || rank >= lastRank, `${where}: rank ${rank} below ${lastRank}`)
-        must(rank === 0 || (fact.rank !== null && !isReference(fact)), `${where}: a rank of nobody`)
-        if (order === "skill") {
-          ranks.set(agent, rank)
-          const isRanked = fact.rank !== null && (fact.evidence?.days ?? 0) >= minDays
-          must(rank > 0 === isRanked, `${where}: rank ${rank} after ${fact.evidence?.days} days`)
-        }
-        lastRank = Math.max(rank, lastRank)
+        if (order === "skill") ranks.set(agent, rank)
       }
     }
 
@@ -309,6 +389,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       const rows = drawnRows(yield* read(where))
       drawings(rows, where)
       must(rows.length === Math.min(items.length, 50), `${where}: ${rows.length} rows of ${items.length}`)
+      standings(rows, new Map(items.map((row) => [row.agent_id, row])), "skill", where)
       for (const { agent, html } of rows) {
         const fact = items.find(({ agent_id }) => agent_id === agent)
         proofs(html, fact, `${where}: ${fact?.agent_name}`)
@@ -347,19 +428,49 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         rank === undefined || isReference(fact) || told.startsWith(expected),
         `${path}: the rank by skill is not "${expected}": ${told.slice(0, 40)}`
       )
+      const skills = skillsIn(page, language)
+      must(skills.length > 0, `${path}: says no skill`)
+      for (const [name, shown] of skills)
+        must(isSkill(shown, fact), `${path}: ${name} is ${shown}, of the API ${fact.skill}`)
+      const profile = profiles.get(fact.agent_id)
+      const byPart = tablesOf(page).find((table) => headOf(table).includes(say.agentPage.skillByPart)) ?? ""
+      const shownParts = [...byPart.matchAll(/class="number">\s*<strong>(.*?)<\/strong>/gs)]
+      const partsOf =
+        profile === undefined ? [] : [...profile.categories, ...profile.horizons, ...profile.targets]
+      must(
+        shownParts.length === partsOf.length &&
+          partsOf.every((part, index) => isSkill(numberIn(plain(shownParts[index]?.[1] ?? "")), part)),
+        `${path}: the skill by part is not the API's`
+      )
       const badge = yield* read(`/agents/${fact.agent_id}/badge.svg`)
+      const onBadge = numberIn(/skill ([−+\d.-]+)/.exec(badge)?.[1] ?? "none")
+      must(isSkill(onBadge, fact), `${path}: its badge has the skill ${onBadge}`)
       const shown = Number(/>[^<>]*#(\d+)[^<>]*</.exec(badge)?.[1] ?? 0)
       must(rank === undefined || shown === rank, `${path}: its badge has the rank ${shown}, not ${rank}`)
     }
 
     const agents = bySkill.filter((row) => !isReference(row))
-    const pairs = agents.flatMap((a, index) =>
-      [agents[index + 1], agents.at(-1)].flatMap((b) => (b === undefined || a === b ? [] : [[a, b] as const]))
+    const references = bySkill.filter(isReference)
+    const theWalk = references.find(({ agent_id }) => agent_id === walk)
+    const pairs = [...agents, ...references.slice(0, 2)].flatMap((a, index, all) =>
+      [all[index + 1], agents.at(-1), theWalk].flatMap((b) =>
+        b === undefined || a === b ? [] : [[a, b] as const]
+      )
     )
     for (const [a, b] of pairs) {
       const query = `a=${a.agent_id}&b=${b.agent_id}`
-      const { e_value, told, told_from } = yield* json(Compared, `/api/v1/eval/compare?${query}`)
-      must((told !== null) === (e_value ?? 0) >= told_from, `compare ${query}: told ${told} at ${e_value}`)
+      const compared = yield* json(Compared, `/api/v1/eval/compare?${query}`)
+      const { difference, e_value, told, told_from } = compared
+      const isOfReferences = isReference(a) && isReference(b)
+      if (b === theWalk || isOfReferences) {
+        must(!isOfReferences || told === null, `compare ${query}: of two references ${told} is better`)
+      } else {
+        must((told !== null) === (e_value ?? 0) >= told_from, `compare ${query}: told ${told} at ${e_value}`)
+      }
+      must(
+        told === null || (told === "a") === (difference ?? 0) > 0,
+        `compare ${query}: ${told} is better at a difference of ${difference}`
+      )
       const text = plain(yield* read(inLanguage(`/compare?${query}`, language)))
       const [before, between, after] = say.agentPage.better.map((part) => part.trim())
       must(text.includes(`${after}`) === (told !== null), `compare ${query}: the page is not told ${told}`)
@@ -382,13 +493,21 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       const fact = facts.get(agent)
       must(fact === undefined || !isReference(fact), `/: ${fact?.agent_name} leads`)
     }
+    const { items: happened } = yield* json(Happened, "/api/v1/events?limit=20")
+    for (const { event_id } of happened) {
+      const where = inLanguage(`/events/${encodeURIComponent(event_id)}`, language)
+      for (const [, meta = ""] of (yield* read(where)).matchAll(/<p class="meta">(.*?)<\/p>/gs)) {
+        const agent = /href="\/agents\/([0-9a-f-]{36})/.exec(meta)?.[1] ?? ""
+        const rank = Number(/class="tag">\s*#(\d+)/.exec(meta)?.[1] ?? 0)
+        must(rank === (ranks.get(agent) ?? 0), `${where}: ${facts.get(agent)?.agent_name} has rank ${rank}`)
+      }
+    }
   }
 
   // What is counted of questions: agents' answers, never those of references.
   const counts = new Map<string, number>()
-  for (const status of ["open", "closed", "resolved"]) {
-    const { items } = yield* json(Listed, `/api/v1/eval/challenges?status=${status}&limit=${maxChallenges}`)
-    for (const { id, prediction_count } of items) {
+  for (const status of ["open", "closed", "resolved"] as const) {
+    for (const { id, prediction_count } of yield* challengesIn(read, status, maxChallenges)) {
       counts.set(id, prediction_count)
       const results = yield* json(Results, `/api/v1/eval/challenges/${id}/results?limit=200`)
       const answers = results.predictions.filter(({ reference }) => reference === null)
@@ -425,6 +544,12 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
         must(
           good.length > 0 && Math.max(...good).toFixed(1) === best[2],
           `${where}: the best call is wrong: ${best[0]}`
+        )
+      }
+      for (const [, drawn] of page.matchAll(/aria-label="(\d+) (?:answers?|forecasts?)\b/g)) {
+        must(
+          results.next_cursor !== null || Number(drawn) === answers.length,
+          `${where}: draws ${drawn} of ${answers.length}`
         )
       }
       const embedded = plain(yield* read(`/embed/challenges/${id}`))
