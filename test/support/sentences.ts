@@ -452,10 +452,9 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
     const agents = bySkill.filter((row) => !isReference(row))
     const references = bySkill.filter(isReference)
     const theWalk = references.find(({ agent_id }) => agent_id === walk)
+    const worst = agents.findLast((row) => verdictOf(row) === "worse")
     const pairs = [...agents, ...references.slice(0, 2)].flatMap((a, index, all) =>
-      [all[index + 1], agents.at(-1), theWalk].flatMap((b) =>
-        b === undefined || a === b ? [] : [[a, b] as const]
-      )
+      [all[index + 1], worst, theWalk].flatMap((b) => (b === undefined || a === b ? [] : [[a, b] as const]))
     )
     for (const [a, b] of pairs) {
       const query = `a=${a.agent_id}&b=${b.agent_id}`
