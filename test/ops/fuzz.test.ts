@@ -12,6 +12,7 @@ import { makeClient } from "../support/fuzz/client.ts"
 import { operationsOf, parseDocument } from "../support/fuzz/document.ts"
 import type { Operation } from "../support/fuzz/document.ts"
 import * as methods from "../support/fuzz/methods.ts"
+import { missingScopes, nullFields } from "../support/fuzz/order.ts"
 import * as negative from "../support/fuzz/negative.ts"
 import { rightBodies, rightReads } from "../support/fuzz/positive.ts"
 import { wrongQueries } from "../support/fuzz/queries.ts"
@@ -106,6 +107,10 @@ layer(fuzzing, { excludeTestServices: true })("the OpenAPI document", (it) => {
     "a field that is missing, of the wrong type or out of range is refused by name",
     ofEach(negative.wrongBodies)
   )
+
+  holds("an optional field that is null is answered as one that is absent", ofEach(nullFields))
+
+  holds("a scope that is missing is told before anything else that is wrong", ofEach(missingScopes))
 
   holds("a body of the wrong type or size is refused", ofEach(negative.wrongTransport))
 

@@ -19,9 +19,13 @@ import { AlsoTaken, RefusedFields, RefusesUnknownFields } from "./definitions.ts
 interface Shape {
   readonly members?: ReadonlyMap<string, Shape>
   readonly element?: Shape
-  /** Whether null stands for the absence of this member: it is optional, and no value of it is null. */
-  readonly isAbsentWhenNull?: boolean
+  readonly isOptional?: boolean
+  readonly takesNull?: boolean
 }
+
+/** Null stands for the absence of a member that some alternative of the body may lack, unless null is a value of it. */
+const isAbsentWhenNull = ({ isOptional = false, takesNull = false }: Shape): boolean =>
+  isOptional && !takesNull
 
 const either = (one: Shape, other: Shape): Shape => {
   const members = new Map(one.members)
@@ -33,20 +37,22 @@ const either = (one: Shape, other: Shape): Shape => {
   return {
     ...((one.members ?? other.members) !== undefined && { members }),
     ...(elements.length > 0 && { element: elements.reduce(either) }),
-    ...(one.isAbsentWhenNull === true && other.isAbsentWhenNull === true && { isAbsentWhenNull: true })
+    isOptional: one.isOptional === true || other.isOptional === true,
+    takesNull: one.takesNull === true || other.takesNull === true
   }
 }
 
-const takesNull = (ast: SchemaAST.AST): boolean => {
+const hasNull = (ast: SchemaAST.AST): boolean => {
   const encoded = ast.encoding?.at(-1)?.to ?? ast
   return SchemaAST.isUnion(encoded)
-    ? encoded.types.some(takesNull)
+    ? encoded.types.some(hasNull)
     : SchemaAST.isNull(encoded) || SchemaAST.isUnknown(encoded) || SchemaAST.isAny(encoded)
 }
 
 const memberOf = ({ type }: SchemaAST.PropertySignature): Shape => ({
   ...shapeOf(type),
-  ...(SchemaAST.isOptional(type) && !takesNull(type) && { isAbsentWhenNull: true })
+  isOptional: SchemaAST.isOptional(type),
+  takesNull: hasNull(type)
 })
 
 /** Of what is sent: the encoded side of a schema, or the decoded one where that alone has members or elements. */
@@ -132,7 +138,7 @@ const withoutAbsent = (value: unknown, shape: Shape): unknown => {
   if (members === undefined || !Predicate.isObject(value)) return value
   const given = Object.entries(value)
   const kept = given
-    .filter(([name, each]) => each !== null || members.get(name)?.isAbsentWhenNull !== true)
+    .filter(([name, each]) => each !== null || !isAbsentWhenNull(members.get(name) ?? {}))
     .map(([name, each]): [string, unknown] => [name, withoutAbsent(each, members.get(name) ?? {})])
   const isSame = kept.length === given.length && kept.every(([, each], index) => each === given[index]?.[1])
   return isSame ? value : Object.fromEntries(kept)

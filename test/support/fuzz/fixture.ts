@@ -7,6 +7,7 @@ import { Discussion } from "../../../src/services/Discussion.ts"
 import { Social } from "../../../src/services/Social.ts"
 import { GatewayBilling } from "../../../src/services/GatewayBilling.ts"
 import { GatewayKeyId } from "../../../src/services/GatewayKeys.ts"
+import { allScopes } from "../../../src/services/Scopes.ts"
 import { AgentId, EventId } from "../../../src/services/domain/ids.ts"
 import { Settings } from "../../../src/services/Settings.ts"
 import { assertionOf, ecPair } from "../assertions.ts"
@@ -172,6 +173,10 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   // Not granted by default, and in the next token.
   yield* post(Schema.Json, "/api/v1/agent/scopes", { add: ["credits:stake"] }, bearer(first))
   const { access_token } = yield* tokenOf(agent)
+  const scopeless = yield* passed
+  const { access_token: everything } = yield* tokenOf(scopeless)
+  yield* post(Schema.Json, "/api/v1/agent/scopes", { remove: allScopes }, bearer(everything))
+  const { access_token: scopelessToken } = yield* tokenOf(scopeless)
   const events = yield* asAdmin(Stored, "events", {
     events: [1, 2, 3].map((n) => ({ title: `Event ${n}`, spaces: ["finance"], assets: ["GC"] }))
   })
@@ -627,6 +632,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   return {
     agentId: agent.agent_id,
     agentToken: access_token,
+    scopelessToken,
     openChallenge: open.id,
     /** Strings that no answer may hold, besides those that hand them out. */
     secrets: [
