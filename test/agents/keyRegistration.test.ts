@@ -94,6 +94,11 @@ const weak: Readonly<Record<string, unknown>> = {
   "PKCS #1 under another name": spki(
     rsa.publicKey.export({ format: "der", type: "pkcs1" }).toString("base64")
   ),
+  "PKCS #1 of 1024 bits": rsaPair(1024).publicKey.export({ format: "pem", type: "pkcs1" }).toString(),
+  "an EC key as PKCS #1": `-----BEGIN RSA PUBLIC KEY-----\n${derOf(ec.pem)}\n-----END RSA PUBLIC KEY-----\n`,
+  "PKCS #1 cut short": `-----BEGIN RSA PUBLIC KEY-----\n${derOf(rsa.pem).slice(0, 200)}\n-----END RSA PUBLIC KEY-----\n`,
+  "SubjectPublicKeyInfo as PKCS #1": `-----BEGIN RSA PUBLIC KEY-----\n${derOf(rsa.pem)}\n-----END RSA PUBLIC KEY-----\n`,
+  "lines of two forms": rsa.pem.replace("BEGIN PUBLIC", "BEGIN RSA PUBLIC"),
   "a certificate": "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
   "two keys": rsa.pem + ec.pem,
   "a key and a private key": rsa.pem + privatePem,
@@ -116,6 +121,22 @@ const weak: Readonly<Record<string, unknown>> = {
   "a path": "/etc/ssl/key.pem"
 }
 
+const pkcs1 = rsa.publicKey.export({ format: "pem", type: "pkcs1" }).toString()
+
+/** The older form of RSA keys, spaced as people and programs send it. */
+const pkcs1Forms = [
+  pkcs1,
+  pkcs1.trim(),
+  pkcs1.replaceAll("\n", "\r\n"),
+  pkcs1.replaceAll("\n", "\\n"),
+  pkcs1.replaceAll("\n", "\\r\\n"),
+  `\n\t${pkcs1}\n\n`,
+  pkcs1.replaceAll("\n", " \n"),
+  pkcs1.replace(/(?<=KEY-----\n)[^-]*/, (base64) => `${base64.replaceAll("\n", "")}\n`),
+  rsaPair(3072).publicKey.export({ format: "pem", type: "pkcs1" }).toString(),
+  rsaPair(4096).publicKey.export({ format: "pem", type: "pkcs1" }).toString()
+]
+
 layer(testServer())("Registering an agent with a key", (it) => {
   it.effect("takes RSA of 2048 bits and more and EC P-256, however the PEM is spaced", () =>
     Effect.gen(function* () {
@@ -130,7 +151,7 @@ layer(testServer())("Registering an agent with a key", (it) => {
         ec.pem.replaceAll("\n", "\\n"),
         rsa.pem.replaceAll("\n", "\\r\\n"),
         ec.pem.replaceAll("\n", "\\\\n"),
-        rsa.publicKey.export({ format: "pem", type: "pkcs1" }).toString()
+        ...pkcs1Forms
       ]
       for (const public_key of [...pems, spki(derOf(rsa.pem))]) {
         const answer = yield* registered({ public_key })

@@ -301,7 +301,30 @@ describe("A key set", () => {
       Array.from({ length: 25 }, (_, index) => publicJwk(ec, { kid: String(index) })),
       "0",
       "found"
-    ]
+    ],
+    ["no key at all", [], undefined, "has no ES256 key"],
+    [
+      "one key, and another kid asked for",
+      [publicJwk(ec, { kid: "a" })],
+      "A",
+      "has no ES256 key with this kid"
+    ],
+    ["one key with an empty kid", [publicJwk(ec, { kid: "" })], undefined, "has no ES256 key"],
+    ["a key without a kid, where one is asked for", [publicJwk(ec)], "1", "has no ES256 key with this kid"],
+    [
+      "a key without a kid beside one that has the kid",
+      [publicJwk(ecPair()), publicJwk(ec, { kid: "1" })],
+      "1",
+      "found"
+    ],
+    ["the same key twice, and no kid", [publicJwk(ec), publicJwk(ec)], undefined, "found"],
+    [
+      "a key for encryption beside it",
+      [publicJwk(ecPair(), { use: "enc" }), publicJwk(ec, { use: "sig" })],
+      undefined,
+      "found"
+    ],
+    ["a key for encryption alone", [publicJwk(ec, { use: "enc" })], undefined, "has no ES256 key"]
   ] as const)("with %s gives the key, or says what would be right", ([, keys, kid, told]) =>
     Effect.gen(function* () {
       yield* awhile

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { decodeJwt } from "jose"
 import { allScopes } from "../../src/services/Scopes.ts"
-import { claim, issue, onboard } from "../support/agents.ts"
+import { claim, issue, onboard, onboardClaimed } from "../support/agents.ts"
+import { freshWeek, newMacro } from "../support/challenges.ts"
 import { get, post, testServer, wrongFields } from "../support/server.ts"
 
 const path = "/api/v1/agent/scopes"
@@ -155,6 +156,72 @@ layer(testServer())("Scopes", (it) => {
       const changed = yield* post(path, { token, json })
       assert.deepStrictEqual(changed.json["effective_scopes"], has)
       assert.strictEqual((yield* issue(agentId, secret)).scope, has.join(" "))
+    })
+  )
+
+  it.effect("llm:keys and webhook:write come along wherever none of the two is named, and only there", () =>
+    Effect.gen(function* () {
+      const own = ["llm:keys", "webhook:write"] as const
+      const ofTable = allScopes.filter((scope) => !own.some((each) => each === scope))
+      const inOrder = (scopes: ReadonlyArray<string>) => allScopes.filter((scope) => scopes.includes(scope))
+      const asked: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<string>]> = [
+        ...ofTable.map((scope) => [[scope], [scope, ...own]] as const),
+        ...own.map((scope) => [[scope], [scope]] as const),
+        ...own.flatMap((scope) =>
+          ofTable.map(
+            (each) =>
+              [
+                [each, scope],
+                [each, scope]
+              ] as const
+          )
+        ),
+        [ofTable, allScopes],
+        [own, own],
+        [
+          ["credits:read", "space:read"],
+          ["space:read", ...own]
+        ],
+        [
+          ["nonsense", "space:read"],
+          ["space:read", ...own]
+        ],
+        [["nonsense", "llm:keys"], ["llm:keys"]]
+      ]
+      for (const [requested_scopes, granted] of asked) {
+        const { token } = yield* onboardClaimed({ requested_scopes })
+        assert.strictEqual(scopeOf(token), inOrder(granted).join(" "), requested_scopes.join())
+      }
+    })
+  )
+
+  it.effect("credits:stake is told to be lacking before anything else of an answer with an amount", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const { token } = yield* onboardClaimed({ requested_scopes: ["prediction:submit"] })
+      const macro = yield* newMacro()
+      for (const json of [
+        { amount: 50, predicted_value: 3.1, predicted_std: 0.1 },
+        { amount: 50 },
+        { amount: "50", predicted_value: "x" },
+        { amount: -1, predicted_std: 0 },
+        { amount: {}, quantiles: [] },
+        { amount: false },
+        { amount: 0, direction: 7, confidence: 2 },
+        { amount: [], expected_revision: "x" }
+      ]) {
+        for (const of of [`challenges/${macro.id}/predict`, `macro/challenges/${macro.id}/predict`]) {
+          const refused = yield* post(`/api/v1/eval/${of}`, { token, json })
+          assert.deepStrictEqual(
+            [refused.status, refused.json["detail"]],
+            [403, "Missing required scope: credits:stake"],
+            JSON.stringify(json)
+          )
+        }
+      }
+      const answer = { amount: null, predicted_value: 3.1, predicted_std: 0.1 }
+      const taken = yield* post(`/api/v1/eval/challenges/${macro.id}/predict`, { token, json: answer })
+      assert.strictEqual(taken.status, 201)
     })
   )
 

@@ -1,8 +1,17 @@
 /** The calls about single records of the public log, as clients make them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { LogSequencer } from "../../src/services/LogSequencer.ts"
 import { claimedAgent } from "../support/agents.ts"
-import { freshWeek, newChallenge, predict } from "../support/challenges.ts"
+import {
+  answerPriceEvent,
+  forecast,
+  freshWeek,
+  newChallenge,
+  newMacro,
+  newPriceEvent,
+  predict
+} from "../support/challenges.ts"
 import { completeLog } from "../support/logbook.ts"
 import { checkedProof } from "../support/log/proofFile.ts"
 import { get, testServer } from "../support/server.ts"
@@ -15,16 +24,52 @@ const committed = Effect.gen(function* () {
 })
 
 layer(testServer())("The public log over HTTP", (it) => {
-  it.effect("answers what is not published yet with 409, and says when to ask again", () =>
-    Effect.gen(function* () {
-      const { commit } = yield* committed
-      for (const path of ["proof", "entries"]) {
-        const answer = yield* get(`/api/v1/log/${path}/${commit}`)
-        assert.deepStrictEqual([answer.status, answer.json["code"]], [409, "not_sequenced"])
-        assert.deepStrictEqual([answer.headers.get("retry-after"), answer.json["retry_after"]], ["1", 1])
-        assert.strictEqual(answer.headers.get("cache-control"), "no-store")
-      }
-    })
+  it.effect(
+    "answers what is not published yet with 409, whatever it answers, and says when to ask again",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const agent = yield* claimedAgent()
+        const session = yield* newChallenge()
+        const close = { predicted_value: 3120, predicted_std: 20 }
+        const value = { predicted_value: 3.1, predicted_std: 0.1 }
+        const macro = yield* newMacro()
+        const sent = [
+          yield* predict(agent, session),
+          yield* predict(agent, session, { is_revision: true, confidence: 0.9 }),
+          yield* forecast(agent, macro, value),
+          yield* forecast(agent, macro, { ...value, predicted_value: 3.2 }),
+          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "numeric_close" }), close),
+          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "count_days" }), value),
+          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "threshold" }), {
+            direction: "bullish",
+            confidence: 0.5
+          }),
+          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "barrier" }), {
+            direction: "bearish",
+            confidence: 0.5
+          })
+        ]
+        const commits = sent.map(({ answer }) => answer.receipt?.commit ?? "none")
+        const look = Effect.fnUntraced(function* (path: "proof" | "entries", wanted: 200 | 409) {
+          for (const commit of [...commits, ...commits.map((each) => each.toUpperCase())]) {
+            const answer = yield* get(`/api/v1/log/${path}/${commit}`)
+            assert.strictEqual(answer.status, wanted, `${path} of ${commit}`)
+            if (wanted === 200) continue
+            assert.strictEqual(answer.json["code"], "not_sequenced")
+            assert.deepStrictEqual([answer.headers.get("retry-after"), answer.json["retry_after"]], ["1", 1])
+            assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+          }
+        })
+        yield* look("proof", 409)
+        yield* look("entries", 409)
+        yield* LogSequencer.use((sequencer) => sequencer.sequence)
+        yield* look("entries", 200)
+        yield* look("proof", 409)
+        yield* completeLog
+        yield* look("entries", 200)
+        yield* look("proof", 200)
+      })
   )
 
   it.effect("has proofs as text files named after their commits, which verify with the key at /log/key", () =>

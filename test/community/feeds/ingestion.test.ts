@@ -502,7 +502,20 @@ layer(testServices())("Asking a feed", (it) => {
         ["identity , Gzip,", gzipSync(text)],
         ["", text],
         ["identity", text],
-        ["UTF-8", text]
+        ["UTF-8", text],
+        ["BR", brotliCompressSync(text)],
+        ["DEFLATE", deflateSync(text)],
+        ["Zstd", zstdCompressSync(text)],
+        ["X-GZIP", gzipSync(text)],
+        ["zstd,gzip", gzipSync(zstdCompressSync(text))],
+        ["gzip, gzip, gzip, gzip", gzipSync(gzipSync(gzipSync(gzipSync(text))))],
+        ["br , deflate", deflateRawSync(brotliCompressSync(text))],
+        ["none", text],
+        ["Identity, identity", text],
+        ["utf8, gzip", gzipSync(text)],
+        ["7bit", text],
+        ["text/xml", text],
+        [",", text]
       ] as const) {
         const { url } = yield* served((_, response) => {
           response.writeHead(200, { "content-encoding": coding }).end(body)
@@ -525,7 +538,13 @@ layer(testServices())("Asking a feed", (it) => {
         ["deflate", deflateRawSync(Buffer.alloc(64 * 1024 * 1024)), "larger than"],
         ["gzip", whole.subarray(0, whole.length - 9), "cannot be decompressed as gzip"],
         ["br", whole, "cannot be decompressed as br"],
+        ["zstd", zstdCompressSync(Buffer.alloc(64 * 1024 * 1024)), "larger than"],
+        ["br, gzip", gzipSync(brotliCompressSync(Buffer.alloc(4 * 1024 * 1024))), "larger than"],
+        ["zstd", whole, "cannot be decompressed as zstd"],
+        ["gzip, gzip", whole, "cannot be decompressed as gzip"],
         ["compress", whole, "is encoded as compress"],
+        ["X-Compress", whole, "is encoded as X-Compress"],
+        ["gzip, exi", whole, "is encoded as"],
         ["gzip, gzip, gzip, gzip, gzip", whole, "is encoded as"]
       ] as const) {
         const { url } = yield* served((_, response) => {

@@ -1,0 +1,72 @@
+/** Links that others share carry parameters of theirs, on every page that there is. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { pageMethods, pagePaths } from "../../src/http/site/paths.ts"
+import { ownerVisitor } from "../support/agents.ts"
+import { publicFixture } from "../support/publicFixture.ts"
+import { testServer } from "../support/server.ts"
+import { textOf } from "../support/visitor.ts"
+
+const environment = { AUSPEX_LIMIT_READS: "1000000/minute" }
+
+/** Every page that refuses has a number of its own. */
+const withoutReference = (text: string): string =>
+  text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "")
+
+const added = [
+  "ref=hn",
+  "s=20",
+  "mc_cid=x&mc_eid=y",
+  "utm_source=a&utm_source=b",
+  "a.b[]=%F0%9F%94%AD",
+  "x&x&=&&",
+  "__proto__=1&constructor=2",
+  "LANG=zh&Order=peer",
+  "q[]=1&category[0]=crypto",
+  "%zz=%ff&%00=1",
+  "theme=dark",
+  `long=${"x".repeat(2000)}`
+]
+
+layer(testServer({ environment }))("A page", (it) => {
+  it.effect("says the same whatever parameters of others its address has, in both languages", () =>
+    Effect.gen(function* () {
+      const { barrier, event, first, thread } = yield* publicFixture
+      const { agent, visitor } = yield* ownerVisitor()
+      const parts: Readonly<Record<string, string>> = {
+        ":challenge_id": barrier.id,
+        ":agent_id": first,
+        ":event_id": event,
+        ":comment_id": thread,
+        ":asset": "GC",
+        ":format": "atom",
+        ":name": "imprint"
+      }
+      /** Links of mails, tournaments and webhooks that there are none of are pages that say so. */
+      const isOfNobody = (path: string) => /:(token|slug|webhook_id|mail|name)/.test(path)
+      const isOwners = (path: string) => /^\/(account|sign-in|sign-out|claim|unsubscribe)/.test(path)
+      const addressOf = (path: string) => {
+        const ofOwner = path.startsWith("/account") ? path.replace(":agent_id", agent.agentId) : path
+        return ofOwner.replaceAll(/:\w+/g, (part) => parts[part] ?? "none")
+      }
+      const pages = Object.values(pagePaths).filter((path) => pageMethods[path].includes("GET"))
+      for (const path of pages) {
+        const address = addressOf(path)
+        for (const language of isOwners(path) ? [""] : ["", "lang=zh"]) {
+          const plain = yield* visitor.open(language === "" ? address : `${address}?${language}`)
+          assert.isTrue(
+            isOfNobody(path) || isOwners(path) || plain.status === 200,
+            `${plain.status} ${address}`
+          )
+          assert.notStrictEqual(plain.status, 400, address)
+          for (const more of language === "" ? added : [added.join("&")]) {
+            const shared = `${address}?${language === "" ? more : `${language}&${more}`}`
+            const answer = yield* visitor.open(shared)
+            assert.strictEqual(answer.status, plain.status, shared)
+            assert.strictEqual(withoutReference(textOf(answer)), withoutReference(textOf(plain)), shared)
+          }
+        }
+      }
+    })
+  )
+})
