@@ -13,18 +13,12 @@ const environment = { AUSPEX_LIMIT_READS: "1000000/minute" }
 const withoutReference = (text: string): string =>
   text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "")
 
+/** As links carry them, some at once: each page is asked with all of them. */
 const added = [
-  "ref=hn",
-  "s=20",
-  "mc_cid=x&mc_eid=y",
-  "utm_source=a&utm_source=b",
-  "a.b[]=%F0%9F%94%AD",
-  "x&x&=&&",
-  "__proto__=1&constructor=2",
-  "LANG=zh&Order=peer",
-  "q[]=1&category[0]=crypto",
-  "%zz=%ff&%00=1",
-  "theme=dark",
+  "ref=hn&s=20&mc_cid=x&mc_eid=y&theme=dark",
+  "utm_source=a&utm_source=b&LANG=zh&Order=peer&q[]=1&category[0]=crypto",
+  "a.b[]=%F0%9F%94%AD&x&x&=&&",
+  "__proto__=1&constructor=2&%zz=%ff&%00=1",
   `long=${"x".repeat(2000)}`
 ]
 

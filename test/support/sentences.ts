@@ -280,6 +280,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       verdict === "open" || verdict === "told" || row.needed === null,
       `${who}: needs ${row.needed} days for nothing`
     )
+    must(verdict !== "open" || row.needed !== 0, `${who}: needs no more days, and is not told`)
     const profile = yield* json(Profile, `/api/v1/eval/agents/${row.agent_id}/skill`)
     must(
       JSON.stringify([profile.overall?.evidence, profile.overall?.needed]) ===
