@@ -1,9 +1,10 @@
-import { assert, layer } from "@effect/vitest"
-import { DateTime, Effect, Layer, Redacted } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { DateTime, Effect, Fiber, Layer, Redacted } from "effect"
 import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { services } from "../../src/layers/postgres/layer.ts"
+import { cachedSteadily } from "../../src/services/domain/steadyCache.ts"
 import { Health } from "../../src/services/Health.ts"
 import { freshDatabase, ownersUrl, poolOn } from "../support/database.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
@@ -130,6 +131,55 @@ layer(testServer())("An instance that is to stop", (it) => {
         assert.strictEqual(refused.json["code"], "unavailable")
         assert.strictEqual(refused.headers.get("retry-after"), String(refused.json["retry_after"]))
       }
+    })
+  )
+})
+
+describe("What is kept for a second", () => {
+  it.effect("is shared by all who wait for it, however long it took, be it a failure", () =>
+    Effect.gen(function* () {
+      for (const [pause, result] of [
+        ["3 seconds", Effect.succeed("well")],
+        ["1 second", Effect.succeed("well")],
+        ["1 minute", Effect.fail("ill")],
+        ["0 seconds", Effect.fail("ill")]
+      ] as const) {
+        let runs = 0
+        const slow = Effect.andThen(
+          Effect.andThen(
+            Effect.sync(() => (runs += 1)),
+            Effect.sleep(pause)
+          ),
+          result
+        )
+        const kept = yield* cachedSteadily(slow, "1 second")
+        const callers = yield* Effect.forkChild(
+          Effect.all(
+            Array.from({ length: 10 }, () => Effect.exit(kept)),
+            { concurrency: "unbounded" }
+          )
+        )
+        yield* TestClock.adjust(pause)
+        const exits = yield* Fiber.join(callers)
+        assert.deepStrictEqual([runs, new Set(exits.map(String)).size], [1, 1])
+        yield* TestClock.adjust("1 second")
+        const later = yield* Effect.forkChild(Effect.exit(kept))
+        yield* TestClock.adjust(pause)
+        yield* Fiber.join(later)
+        assert.strictEqual(runs, 2)
+      }
+    })
+  )
+
+  it.effect("is found anew after one who waited has hung up", () =>
+    Effect.gen(function* () {
+      const kept = yield* cachedSteadily(Effect.as(Effect.sleep("3 seconds"), "well"), "1 second")
+      const first = yield* Effect.forkChild(kept)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.interrupt(first)
+      const second = yield* Effect.forkChild(kept)
+      yield* TestClock.adjust("3 seconds")
+      assert.strictEqual(yield* Fiber.join(second), "well")
     })
   )
 })
