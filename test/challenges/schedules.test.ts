@@ -259,13 +259,19 @@ world("session")("Session challenges", (it) => {
   )
 })
 
-const event = (id: string, assets: ReadonlyArray<string>, published?: DateTime.Utc): EventImport => ({
+const undated = (id: string, assets: ReadonlyArray<string>): EventImport => ({
   event_id: EventId.make(id),
   title: `${id} happened`,
-  assets,
+  assets
+})
+const event = (id: string, assets: ReadonlyArray<string>, published?: DateTime.Utc): EventImport => ({
+  ...undated(id, assets),
   ...(published !== undefined && { published_at: published })
 })
-const imported = (...events: ReadonlyArray<EventImport>) => Events.use((all) => all.importAll(events))
+const importAll = (events: ReadonlyArray<EventImport>) => Events.use((all) => all.importAll(events))
+/** Those that say no other time are published now. */
+const imported = (...events: ReadonlyArray<EventImport>) =>
+  Effect.flatMap(DateTime.now, (published_at) => importAll(events.map((each) => ({ published_at, ...each }))))
 
 world("flash")("Flash challenges", (it) => {
   it.effect("are of the hour after an event, of each target that it names", () =>
@@ -334,6 +340,19 @@ world("flash")("Flash challenges", (it) => {
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
       yield* at("2026-01-09T15:10:01Z")
       assert.deepStrictEqual(made(yield* make), ["flash GC"])
+    })
+  )
+
+  it.effect("are not made of an imported event that states no time, until an import does", () =>
+    Effect.gen(function* () {
+      yield* at("2026-01-13T15:10:00Z")
+      yield* priced(["GC", "ETH"])
+      yield* importAll([undated("timeless", ["GC"]), undated("dated", ["ETH"])])
+      // An update without a time says no more.
+      yield* importAll([undated("timeless", ["GC", "ETH"])])
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      yield* imported(event("dated", ["ETH"], instant("2026-01-13T15:05:00Z")))
+      assert.deepStrictEqual(made(yield* make), ["flash ETH"])
     })
   )
 

@@ -19,52 +19,55 @@ const titlesOf = (events: { readonly items: ReadonlyArray<{ readonly title: stri
   events.items.map((event) => event.title)
 
 layer(testServices())("Importing events", (it) => {
-  it.effect("stores them in the order given, with an id for those without, published now unless said", () =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const [bare, full, ...rest] = yield* importAll(
-        { title: "Bare" },
-        {
+  it.effect(
+    "stores them in the order given, with an id for those without, and says that a time it was not told is estimated",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const [bare, full, ...rest] = yield* importAll(
+          { title: "Bare" },
+          {
+            event_id: EventId.make("fed:2026-03"),
+            title: "The Fed holds",
+            summary: "No change.",
+            url: "https://example.org/fed",
+            source: "Example",
+            published_at: plus(now, "-3 hours"),
+            spaces: ["finance", "policy"],
+            assets: ["ES", "FOMC"]
+          }
+        )
+        assert.deepStrictEqual(rest, [])
+        assert(bare !== undefined && full !== undefined)
+        assert.match(bare.event_id, /^[0-9a-f-]{36}$/)
+        const social = { comment_count: 0, top_comments: [] }
+        assert.deepStrictEqual(bare, {
+          event_id: bare.event_id,
+          news_id: bare.event_id,
+          title: "Bare",
+          summary: null,
+          url: null,
+          source: null,
+          published_at: DateTime.formatIso(now),
+          published_at_estimated: true,
+          spaces: [],
+          assets: [],
+          social
+        })
+        assert.deepStrictEqual(full, {
           event_id: EventId.make("fed:2026-03"),
+          news_id: EventId.make("fed:2026-03"),
           title: "The Fed holds",
           summary: "No change.",
           url: "https://example.org/fed",
           source: "Example",
-          published_at: plus(now, "-3 hours"),
+          published_at: DateTime.formatIso(plus(now, "-3 hours")),
           spaces: ["finance", "policy"],
-          assets: ["ES", "FOMC"]
-        }
-      )
-      assert.deepStrictEqual(rest, [])
-      assert(bare !== undefined && full !== undefined)
-      assert.match(bare.event_id, /^[0-9a-f-]{36}$/)
-      const social = { comment_count: 0, top_comments: [] }
-      assert.deepStrictEqual(bare, {
-        event_id: bare.event_id,
-        news_id: bare.event_id,
-        title: "Bare",
-        summary: null,
-        url: null,
-        source: null,
-        published_at: DateTime.formatIso(now),
-        spaces: [],
-        assets: [],
-        social
+          assets: ["ES", "FOMC"],
+          social
+        })
+        assert.deepStrictEqual((yield* list()).items, [bare, full])
       })
-      assert.deepStrictEqual(full, {
-        event_id: EventId.make("fed:2026-03"),
-        news_id: EventId.make("fed:2026-03"),
-        title: "The Fed holds",
-        summary: "No change.",
-        url: "https://example.org/fed",
-        source: "Example",
-        published_at: DateTime.formatIso(plus(now, "-3 hours")),
-        spaces: ["finance", "policy"],
-        assets: ["ES", "FOMC"],
-        social
-      })
-      assert.deepStrictEqual((yield* list()).items, [bare, full])
-    })
   )
 
   it.effect("updates an event_id that exists, also within one import", () =>

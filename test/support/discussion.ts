@@ -1,13 +1,17 @@
 /** Small builders of discussions. */
-import { Effect } from "effect"
+import { DateTime, Effect } from "effect"
 import { Discussion } from "../../src/services/Discussion.ts"
 import type { NewPost, PostKind } from "../../src/services/Discussion.ts"
 import { Events } from "../../src/services/Events.ts"
 import type { EventImport } from "../../src/services/Events.ts"
 import type { AgentId, EventId } from "../../src/services/domain/ids.ts"
 
+/** Published now, unless the fields say when. */
 export const newEvent = Effect.fnUntraced(function* (fields: Partial<EventImport> = {}) {
-  const [event] = yield* Events.use((events) => events.importAll([{ title: "An event", ...fields }]))
+  const published_at = yield* DateTime.now
+  const [event] = yield* Events.use((events) =>
+    events.importAll([{ title: "An event", published_at, ...fields }])
+  )
   if (event === undefined) return yield* Effect.die(new Error("no event was imported"))
   return event
 })

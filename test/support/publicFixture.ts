@@ -157,6 +157,7 @@ export const publicFixture = Effect.gen(function* () {
       summary: maxSummary,
       url: "https://example.org/opec",
       source: "Example Wire",
+      published_at: now,
       spaces: ["finance", "policy"],
       assets: ["CL", "NG"]
     },

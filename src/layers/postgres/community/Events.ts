@@ -62,8 +62,10 @@ const make = Effect.gen(function* () {
           (id text, title text, summary text, url text, source text, published_at timestamptz, spaces text[], assets text[])
       ),
       stored as (
-      insert into events (id, title, summary, url, source, published_at, spaces, assets, created_at, updated_at)
-      select id, title, summary, url, source, coalesce(published_at, ${timestamp(now)}), spaces, assets, ${timestamp(now)}, ${timestamp(now)}
+      insert into events
+        (id, title, summary, url, source, published_at, published_at_known, spaces, assets, created_at, updated_at)
+      select id, title, summary, url, source, coalesce(published_at, ${timestamp(now)}), published_at is not null, spaces, assets,
+             ${timestamp(now)}, ${timestamp(now)}
         from sent
        order by id
       on conflict (id) do update set
