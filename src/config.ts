@@ -425,7 +425,14 @@ export const settings = {
     parse: (text) =>
       text === "off" ? Option.some<ReadonlyArray<ScheduleName>>([]) : parseSome(text, scheduleNames)
   }),
-  sessionLead: duration("AUSPEX_SESSION_LEAD", "2 hours", "How long before a session its challenge is made."),
+  sessionLead: required({
+    name: "AUSPEX_SESSION_LEAD",
+    defaultText: "2 hours",
+    takes: 'a duration of at most "3 days": nothing is asked while a contract ends, and one does each month',
+    meaning: "How long before a session its challenge is made.",
+    parse: (text) =>
+      Option.filter(parseDuration(text), (lead) => Duration.isLessThanOrEqualTo(lead, Duration.days(3)))
+  }),
   flashTime: duration("AUSPEX_FLASH_TIME", "15 minutes", "How long a flash challenge takes predictions."),
   flashWithin: duration("AUSPEX_FLASH_WITHIN", "1 hour", "How old an event may be to make flash challenges."),
   weeklyLead: duration(

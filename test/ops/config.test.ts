@@ -498,6 +498,26 @@ describe("Settings", () => {
     })
   )
 
+  it.effect("let the question of a session be made so early that contracts leave room for it", () =>
+    Effect.gen(function* () {
+      for (const AUSPEX_SESSION_LEAD of [
+        "72 hours and a bit",
+        "72.1 hours",
+        "4 days",
+        "30 days",
+        "800 days"
+      ]) {
+        assert.match(
+          yield* refusal({ AUSPEX_SESSION_LEAD }),
+          /^AUSPEX_SESSION_LEAD=.* cannot be used: expected a duration of at most "3 days"/
+        )
+      }
+      for (const AUSPEX_SESSION_LEAD of ["3 days", "72 hours", "30 minutes"]) {
+        yield* loaded({ AUSPEX_SESSION_LEAD })
+      }
+    })
+  )
+
   it.effect("a model that judges registrations needs the gateway's file, where it stands", () =>
     Effect.gen(function* () {
       const judged = { AUSPEX_REGISTRATION_JUDGE_MODEL: "swift-1" }

@@ -68,7 +68,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
   const named = findAll(Named)
   const sessionLead = Duration.toMillis(settings.sessionLead)
 
-  /** The next session after a time that begins and ends within one contract. */
+  /** The next session after a time that begins and ends within one contract: the lead is short, so there is one each month. */
   const sessionAfter = (target: string, time: number): ReturnType<typeof nextSession> => {
     const session = nextSession(target, time)
     const { from, until } = session
