@@ -6,6 +6,7 @@ import { TestClock } from "effect/testing"
 import { heldNames } from "../../src/layers/postgres/schema/migrations/0005_held_names.ts"
 import { lookalikes } from "../../src/layers/postgres/schema/migrations/0031_lookalikes.ts"
 import { heldNamesByIndex } from "../../src/layers/postgres/schema/migrations/0032_held_names.ts"
+import { heldAnew } from "../../src/layers/postgres/schema/migrations/0034_held_anew.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
 import { Claims } from "../../src/services/Claims.ts"
 import { Operators } from "../../src/services/Operators.ts"
@@ -79,14 +80,32 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
-  it.effect("of those that were claimed before names were held, the first one", () =>
+  it.effect("of those that were claimed before names were held, the same as if they had been", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const agents = yield* Effect.forEach(["Twice", "TWICE", "Twice"], (name) => claimable({ name }))
-      for (const { code, token } of agents.slice(0, 2).toReversed()) {
+      // Each in the order of its claim, and whether it holds its name: "Iris" keeps "iris" from its fold, and so "іris" (Cyrillic)
+      // holds the key that both look like, as do names after it.
+      const names: ReadonlyArray<readonly [name: string, holds: boolean]> = [
+        ["TWICE", true],
+        ["Twice", false],
+        ["Iris", true],
+        ["iris", false],
+        ["\u0456ris", true],
+        ["i\u0433is", false],
+        ["IRIS", false],
+        ["ir\u0456s", false],
+        ["Lone", true]
+      ]
+      const agents = yield* Effect.forEach(names, ([name]) => claimable({ name }))
+      for (const { code, token } of agents) {
         yield* claimWithCode(token, code, yield* anOperator)
         yield* TestClock.adjust("1 second")
       }
+      agents.push(yield* claimable({ name: "Lone" }))
+      const held = Effect.forEach(agents, ({ agentId }) =>
+        Effect.map(nameTagOf(agentId), (tag) => tag === null)
+      )
+      const byClaims = yield* held
       yield* asOwner(sql`drop trigger agents_hold_name on agents`)
       yield* asOwner(sql`drop function agents_hold_name`)
       yield* asOwner(sql`alter table agents drop column held_name, drop column held_fold`)
@@ -97,12 +116,17 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
       yield* asOwner(heldNames)
       yield* asOwner(lookalikes)
       yield* asOwner(heldNamesByIndex)
+      yield* asOwner(heldAnew)
       yield* asOwner(sql`grant select on confusables to public`)
-      const tags = yield* Effect.forEach(agents, ({ agentId }) => nameTagOf(agentId))
       assert.deepStrictEqual(
-        tags.map((tag) => tag === null),
-        [false, true, false]
+        [byClaims, yield* held],
+        Array.from({ length: 2 }, () => [...names.map(([, holds]) => holds), false])
       )
+      // Whoever comes later holds none of them.
+      yield* asOwner(heldAnew)
+      const late = yield* claimable({ name: "\u0456ris" })
+      yield* claimWithCode(late.token, late.code, yield* anOperator)
+      assert.strictEqual(yield* nameTagOf(late.agentId), late.agentId.slice(-8))
     })
   )
 

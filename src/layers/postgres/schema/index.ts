@@ -41,6 +41,7 @@ import { possiblePrices } from "./migrations/0029_possible_prices.ts"
 import { webhookPages } from "./migrations/0030_webhooks.ts"
 import { lookalikes } from "./migrations/0031_lookalikes.ts"
 import { heldNamesByIndex } from "./migrations/0032_held_names.ts"
+import { heldAnew } from "./migrations/0034_held_anew.ts"
 import { letterFunction } from "./migrations/0033_letters.ts"
 import { mailUrgency, operations } from "./operations.ts"
 import { prices } from "./prices.ts"
@@ -198,7 +199,8 @@ export const migrations = {
       { name: "challenges_letters", definition: "on challenges using gin (search_letters(question))" }
     ],
     ...expand(Effect.void)
-  }
+  },
+  "0034_held_anew": expand(heldAnew)
 }
 
 /** The migration that stores in `instance` which programs may run. */

@@ -28,7 +28,8 @@ const ignorables = (): ReadonlyArray<string> =>
 
 /**
  * Names that look alike by the whole table of UTS #39, in place of some letters of three alphabets. A claimed agent holds
- * a name that no other one holds in any case, nor one that looks like it.
+ * a name that no other one holds in any case, nor one that looks like it. `0034_held_anew` fills the columns: here every reader
+ * of agents would wait for it.
  */
 export const lookalikes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -79,14 +80,5 @@ export const lookalikes = Effect.gen(function* () {
       return new;
     end
     $$`
-  yield* sql`update agents set held_name = null where held_name is not null`
-  yield* sql`
-    update agents a set held_name = k.key, held_fold = k.fold
-      from (select id, key, fold,
-                   row_number() over (partition by key order by claimed_at, id) as of_key,
-                   row_number() over (partition by fold order by claimed_at, id) as of_fold
-              from (select id, claimed_at, name_key(name) as key, name_fold(name) as fold
-                      from agents where claimed_at is not null) named) k
-     where a.id = k.id and k.of_key = 1 and k.of_fold = 1`
   yield* sql`create unique index agents_held_fold on agents (held_fold) where held_fold is not null`
 })
