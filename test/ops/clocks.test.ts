@@ -19,7 +19,7 @@ import { Notices } from "../../src/services/Notices.ts"
 import { Operators } from "../../src/services/Operators.ts"
 import { OwnerMails } from "../../src/services/OwnerMails.ts"
 import { Practice } from "../../src/services/Practice.ts"
-import { RateLimiter } from "../../src/services/RateLimiter.ts"
+import { OwedUses, RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Registry } from "../../src/services/Registry.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { Skill } from "../../src/services/Skill.ts"
@@ -29,6 +29,7 @@ import { address, anotherOperator, claimedAgent, provisionalAgent, someOperator 
 import {
   freshWeek,
   importQuotes,
+  instant,
   moveTo,
   newChallenge,
   newMacro,
@@ -39,6 +40,7 @@ import {
 import { credits } from "../support/credit.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
+import { comment, newEvent } from "../support/discussion.ts"
 import { spender } from "../support/gateway.ts"
 import { testServices } from "../support/services.ts"
 
@@ -198,6 +200,25 @@ const kept: ReadonlyArray<Kept> = [
   }
 ]
 
+const reserved = Effect.fnUntraced(function* (
+  { agentId, keyId }: Effect.Success<ReturnType<typeof spender>>,
+  callId: string
+) {
+  const createdAt = DateTime.toEpochMillis(yield* DateTime.now)
+  yield* GatewayBilling.use((billing) =>
+    billing.reserve({
+      callId,
+      holder: { keyId, agentId },
+      requestId: "r",
+      model: "m",
+      style: "openai",
+      stream: false,
+      reserved: credits(1),
+      createdAt
+    })
+  )
+})
+
 /** What is done once, when its time has come. */
 interface Once extends Omit<Kept, "table" | "grows"> {
   /** Which tells whether it was done. */
@@ -208,20 +229,7 @@ const done: ReadonlyArray<Once> = [
   {
     what: "the reservation of a call under way is released",
     given: Effect.gen(function* () {
-      const { agentId, keyId } = yield* spender(10)
-      const createdAt = DateTime.toEpochMillis(yield* DateTime.now)
-      yield* GatewayBilling.use((billing) =>
-        billing.reserve({
-          callId: "0190f000-0000-7000-8000-00000000ca11",
-          holder: { keyId, agentId },
-          requestId: "r",
-          model: "m",
-          style: "openai",
-          stream: false,
-          reserved: credits(1),
-          createdAt
-        })
-      )
+      yield* reserved(yield* spender(10), "0190f000-0000-7000-8000-00000000ca11")
     }),
     work: GatewayBilling.use((billing) => billing.sweep),
     state: (sql) => sql`select call_id::text from gateway_reservations`
@@ -280,6 +288,88 @@ const done: ReadonlyArray<Once> = [
   }
 ]
 
+/** What would keep an agent, an owner or a mail waiting. */
+interface Dated {
+  readonly what: string
+  /** What is there before; the act takes it. */
+  readonly act: Effect.Effect<Effect.Effect<unknown, unknown, Services>, unknown, Services>
+  /** The latest moment that the act has written. */
+  readonly latest: (sql: SqlClient.SqlClient) => Statement.Statement<object>
+}
+
+const hookOfAgent = Effect.gen(function* () {
+  const by = { kind: "agent", id: yield* claimedAgent() } as const
+  const { webhook_id } = yield* Webhooks.use((webhooks) =>
+    webhooks.create(by, { url: "https://hooks.example.com/arena", types: ["event.published"] })
+  )
+  return { by, webhook_id }
+})
+
+const dated: ReadonlyArray<Dated> = [
+  {
+    what: "the day of bytes stored by a comment",
+    act: Effect.map(Effect.all([claimedAgent(), newEvent()]), ([agent, event]) => comment(agent, event)),
+    latest: (sql) => sql`select max(day)::timestamptz as at from agent_bytes`
+  },
+  {
+    what: "the day of bytes stored by an answer",
+    act: Effect.map(
+      Effect.all([claimedAgent(), newChallenge({ deadline: instant("2999-01-01T00:00:00Z") })]),
+      ([agent, challenge]) => predict(agent, challenge)
+    ),
+    latest: (sql) => sql`select max(day)::timestamptz as at from agent_bytes`
+  },
+  {
+    what: "the day of bytes stored by a paper-trade signal",
+    act: Effect.gen(function* () {
+      const [agent, challenge] = [yield* claimedAgent(), yield* newChallenge()]
+      return predict(agent, challenge, {}, plus(yield* DateTime.now, "40 days"))
+    }),
+    latest: (sql) => sql`select max(day)::timestamptz as at from agent_bytes`
+  },
+  {
+    what: "requests of a window",
+    act: Effect.succeed(RateLimiter.use((limiter) => limiter.consume("tokens", "somebody"))),
+    latest: (sql) => sql`select to_timestamp(max(t) / 1000.0) as at from limit_windows, unnest(times) as t`
+  },
+  {
+    what: "accepted writes of a window",
+    act: Effect.map(Effect.all([claimedAgent(), newEvent()]), ([agent, event]) =>
+      comment(agent, event).pipe(Effect.provideService(OwedUses, [["comments", agent]]))
+    ),
+    latest: (sql) => sql`select to_timestamp(max(t) / 1000.0) as at from limit_windows, unnest(times) as t`
+  },
+  {
+    what: "the day that a gateway key is charged on",
+    act: Effect.map(spender(10, { daily_limit: credits(10) }), (holder) =>
+      reserved(holder, "0190f000-0000-7000-8000-00000000ca12")
+    ),
+    latest: (sql) => sql`select max(counted_on)::timestamptz as at from gateway_keys`
+  },
+  {
+    what: "a mail that is due",
+    act: Effect.map(DateTime.now, (now) =>
+      Mailer.use((mailer) =>
+        mailer.enqueue({
+          kind: "sign_in",
+          to: address("ada@example.org"),
+          subject: "Sign in",
+          text: "A link\n",
+          expiresAt: plus(now, "10 minutes")
+        })
+      )
+    ),
+    latest: (sql) => sql`select max(due_at) as at from mails`
+  },
+  {
+    what: "a test of a webhook",
+    act: Effect.map(hookOfAgent, ({ by, webhook_id }) =>
+      Webhooks.use((webhooks) => webhooks.test(by, webhook_id))
+    ),
+    latest: (sql) => sql`select max(due_at) as at from webhook_deliveries`
+  }
+]
+
 /** All that tells whether a challenge has ended, and what waits for its place in the log. */
 const states = Effect.all([
   rowsOf(
@@ -334,6 +424,21 @@ layer(testServices({ AUSPEX_PLAN_CREDIT_PRO: "100" }))("While a clock is ahead o
       // In its time it is done.
       yield* work
       assert.notDeepEqual(yield* found, before)
+    })
+  )
+
+  it.effect.each(dated)("nothing is dated in a time that has not come: $what", ({ act, latest }) =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const acting = yield* act
+      yield* moveTo(plus(now, "40 days"))
+      yield* withDatabaseAt(now)(acting)
+      const [{ at } = assert.fail("it wrote nothing")] = yield* rowsOf(
+        Schema.Struct({ at: Schema.DateTimeUtcFromDate }),
+        latest
+      )
+      assert.isAtMost(DateTime.toEpochMillis(at), DateTime.toEpochMillis(now))
+      assert.isAtLeast(DateTime.toEpochMillis(at), DateTime.toEpochMillis(DateTime.startOf(now, "day")))
     })
   )
 

@@ -69,12 +69,19 @@ const makeCrowd = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agent = yield* onboard()
   yield* claim(agent.agentId)
+  const now = yield* DateTime.now
   yield* post("/api/v1/admin/events", {
     ...admin,
-    json: { events: numbers.map((n) => ({ event_id: `event-${n}`, title: `Event ${n}`, assets: ["GC"] })) }
+    json: {
+      events: numbers.map((n) => ({
+        event_id: `event-${n}`,
+        title: `Event ${n}`,
+        published_at: DateTime.formatIso(now),
+        assets: ["GC"]
+      }))
+    }
   })
   const others = yield* claimedAgents(many)
-  const now = yield* DateTime.now
   const hour = plus(now, "1 hour")
   const due = yield* Effect.forEach(numbers, () => newChallenge({ deadline: hour }))
   const [hot, ...rest] = due
@@ -540,22 +547,22 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /public/notices": page(2),
   "GET /public/notices/stream": plain(2),
   "POST /agent/webhooks": made(
-    5,
+    6,
     Effect.map(Crowd, ({ token }) => ({ asked: { token, json: newWebhook } }))
   ),
   "GET /agent/webhooks": made(3, Effect.map(Crowd, asAgent)),
   "PATCH /agent/webhooks/:webhook_id": made(
-    3,
+    4,
     Effect.map(hooked, ({ asked, parameters }) => ({
       parameters,
       asked: { ...asked, json: { types: ["key.revoked"] } }
     }))
   ),
   "DELETE /agent/webhooks/:webhook_id": made(3, hooked),
-  "POST /agent/webhooks/:webhook_id/rotate": made(3, hooked),
-  "POST /agent/webhooks/:webhook_id/test": made(4, hooked),
+  "POST /agent/webhooks/:webhook_id/rotate": made(4, hooked),
+  "POST /agent/webhooks/:webhook_id/test": made(5, hooked),
   "GET /agent/webhooks/:webhook_id/deliveries": made(4, hooked),
-  "POST /agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver": made(4, hooked),
+  "POST /agent/webhooks/:webhook_id/deliveries/:notice_id/redeliver": made(5, hooked),
   "GET /.well-known/oauth-authorization-server": plain(1),
   "GET /agent/scopes": made(3, Effect.map(Crowd, asAgent)),
   "POST /agent/scopes": made(

@@ -84,7 +84,7 @@ const make = Effect.gen(function* () {
     })
     yield* execute(sql`
       insert into mails (id, kind, recipient, encrypted, created_at, expires_at, due_at)
-      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${timestamp(mail.dueAt ?? now)})`)
+      values (${id}::uuid, ${mail.kind}, ${mail.to}, ${encrypt(content)}, ${timestamp(now)}, ${timestamp(mail.expiresAt)}, ${mail.dueAt === undefined ? boundTime(sql, now) : timestamp(mail.dueAt)})`)
   })
 
   /** Leases a mail. Attempts are counted here, so that a mail that crashes the process runs out of them. */

@@ -157,6 +157,10 @@ const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): 
     return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
   })
 
+/** Milliseconds of a use: one of a time that has not come would leave its window only after that. */
+const countedAt = (sql: SqlClient.SqlClient, now: number) =>
+  sql`least(${BigInt(now)}::int8, floor(extract(epoch from database_time()) * 1000)::int8)`
+
 /** Windows as the functions of the database take them. */
 const columns: ColumnsOf<Window> = {
   key: ["text", ({ key }) => key],
@@ -188,7 +192,7 @@ export const makeAcceptance = Effect.gen(function* () {
     )
     return sql`
       select accept_uses(
-               ${BigInt(now)}::int8, array_agg(u.place), array_agg(u.key), array_agg(u.max_uses),
+               ${countedAt(sql, now)}, array_agg(u.place), array_agg(u.key), array_agg(u.max_uses),
                array_agg(u.window_ms), array_agg(u.tick))
         from ${rowsOf(sql, "u", windows, { place: ["int4", ({ place }) => place], ...columns })}
        where u.place in (${recorded})`
@@ -205,7 +209,7 @@ const make = Effect.gen(function* () {
       windows.map((window) => ({ ...window, caller, uses: members.length }))
     )
     return client`
-      use_limits(${BigInt(now)}::int8, ${arraysOf(client, asked, {
+      use_limits(${countedAt(client, now)}, ${arraysOf(client, asked, {
         caller: ["int4", ({ caller }) => caller],
         ...columns,
         uses: ["int8", ({ uses }) => BigInt(uses)],

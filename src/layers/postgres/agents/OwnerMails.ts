@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
         to: found.value.email,
         ...withUnsubscribe(message, texts.unsubscribe(unsubscribeUrl)),
         unsubscribeUrl,
-        dueAt: mail === "digest" ? dueOf(ownerId, now) : now,
+        ...(mail === "digest" && { dueAt: dueOf(ownerId, now) }),
         expiresAt: DateTime.addDuration(now, lifetime)
       })
     }

@@ -25,9 +25,9 @@ export const budgetOf = (sql: SqlClient.SqlClient, budgets: Budgets) => sql`
            case when p.is_provisional then ${budgets.provisionalAnswerBytes}::int else ${budgets.answerBytes}::int end as max_bytes
       from (select a.claimed_at is null and a.reference is null as is_provisional) p) budget`
 
-/** The day that a moment counts under. */
+/** The day that a moment counts under: the bytes of a day that has not come would block the agent until then. */
 export const dayOf = (sql: SqlClient.SqlClient, moment: string) =>
-  sql.literal(`(${moment} at time zone 'UTC')::date`)
+  sql.literal(`(least(${moment}, database_time()) at time zone 'UTC')::date`)
 
 /** Adds what is stored, rows of `agent_id`, `received_at` and `bytes`; the statement fails where an agent has no room (`isOverBudget`). */
 export const storeBytes = (sql: SqlClient.SqlClient, budgets: Budgets, stored: Statement.Fragment) => sql`

@@ -97,7 +97,8 @@ const make = Effect.gen(function* () {
         on conflict do nothing
         returning purchase_id
       )
-      insert into awaited_checkouts (purchase_id, due_at) select purchase_id, ${timestamp(firstAskedAt(now))} from opened`)
+      insert into awaited_checkouts (purchase_id, due_at)
+      select purchase_id, ${boundTime(sql, now)} + ${Duration.toMillis(firstPause)}::float8 * interval '1 millisecond' from opened`)
     const { url } = yield* urlRow(
       sql`select url from checkout_sessions where purchase_id = ${purchaseId}::uuid`
     )
@@ -347,9 +348,6 @@ const Awaited = Schema.Struct({
   session_id: Schema.String,
   begun_at: Schema.DateTimeUtcFromDate
 })
-
-/** When a checkout is asked about first. */
-const firstAskedAt = (begunAt: DateTime.Utc) => DateTime.addDuration(begunAt, firstPause)
 
 /**
  * Asks the provider about checkouts that no message has ended. The answer is applied as a message would be, so it does not

@@ -30,9 +30,12 @@ const current = (period: LimitPeriod, column: string, day: string): string =>
     ? `k.${column}`
     : `case when ${isSame(period, "k.counted_on", day)} then k.${column} else 0 end`
 
-/** The day that counts for it: one that it was counted on already where a replica's clock is behind. */
+/**
+ * The day that counts for it: one that it was counted on already where a replica's clock is behind, and none that has not come, for
+ * its limits would begin anew only after it.
+ */
 export const dayAt = (sql: SqlClient.SqlClient, now: Date) =>
-  sql`greatest(k.counted_on, (${now}::timestamptz at time zone 'UTC')::date)`
+  sql`greatest(k.counted_on, (least(${now}::timestamptz, database_time()) at time zone 'UTC')::date)`
 
 export const isLimited = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(${counters.map(({ period }) => `k.${limitNames[period]}`).join(", ")}) is not null`)

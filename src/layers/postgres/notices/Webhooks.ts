@@ -22,6 +22,7 @@ import { encryption } from "../../crypto/encryption.ts"
 import { publicUrlFault } from "../../keys/publicUrl.ts"
 import {
   arrayParam,
+  boundNow,
   boundTime,
   execute,
   findAll,
@@ -216,7 +217,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   const making = <E>(by: Holder, id: string, made: (now: Date) => Effect.Effect<WebhookDelivery, E>) =>
     Effect.gen(function* () {
       if (!isUuid(id)) return yield* unknown(id)
-      const now = timestamp(yield* DateTime.now)
+      const now = timestamp(yield* boundNow(sql))
       const found = yield* known(sql`
         update webhooks set due_at = case when disabled_at is null then least(due_at, ${now}::timestamptz) end
          where id = ${id}::uuid and ${ofHolder(by)}
