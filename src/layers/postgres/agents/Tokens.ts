@@ -7,6 +7,7 @@ import {
   AgentSuspended,
   ChallengePending,
   InvalidClient,
+  endedToken,
   InvalidToken,
   IssuancePaused,
   Tokens,
