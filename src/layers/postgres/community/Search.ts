@@ -30,9 +30,10 @@ export const searchPlanning = {
 
 const readText = Schema.decodeEffect(SearchText)
 
-/** Words in small letters: marks around a word are no part of it, and texts with the same words find the same. */
+/** Words in one form and case: marks around a word are no part of it, and texts with the same words find the same. */
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text
+    .normalize("NFKC")
     .toLowerCase()
     .split(/\s+/u)
     .map((word) => word.replaceAll(/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, ""))
