@@ -318,9 +318,10 @@ layer(testServer())("Stakes in a batch", (it) => {
       const [gold, cpi] = [yield* newChallenge(), yield* newMacro()]
       const answer = yield* send(token, [
         { challenge_id: cpi.id, ...normal, amount: 50 },
-        { challenge_id: gold.id, ...up }
+        { challenge_id: gold.id, ...up },
+        { challenge_id: 7, confidence: 2, amount: 50 }
       ])
-      assert.deepStrictEqual(outcomesOf(answer), ["missing_scope", "recorded"])
+      assert.deepStrictEqual(outcomesOf(answer), ["missing_scope", "recorded", "missing_scope"])
       const alone = yield* post(`/api/v1/eval/challenges/${cpi.id}/predict`, {
         token,
         json: { ...normal, amount: 50 }

@@ -272,3 +272,18 @@ layer(testServer({ environment: { ...environment, AUSPEX_LIMIT_REFUSED_WRITES: "
     )
   }
 )
+
+layer(testServer({ environment: { AUSPEX_LIMIT_READS: "3/minute" } }))("A post of more than 16 KiB", (it) => {
+  it.effect("counts as a read of its address, whatever becomes of it", () =>
+    Effect.gen(function* () {
+      const { token } = yield* onboardClaimed()
+      yield* TestClock.adjust("1 minute")
+      const event = yield* newEvent()
+      const sending = (content: string) =>
+        post("/api/v1/agent/comments", { token, json: { news_id: event.news_id, content } })
+      const large = "x".repeat(20_000)
+      const answers = yield* Effect.forEach([large, large, "Small.", large, large, "Small."], sending)
+      assert.deepStrictEqual(statuses(answers), [400, 400, 201, 400, 429, 201])
+    })
+  )
+})

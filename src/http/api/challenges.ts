@@ -60,7 +60,7 @@ const noPoolThere = { amount: noPool }
 const stakes = [{ scope: "credits:stake", limit: "stakes" } as const]
 
 /** An answer with an amount is a stake too. */
-const needsOfAnswer = (body: unknown) =>
+export const needsOfAnswer = (body: unknown) =>
   Predicate.hasProperty(body, "amount") && body.amount !== null && body.amount !== undefined ? stakes : []
 
 const answers = [

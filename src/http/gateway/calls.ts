@@ -4,14 +4,13 @@
  */
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { countIn } from "../../services/domain/numbers.ts"
 import { BadCall, Gateway, styleOf } from "../../services/Gateway.ts"
 import type { CallError, Endpoint } from "../../services/Gateway.ts"
 import { GatewayKeys } from "../../services/GatewayKeys.ts"
 import type { KeyHolder } from "../../services/GatewayKeys.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import { countedRequest, CurrentRequest } from "../CurrentRequest.ts"
-import { unsupportedBody } from "../middleware/requestBody.ts"
+import { declaredLength, unsupportedBody } from "../middleware/requestBody.ts"
 import { errorsIn, gatewayPaths, requiredCredential } from "./clients.ts"
 
 export const layer = HttpRouter.use(
@@ -64,14 +63,6 @@ type Headers = Readonly<Record<string, string | undefined>>
 /** From this size on, reading and parsing a body costs more than a statement. */
 const largeBody = 64 * 1024
 
-/** The length that is declared; any where it is not read as a number, and 0 of a body that is sent in chunks or is none. */
-const declaredLength = ({ "content-length": length }: Headers): number =>
-  length === undefined ? 0 : (countIn(length) ?? Number.POSITIVE_INFINITY)
-
-/** A chunked body has no known length. */
-const mayBeLarge = (headers: Headers): boolean =>
-  headers["transfer-encoding"] !== undefined || declaredLength(headers) > largeBody
-
 /** Errors that are found after the body was parsed. */
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
   "BadCall",
@@ -104,7 +95,7 @@ const makeAdmission = Effect.gen(function* () {
   /** The same for a call that is paid. */
   const admit = (credential: string, headers: Headers) =>
     Effect.tap(identify(credential), (holder) =>
-      mayBeLarge(headers) ? gateway.checkCredit(holder) : Effect.void
+      declaredLength(headers) > largeBody ? gateway.checkCredit(holder) : Effect.void
     )
 
   /** A large body that was parsed and then rejected counts twice. */

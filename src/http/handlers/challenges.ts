@@ -34,6 +34,7 @@ import type { ChallengeType } from "../../services/domain/Challenge.ts"
 import { inLanguage } from "../../services/domain/language.ts"
 import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
+import { needsOfAnswer } from "../api/challenges.ts"
 import type { MissingScope } from "../api/errors.ts"
 import { errorStatus } from "../errors.ts"
 import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
@@ -70,8 +71,8 @@ const makePredictOne = Effect.gen(function* () {
 })
 
 /** Whether an answer comes with a stake that its agent may not make. */
-const needsScope = ({ amount }: NewAnswer, scopes: ReadonlySet<Scope>): boolean =>
-  amount !== undefined && amount !== null && !allows(scopes, "credits:stake")
+const needsScope = (sent: unknown, scopes: ReadonlySet<Scope>): boolean =>
+  needsOfAnswer(sent).some(({ scope }) => !allows(scopes, scope))
 
 type PredictionOutcome = PredictionOutcomes["items"][number]
 
@@ -136,8 +137,9 @@ const answersHandlers = HttpApiBuilder.group(
         const { agentId, scopes } = yield* CurrentAgent
         const { conclude, usesOf } = yield* BatchAdmission
         const submissionOf = Effect.fnUntraced(function* (sent: unknown) {
+          // The scope comes first, as of an answer alone.
+          if (needsScope(sent, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
           const { challenge_id: challengeId, ...answer } = yield* Effect.fromResult(read(sent))
-          if (needsScope(answer, scopes)) return yield* missingScope(registry, agentId, "credits:stake")
           return { agentId, challengeId, answer, receivedAt, owed: usesOf(sent) }
         })
 

@@ -33,7 +33,7 @@ import {
   RequiredScope,
   SomeScopeOf
 } from "./definitions.ts"
-import { sentBody } from "./requestBody.ts"
+import { declaredLength, sentBody } from "./requestBody.ts"
 
 const missing = () =>
   new Unauthorized({ detail: "Send an access token: Authorization: Bearer <ACCESS_TOKEN>." })
@@ -77,6 +77,13 @@ const neededScopes = Effect.fnUntraced(function* (endpoint: HttpApiEndpoint.Top,
   return [...always, ...decided]
 })
 
+/** Its body says what it needs, so it is read before any limit of the agent is met. */
+const isReadFirst = ({ annotations }: HttpApiEndpoint.Top): boolean =>
+  Context.get(annotations, DecidedByBody) !== undefined
+
+/** From this size on reading a body costs as much as a page, so it counts as one, whatever becomes of it. */
+const largeBody = 16 * 1024
+
 export const agents = Layer.effect(
   AgentAuthentication,
   Effect.gen(function* () {
@@ -87,6 +94,10 @@ export const agents = Layer.effect(
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint }) {
         const request = yield* HttpServerRequest.HttpServerRequest
         const principal = yield* principalOf(tokens, Redacted.value(credential))
+        if (isReadFirst(endpoint) && declaredLength(request.headers) > largeBody) {
+          const { address } = yield* countedRequest
+          yield* limits.consume("reads", address)
+        }
         const lacking = (yield* neededScopes(endpoint, principal)).find(
           (scope) => !allows(principal.scopes, scope)
         )

@@ -87,9 +87,13 @@ const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown
       Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
   })
 
-/** A failure of ours counts like a refusal: it costs as much, and more. Not while the database is away, which would count it. */
-const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
-  statusOf(exit) >= 400 && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
+/** A failure of ours counts like a refusal: it costs as much, and more. 503 does not, for which a busy or lost database is to blame. */
+const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean => {
+  const status = statusOf(exit)
+  return (
+    status >= 400 && status !== 503 && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
+  )
+}
 
 const isReplay = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
   Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined

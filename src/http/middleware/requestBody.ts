@@ -3,6 +3,7 @@ import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/
 import { HttpApiError } from "effect/http-api"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { InvalidRequest } from "../../services/domain/errors.ts"
+import { countIn } from "../../services/domain/numbers.ts"
 import { PayloadTooLarge, UnsupportedMediaType } from "../api/errors.ts"
 import { BodyTypes, MaxBody, RequestBody, isWrite } from "./definitions.ts"
 import { readStrictJson } from "../../services/domain/strictJson.ts"
@@ -30,6 +31,13 @@ const isTooLarge = (error: HttpServerError.HttpServerError): boolean =>
 
 export const mediaType = (header: string | undefined): string =>
   (header ?? "application/json").split(";", 1).join("").trim().toLowerCase()
+
+/** Bytes that the body is declared to have; infinitely many where that is not known, as of a chunked one. */
+export const declaredLength = (headers: Readonly<Record<string, string | undefined>>): number => {
+  const { "content-length": length, "transfer-encoding": coding } = headers
+  if (coding !== undefined) return Number.POSITIVE_INFINITY
+  return length === undefined ? 0 : (countIn(length) ?? Number.POSITIVE_INFINITY)
+}
 
 /** Compressed bodies are not accepted: their decompressed size would have no limit. */
 const isCompressed = (coding = ""): boolean => !["", "identity"].includes(coding.trim().toLowerCase())
