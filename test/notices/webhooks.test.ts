@@ -449,7 +449,9 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
       yield* rotate(agent)
       const before = yield* webhooks.list(by)
       assert.deepInclude(before[0], { enabled: false })
-      const attempts = [
+      const attempts: ReadonlyArray<
+        Effect.Effect<unknown, { readonly _tag: string; readonly code: string }>
+      > = [
         webhooks.create(by, { url, types: ["event.published"] }),
         webhooks.update(by, id, { enabled: true }),
         webhooks.update(by, id, { enabled: false }),
@@ -457,7 +459,7 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
         webhooks.rotate(by, id)
       ]
       for (const attempt of attempts) {
-        const error = yield* Effect.flip(Effect.asVoid(attempt))
+        const error = yield* Effect.flip(attempt)
         assert.deepInclude(error, { _tag: "InvalidToken", code: "invalid_token" })
       }
       assert.deepStrictEqual(yield* webhooks.list(by), before)
@@ -471,9 +473,9 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
   it.effect("leaves no webhook enabled that it made, or enabled, while the secret was rotated", () =>
     Effect.gen(function* () {
       const webhooks = yield* Webhooks
-      const acts = [
-        (by: Maker) => webhooks.create(by, { url, types: ["event.published"] }),
-        (by: Maker) =>
+      const acts: ReadonlyArray<(by: Maker) => Effect.Effect<unknown, { readonly _tag: string }>> = [
+        (by) => webhooks.create(by, { url, types: ["event.published"] }),
+        (by) =>
           Effect.flatMap(webhooks.list(by), ([hook]) =>
             webhooks.update(by, hook?.webhook_id ?? "", { enabled: true })
           )
@@ -491,7 +493,7 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
             yield* Fiber.join(rotation)
           } else {
             const rotation = yield* held(rotate(agent))
-            const acting = yield* meeting(Effect.flip(Effect.asVoid(act(by))))
+            const acting = yield* meeting(Effect.flip(act(by)))
             yield* rotation.commit
             assert.strictEqual((yield* Fiber.join(acting))._tag, "InvalidToken")
           }

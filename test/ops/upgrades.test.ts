@@ -24,7 +24,8 @@ import {
   newChallenge,
   newMacro,
   plus,
-  predict
+  predict,
+  submit
 } from "../support/challenges.ts"
 import { countOf, emptyDatabase, poolOn, realTime, rowsOf } from "../support/database.ts"
 import { withDatabaseAt } from "../support/databaseTime.ts"
@@ -246,18 +247,16 @@ const formed = [
 /** What becomes of each of them: the field that is refused, or nothing. */
 const answered = Effect.gen(function* () {
   const refused: Array<string | undefined> = []
-  for (const [type, sent] of formed) {
-    const agent = yield* claimedAgent()
-    const plain = {
-      direction: undefined,
-      confidence: undefined,
-      predicted_value: undefined,
-      predicted_std: undefined
-    }
-    const outcome =
-      type === "directional"
-        ? predict(agent, yield* newChallenge(), { ...plain, ...sent })
-        : forecast(agent, yield* newMacro(), { ...plain, ...sent })
+  for (const [type, answer] of formed) {
+    const agentId = yield* claimedAgent()
+    const challenge = type === "directional" ? yield* newChallenge() : yield* newMacro()
+    const outcome = submit({
+      agentId,
+      challengeId: challenge.id,
+      type,
+      answer,
+      receivedAt: yield* DateTime.now
+    })
     const error = yield* Effect.flip(outcome).pipe(Effect.option)
     refused.push(
       Option.match(error, {
