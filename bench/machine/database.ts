@@ -43,7 +43,8 @@ export const seeding = (url: string) =>
   PgClient.layer({
     url: Redacted.make(url),
     maxConnections: 2,
-    applicationName: "bench",
+    // By the number it is no instance from before heartbeats, whose role it has.
+    applicationName: "bench/0",
     startupParameters: { timezone: "UTC" }
   })
 

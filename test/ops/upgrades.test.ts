@@ -139,6 +139,7 @@ layer(testServices())("A program that writes no heartbeat", (it) => {
     ["auspex/26", "runningUrl", false],
     ["auspex/9 - 10.0.0.7:5432", "runningUrl", false],
     ["arena-eu/31", "runningUrl", false],
+    ["grafana/0", "runningUrl", false],
     ["arena-eu", "ownerUrl", false],
     ["", "ownerUrl", false]
   ]

@@ -12,7 +12,8 @@ const client = (url: Redacted.Redacted) =>
   PgClient.layer({
     url,
     maxConnections: 3,
-    applicationName: "harness",
+    // By the number it is no instance from before heartbeats, whose role it has.
+    applicationName: "harness/0",
     transformJson: false,
     startupParameters: { statement_timeout: "60000", timezone: "UTC" }
   })
