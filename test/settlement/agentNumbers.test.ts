@@ -288,6 +288,8 @@ const resolved = (document: unknown, schema: unknown): unknown => {
   return typeof reference === "string" ? member(document, ...reference.replace("#/", "").split("/")) : schema
 }
 
+const newStake = { predicted_value: 3, amount: 50 }
+
 const forms = {
   direction: { direction: "bullish", confidence: 0.5, is_revision: true },
   probabilities: { probabilities: { bullish: 0.5, neutral: 0.25, bearish: 0.25 }, is_revision: true },
@@ -332,6 +334,10 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
       const schema = member(document, "components", "schemas", "NewAnswer")
       const known = new Set(Object.values(forms).flatMap((form) => numbersIn(form).map(([name]) => name)))
       assert.sameMembers([...known], numericFields(document, schema).slice())
+      assert.sameMembers(
+        numbersIn(newStake).map(([name]) => name ?? ""),
+        numericFields(document, member(document, "components", "schemas", "NewStake")).slice()
+      )
       const world = yield* questions
       const [honest] = yield* subscribed(1)
       assert.isDefined(honest)
@@ -342,6 +348,7 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
       }
       const extremes = [...tiny, ...odd, ...large, 1e308, -1e308, -1, 2 ** 53, 1e-7, 1 + 2 ** -52, 0.5]
       const answered = new Map<number, number>()
+      const staked = new Map<number, number>()
       for (const each of world.asked) {
         yield* send(each, honest, each.answer)
         for (const form of Object.values(forms)) {
@@ -360,6 +367,22 @@ layer(testServer({ environment: generous }))("Any number in any field that the d
           }
         }
       }
+      const pool = world.asked.find(({ question }) => question.asset === "CPI")
+      assert.isDefined(pool)
+      for (const path of numbersIn(newStake)) {
+        for (const by of [undefined, ...extremes]) {
+          const { token } = agents[Math.floor(uniform() * agents.length)] ?? { token: "" }
+          const answer = yield* post(`/api/v1/eval/macro/challenges/${pool.question.id}/stake`, {
+            token,
+            body: JSON.stringify(by === undefined ? newStake : replaced(newStake, path, by)),
+            headers: { "content-type": "application/json" }
+          })
+          staked.set(answer.status, (staked.get(answer.status) ?? 0) + 1)
+          assert.isBelow(answer.status, 500, `${path.join(".")} ${by}: ${answer.text}`)
+        }
+      }
+      assert.isAbove(staked.get(201) ?? 0, 0)
+      assert.isAbove(staked.get(400) ?? 0, 10)
       assert.isAbove((answered.get(200) ?? 0) + (answered.get(201) ?? 0), 50)
       assert.isAbove(answered.get(400) ?? 0, 50)
       yield* settleAll(world, honest)
