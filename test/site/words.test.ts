@@ -2,12 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { arrayParam } from "../../src/layers/postgres/sql.ts"
 import { Search } from "../../src/services/Search.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { AgentId } from "../../src/services/domain/ids.ts"
 import { targetsNamedIn } from "../../src/services/domain/targetNames.ts"
 import { Targets } from "../../src/services/Targets.ts"
-import { claimedAgent, provisionalAgent } from "../support/agents.ts"
+import { agentsOf, claimedAgent, provisionalAgent } from "../support/agents.ts"
 import {
   freshWeek,
   importQuotes,
@@ -21,6 +22,7 @@ import { asOwner, databaseOfCharacters } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 import { gatewayOf, servicesOn } from "../support/services.ts"
+import { withoutTriggers } from "../support/tampering.ts"
 import { textOf } from "../support/visitor.ts"
 
 /** A headline, and words of it as people type them: whole, begun, of one or two characters, in another case. */
@@ -132,6 +134,26 @@ for (const characters of ["C", "C.UTF-8"]) {
         )
         assert.deepStrictEqual(agents, [])
       })
+    )
+
+    it.effect(
+      "finds the agent that holds a name first, behind any number of others that have its words",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const ids = (yield* agentsOf(Array.from({ length: 450 }, () => null))).toSorted()
+          const [last = ""] = ids.slice(-1)
+          yield* withoutTriggers(
+            ["agents"],
+            sql`
+            update agents set name = case when id = ${last}::uuid then 'Zeta' else 'Zeta ' || substr(id::text, 25) end,
+                              held_name = case when id = ${last}::uuid then name_key('Zeta') end
+             where id = any(${arrayParam("uuid", ids)})`
+          )
+          const { agents } = yield* Search.use((search) => search.find("zeta"))
+          assert.strictEqual(agents[0]?.agent_id, AgentId.make(last))
+          assert.lengthOf(agents, 20)
+        })
     )
 
     it.effect("takes one letter of a script without case as a word, and no other character", () =>

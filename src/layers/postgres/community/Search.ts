@@ -94,6 +94,9 @@ const make = Effect.gen(function* () {
   }
 
   const agentText = "searched(name, model_provider, model_name)"
+  const agentColumns = sql.literal(
+    "id, name, model_provider, model_name, owner_id, reference is not null as reference"
+  )
 
   /**
    * A word that many have stands in some of those that come first, which are read without the index; the index is asked
@@ -113,14 +116,16 @@ const make = Effect.gen(function* () {
         agents(sql`
           select id::text as agent_id, name, model_provider, model_name, owner_id is not null as verified, reference
             from (
-              select id, name, model_provider, model_name, owner_id, reference is not null as reference from agents
-               where suspended_at is null ${candidates}) a
+              (select ${agentColumns} from agents where suspended_at is null ${candidates})
+              union
+              -- The one that holds the name, however many others have the words.
+              select ${agentColumns} from agents where held_name = name_key(${words}) and suspended_at is null) a
            where ${hasAll(`search_text(${agentText})`, words)}
            order by search_text(name) = search_text(${words}) desc,
                     starts_with(search_text(name), search_text(${words})) desc, id
            limit ${maxFound}`),
       {
-        first: sql`limit ${maxFirst}`,
+        first: sql`order by id limit ${maxFirst}`,
         indexed: sql`and ${isIndexed(agentText, words)} limit ${maxCompared}`
       }
     )
