@@ -112,6 +112,30 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
+  it.effect.each([
+    [everybodys, "event.published,event.published"],
+    [everybodys, "event.published,event.published,event.published,event.published,event.published"],
+    [own, "event.published,comment.mentioned,event.published"],
+    [own, "event.published,event.published,comment.mentioned,comment.mentioned"]
+  ] as const)("has each once, however often its type is named: %s?types=%s", ([path, types]) =>
+    Effect.gen(function* () {
+      const { token } = yield* onboardClaimed()
+      yield* watching
+      const asked = path === own ? { token } : {}
+      const after = yield* cursorOf(path, asked)
+      const ids = [yield* published, yield* published, yield* published]
+      const ofThese = Effect.map(get(`${path}?after=${after}&types=${types}`, asked), ({ json, text }) => {
+        const { items } = json
+        assert.isArray(items, text)
+        const told = Array.isArray(items) ? items.map((item) => member(item, "subject", "event_id")) : []
+        return told.filter((id) => ids.some((each) => each === id))
+      })
+      // A notice is told once nothing before it may still come.
+      const told = yield* Effect.repeat(ofThese, { until: (found) => found.length >= ids.length })
+      assert.deepStrictEqual(told, ids)
+    })
+  )
+
   it.effect("is refused by the name of what is wrong", () =>
     Effect.gen(function* () {
       const [{ token }, other] = [yield* onboardClaimed(), yield* onboardClaimed()]
