@@ -11,6 +11,7 @@ import { anotherOperator } from "../support/agents.ts"
 import { moveTo, plus } from "../support/challenges.ts"
 import { credits, creditFindings, stateOf } from "../support/credit.ts"
 import { countOf } from "../support/database.ts"
+import { withDatabaseAt } from "../support/databaseTime.ts"
 import { testServices } from "../support/services.ts"
 import {
   begun,
@@ -149,6 +150,21 @@ layer(shop)("A checkout that no message told of", (it) => {
       assert.strictEqual((yield* purchaseOf(owner, purchaseId)).state, "expired")
       assert.lengthOf(server.lookedUp, since + asked.length + 1)
       assert.strictEqual(yield* awaited, 0)
+    })
+  )
+
+  it.effect("is asked about after ten minutes, also where it began by a clock that was ahead", () =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const now = yield* DateTime.now
+      yield* moveTo(plus(now, "40 days"))
+      const { session } = yield* withDatabaseAt(now)(begun(owner, large))
+      yield* moveTo(now)
+      yield* told(session, "complete")
+      yield* TestClock.adjust("10 minutes")
+      yield* followUp
+      assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
+      yield* has(owner, 2200)
     })
   )
 
