@@ -96,7 +96,7 @@ describe("An e-mail address", () => {
     ["иван@пример.рф", "Expected ASCII before the @"],
     ["ada", "for example ada@example.org"]
   ])("%j is refused for what is wrong with it", (sent, told) => {
-    const decoded = Schema.decodeUnknownResult(EmailAddress)(sent)
+    const decoded = Schema.decodeResult(EmailAddress)(sent)
     assert.include(Result.isFailure(decoded) ? String(decoded.failure) : "taken", told)
   })
 

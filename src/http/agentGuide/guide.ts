@@ -12,6 +12,7 @@ export const makeGuide = Effect.gen(function* () {
   const settings = yield* Settings
   const gateway = yield* Gateway
   const targets = yield* Targets
+  // @effect-diagnostics-next-line returnEffectInGen:off -- made once, run at each reading
   return Effect.gen(function* () {
     const { categories } = yield* targets.catalog
     const models = yield* gateway.models

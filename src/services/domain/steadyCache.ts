@@ -12,6 +12,7 @@ export const cachedSteadily = Effect.fnUntraced(function* <A, E, R>(
   const nanos = Duration.toNanosUnsafe(lifetime)
   const kept = yield* Ref.make(Option.none<{ readonly at: bigint; readonly exit: Exit.Exit<A, E> }>())
   const turn = yield* Semaphore.make(1)
+  // @effect-diagnostics-next-line returnEffectInGen:off -- made once, run by each caller
   return turn.withPermit(
     Effect.gen(function* () {
       const last = yield* Ref.get(kept)
