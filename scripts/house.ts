@@ -74,10 +74,7 @@ const targetsOf: ReadonlyMap<string, ReadonlyArray<string>> = new Map(
 )
 
 /** All that can be reached from a place, itself only where it is in a cycle. */
-const reachedFrom = (
-  start: string,
-  next: (place: string) => Iterable<string>
-): ReadonlySet<string> => {
+const reachedFrom = (start: string, next: (place: string) => Iterable<string>): ReadonlySet<string> => {
   const reached = new Set<string>()
   const waiting = [...next(start)]
   for (let place = waiting.pop(); place !== undefined; place = waiting.pop()) {
@@ -93,9 +90,7 @@ const folderCycles = (): ReadonlyArray<Violation> => {
   const parents = new Set(src.flatMap(({ path }) => ancestors(dirname(path))))
   return [...parents].toSorted().flatMap((parent) => {
     const childOf = (path: string): string | undefined => {
-      const [child, ...within] = path.startsWith(`${parent}/`)
-        ? path.slice(parent.length + 1).split("/")
-        : []
+      const [child, ...within] = path.startsWith(`${parent}/`) ? path.slice(parent.length + 1).split("/") : []
       return within.length === 0 ? undefined : child
     }
     const edges = new Map<string, Set<string>>()

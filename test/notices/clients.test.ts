@@ -38,6 +38,7 @@ layer(clients, { excludeTestServices: true })("A stream of notices is read", (it
     Effect.gen(function* () {
       yield* watching
       const { url } = yield* TestServer
+      // @effect-diagnostics-next-line abortControllerInEffect:off -- of the package's own fetch, which is no Effect
       let ends = new AbortController()
       const breakable: typeof fetch = (input, init) => {
         ends = new AbortController()

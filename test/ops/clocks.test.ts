@@ -321,10 +321,9 @@ const dated: ReadonlyArray<Dated> = [
   },
   {
     what: "the day of bytes stored by a paper-trade signal",
-    act: Effect.gen(function* () {
-      const [agent, challenge] = [yield* claimedAgent(), yield* newChallenge()]
-      return predict(agent, challenge, {}, plus(yield* DateTime.now, "40 days"))
-    }),
+    act: Effect.map(Effect.all([claimedAgent(), newChallenge(), DateTime.now]), ([agent, challenge, now]) =>
+      predict(agent, challenge, {}, plus(now, "40 days"))
+    ),
     latest: (sql) => sql`select max(day)::timestamptz as at from agent_bytes`
   },
   {

@@ -97,10 +97,7 @@ const sleepersDuring = <A, E, R>(work: Effect.Effect<A, E, R>) =>
 const beside = Effect.fnUntraced(function* (paths: ReadonlyArray<string>) {
   const { token } = yield* onboardClaimed()
   const { id } = yield* newMacro({ period: "2026-11" })
-  const all = Effect.all(
-    paths.map((path) => get(path)),
-    { concurrency: "unbounded" }
-  )
+  const all = Effect.forEach(paths, (path) => get(path), { concurrency: "unbounded" })
   const { max, result } = yield* sleepersDuring(
     Effect.gen(function* () {
       const slow = yield* Effect.forkChild(all)
