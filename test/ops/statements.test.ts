@@ -364,7 +364,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
   "GET /agent/credits/balance": made(3, Effect.map(Crowd, asAgent)),
   "GET /agent/credits/transactions": page(3, "", asAgent),
   "POST /llm/keys": made(
-    5,
+    6,
     Effect.map(Crowd, ({ token }) => ({ asked: { token, json: {} } }))
   ),
   "GET /llm/keys": page(3, "", asAgent),
@@ -768,7 +768,7 @@ const pinnedPages: Readonly<Record<string, number>> = {
   "/challenges?status=resolved&type=directional": 3,
   "/challenges?asset=GC": 6,
   "/assets/GC": 15,
-  "/search?q=gold": 14,
+  "/search?q=gold": 13,
   "/challenges/:challenge_id": 10,
   "/agents/:agent_id": 14,
   "/events": 2,
