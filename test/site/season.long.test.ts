@@ -37,14 +37,14 @@ layer(platform, { excludeTestServices: true })("After eight weeks", (it) => {
         assert.isAtLeast(total, minSettled)
         const read = (path: string) => Effect.flatMap(HttpClient.get(url + path), (response) => response.text)
         const firstOf = Effect.fnUntraced(function* (status: "open" | "resolved") {
-          const found = yield* challengesIn(read, status, 200)
+          const found = yield* challengesIn(read, status, 5000)
           return kinds.flatMap((kind) => {
             const first = found.find((each) => each.kind === kind)
             return first === undefined ? [] : [`/challenges/${first.id}`]
           })
         })
         const [settled, open] = [yield* firstOf("resolved"), yield* firstOf("open")]
-        assert.lengthOf(settled, kinds.length)
+        assert.lengthOf(settled, kinds.length, settled.join())
         assert.deepStrictEqual(yield* lackingIn(read), [])
         assert.deepStrictEqual(yield* falseSentences(read, { minDays: 30 }), [])
         const { items: events } = yield* anyone.public.events({ query: { limit: 2 } })

@@ -16,7 +16,14 @@ const Listed = Schema.Array(
 )
 
 /** Lists of series name them otherwise. */
-const List = Schema.Struct({ items: Schema.optionalKey(Listed), challenges: Schema.optionalKey(Listed) })
+const List = Schema.Struct({
+  items: Schema.optionalKey(Listed),
+  challenges: Schema.optionalKey(Listed),
+  next_cursor: Schema.NullOr(Schema.String)
+})
+
+/** The longest page of a list. */
+const maxPage = 200
 
 /** Each type of challenge has a list of its own. */
 const lists = ["challenges", "macro/challenges", "price-events/challenges"]
@@ -28,12 +35,22 @@ export const challengesIn = Effect.fnUntraced(function* <E, R>(
   limit: number
 ) {
   const found = yield* Effect.forEach(lists, (list) =>
-    Effect.flatMap(
-      read(`/api/v1/eval/${list}?status=${status}&limit=${limit}`),
-      Schema.decodeUnknownEffect(Schema.fromJsonString(List))
-    )
+    Effect.gen(function* () {
+      const newest: Array<(typeof Listed.Type)[number]> = []
+      let cursor: string | null = ""
+      while (cursor !== null && newest.length < limit) {
+        const query = `status=${status}&limit=${Math.min(maxPage, limit)}${cursor === "" ? "" : `&cursor=${cursor}`}`
+        const page: typeof List.Type = yield* Effect.flatMap(
+          read(`/api/v1/eval/${list}?${query}`),
+          Schema.decodeUnknownEffect(Schema.fromJsonString(List))
+        )
+        newest.push(...(page.items ?? page.challenges ?? []))
+        cursor = page.next_cursor
+      }
+      return newest
+    })
   )
-  return found.flatMap(({ challenges = [], items = challenges }) => items)
+  return found.flat()
 })
 
 const Filled = Schema.NullOr(Schema.Json)

@@ -107,7 +107,7 @@ export const maxPlainName = 55
 
 /**
  * How connections to what the URL names are opened, with these settings of the session; certificates are read once. Sessions are
- * named after the application and the newest migration that its program knows: `auspex/32`.
+ * named after the application and the newest migration that its program knows: `auspex/34`.
  */
 export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted, program: number) {
   const url = yield* Result.match(parseDatabaseUrl(redacted), {
