@@ -87,7 +87,7 @@ const publish = Effect.fnUntraced(function* ({ administrator, anyone, prints }: 
 const newsOf = (day: number): ReadonlyArray<string> =>
   [["CL", "NG"], [], ["GC", "DXY", "ETH"], [], ["ES"]][day % 5] ?? []
 
-const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number) {
+const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number, now: DateTime.Utc) {
   const assets = newsOf(day)
   if (assets.length === 0) return
   yield* administrator.admin.importEvents({
@@ -96,6 +96,7 @@ const news = Effect.fnUntraced(function* ({ administrator }: Season, day: number
         {
           event_id: EventId.make(`season-${day}`),
           title: `News of day ${day + 1} about ${assets.join(", ")}`,
+          published_at: now,
           assets
         }
       ]
@@ -119,7 +120,7 @@ export const playSeason = Effect.fn("demo.season.play")(function* (season: Seaso
     yield* everybodyPredicts
     const now = DateTime.add(date, morning)
     yield* moveTo(now)
-    yield* news(season, day)
+    yield* news(season, day, now)
     yield* jobsDone(season, now)
     yield* publish(season, now)
     yield* everybodyPredicts
