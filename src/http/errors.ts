@@ -8,6 +8,12 @@ export const errorStatus = (error: unknown): number => {
   return Predicate.hasProperty(error, "error") ? errorStatus(error.error) : 500
 }
 
+/**
+ * A write that is answered so counts as refused. A failure of ours does, for it costs as much, and more; 503 does not, for which a busy or
+ * lost database is to blame.
+ */
+export const isRefusal = (status: number): boolean => status >= 400 && status !== 503
+
 interface ApiError {
   readonly detail: string
   readonly code: string

@@ -112,6 +112,31 @@ layer(testServer())("What was received before the deadline", (it) => {
         assert.strictEqual(yield* counted, 0)
       })
   )
+
+  it.effect.each([
+    ["An answer", "challenges/ID/predict", (_: string) => direction],
+    [
+      "An item of a batch",
+      "predictions",
+      (id: string) => ({ predictions: [{ challenge_id: id, ...direction }] })
+    ]
+  ] as const)("%s that could not be recorded before the close is no refused write", ([, path, bodyOf]) =>
+    Effect.gen(function* () {
+      const { agentId, deadline, resolve_at, token } = yield* scene
+      const { id } = yield* newChallenge({ deadline, resolve_at })
+      const url = `/api/v1/eval/${path.replace("ID", id)}`
+      const { answer } = yield* sentBeforeTheDeadline(url, token, bodyOf(id), ["limit_windows"])
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtLeast((yield* Scoring.use((scoring) => scoring.settleDue)).closed, 1)
+      assert.include((yield* answer).text, '"not_recorded_in_time"')
+      const counted = countOf(
+        (sql) => sql`
+          select coalesce(sum(cardinality(times)), 0)::int as count from limit_windows
+           where key like ${`refused_writes%${agentId}%`}`
+      )
+      assert.strictEqual(yield* counted, 0)
+    })
+  )
 })
 
 /** Asks each type of challenge, and its pool. */

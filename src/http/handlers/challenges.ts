@@ -36,7 +36,7 @@ import { pageOf } from "../../services/domain/paging.ts"
 import { Api } from "../api/Api.ts"
 import { needsOfAnswer } from "../api/challenges.ts"
 import type { MissingScope } from "../api/errors.ts"
-import { errorStatus } from "../errors.ts"
+import { errorStatus, isRefusal } from "../errors.ts"
 import { invalidRequest, withUnknownNames } from "../fieldProblems.ts"
 import { missingScope } from "../missingScope.ts"
 import { Registry } from "../../services/Registry.ts"
@@ -172,8 +172,10 @@ const answersHandlers = HttpApiBuilder.group(
               // There was room when it came, and none any more when it would have been recorded.
               if (outcome.failure instanceof LimitReached) return true
               if (outcome.failure instanceof TooManyRequests) limited.push(outcome.failure)
-              refused[admitted.refusals[index] === undefined ? "tried" : "untried"] += 1
-              items.set(place, refusedItem(sent, errorStatus(outcome.failure), outcome.failure))
+              const status = errorStatus(outcome.failure)
+              if (isRefusal(status))
+                refused[admitted.refusals[index] === undefined ? "tried" : "untried"] += 1
+              items.set(place, refusedItem(sent, status, outcome.failure))
               return false
             })
             yield* admitted.accepted(accepted)

@@ -11,7 +11,7 @@ import { storeUnavailableIn } from "../../services/domain/errors.ts"
 import type { AgentId } from "../../services/domain/ids.ts"
 import { allows } from "../../services/Scopes.ts"
 import { countedRequest } from "../CurrentRequest.ts"
-import { errorStatus } from "../errors.ts"
+import { errorStatus, isRefusal } from "../errors.ts"
 import { sentBody } from "./requestBody.ts"
 import { keptForAddress, keptForAgent, replayedHeader } from "./idempotency.ts"
 import {
@@ -87,13 +87,9 @@ const statusOf = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown
       Option.match(Cause.findErrorOption(cause), { onNone: () => 500, onSome: errorStatus })
   })
 
-/** A failure of ours counts like a refusal: it costs as much, and more. 503 does not, for which a busy or lost database is to blame. */
-const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean => {
-  const status = statusOf(exit)
-  return (
-    status >= 400 && status !== 503 && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
-  )
-}
+/** A lost database is answered 503 further out: here it is a defect. */
+const isRefused = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
+  isRefusal(statusOf(exit)) && !(Exit.isFailure(exit) && storeUnavailableIn(exit.cause).length > 0)
 
 const isReplay = (exit: Exit.Exit<HttpServerResponse.HttpServerResponse, unknown>): boolean =>
   Exit.isSuccess(exit) && exit.value.headers[replayedHeader] !== undefined
