@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { firstProgram, Instances } from "../../services/Instances.ts"
 import { maxPlainName } from "./connection.ts"
 import { latestMigration } from "./Database.ts"
-import { arrayParam, boundTime, execute, findAll } from "./sql.ts"
+import { arrayParam, boundTime, execute, findAll, findOne } from "./sql.ts"
 
 /**
  * An instance counts for so long after it was last seen. In between it may be restarted, and an operator may find that the
@@ -19,7 +19,10 @@ const Older = Schema.Struct({ name: Schema.String, version: Schema.String, progr
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const olderRows = findAll(Older)
+  const instanceRow = findOne(Schema.Struct({ min_program: Schema.Int }))
   const lastHeld = new Map<string, string>()
+  /** The oldest program that the database took when it was asked last: it never takes an older one again. */
+  let minProgram = 0
 
   /**
    * A session of a program from before heartbeats: it has this one's role or name, and no program behind its name, whatever that is.
@@ -51,15 +54,16 @@ const make = Effect.gen(function* () {
   }, Effect.withTracerEnabled(false))
 
   const allRead: Instances["Service"]["allRead"] = Effect.fn("Instances.allRead")(function* (what) {
+    // Once one is written, older programs are not ready any more: nothing is asked for each answer from then on.
+    if (minProgram >= firstProgram[what]) return true
+    minProgram = (yield* instanceRow(sql`select min_program from instance`)).min_program
+    if (minProgram >= firstProgram[what]) return true
     const now = yield* DateTime.now
     const [older] = yield* olderRows(sql`
-      select name, version, program from (
-        select name, version, program from instances
-         where program < ${firstProgram[what]} and seen_at > ${boundTime(sql, now, seenFor)}
-         union all
-        select name, 'unknown', 0 from (${unmarked}) u) older
-       -- Once one is written, older programs are not ready any more.
-       where (select min_program from instance) < ${firstProgram[what]}
+      select name, version, program from instances
+       where program < ${firstProgram[what]} and seen_at > ${boundTime(sql, now, seenFor)}
+       union all
+      select name, 'unknown', 0 from (${unmarked}) u
        limit 1`)
     const held = older === undefined ? "" : `${older.name} ${older.version}`
     const heldBefore = lastHeld.get(what) ?? ""
