@@ -7,22 +7,15 @@ import type { Catalogue } from "../catalogue/catalogue.ts"
 import { html } from "./html.ts"
 import type { Html } from "./html.ts"
 
-const grouped = new Intl.NumberFormat("en-GB", {
-  maximumSignificantDigits: 10,
+/** Significant digits of a number, and six decimals at most. */
+const digits = (count: number): Intl.NumberFormatOptions => ({
+  maximumSignificantDigits: count,
   maximumFractionDigits: 6,
   roundingPriority: "lessPrecision"
 })
-const shortened = new Intl.NumberFormat("en-GB", {
-  maximumSignificantDigits: 4,
-  maximumFractionDigits: 6,
-  roundingPriority: "lessPrecision"
-})
-const ungrouped = new Intl.NumberFormat("en-GB", {
-  maximumSignificantDigits: 10,
-  maximumFractionDigits: 6,
-  roundingPriority: "lessPrecision",
-  useGrouping: false
-})
+const grouped = new Intl.NumberFormat("en-GB", digits(10))
+const ungrouped = new Intl.NumberFormat("en-GB", { ...digits(10), useGrouping: false })
+const shortened = new Intl.NumberFormat("en-GB", digits(4))
 const tiny = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 6 })
 const tinyRoughly = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 })
 const wholeCredits = new Intl.NumberFormat("en-GB", {
@@ -46,7 +39,7 @@ export const number = (value: number): string => withMinus((isTiny(value) ? tiny
 export const roughly = (value: number): string =>
   withMinus((isTiny(value) ? tinyRoughly : shortened).format(value))
 
-/** As `number`, without signs that a reading aloud or a script would trip over. */
+/** The same number as scripts and screen readers take it: a plain minus, and nothing between the thousands. */
 export const plainNumber = (value: number): string => (isTiny(value) ? tiny : ungrouped).format(value)
 
 /** A forecast of a value: whole numbers stay whole, and of decimals four are more than anybody means. */

@@ -39,8 +39,8 @@ const wordsOf = (text: string): ReadonlyArray<string> =>
     .map((word) => word.replaceAll(/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, ""))
     .filter((word) => word !== "")
 
-/** What a result depends on. */
-interface Asked {
+/** A result depends on this alone. */
+interface WordQuery {
   readonly words: string
   /** Words that name no target. */
   readonly rest: string
@@ -191,17 +191,17 @@ const make = Effect.gen(function* () {
   const { publicCache } = yield* Settings
   /** What rows have the words; where there are none, and no target is named, what is nearly like them. */
   const results = yield* Cache.makeWith(
-    ({ keys, rest, words }: Asked) =>
+    ({ keys, rest, words }: WordQuery) =>
       bounded(
         Effect.gen(function* () {
-          const [foundAgents, foundEvents, asked] = yield* Effect.all([
+          const [foundAgents, foundEvents, posed] = yield* Effect.all([
             agentsWith(words),
             eventsWith(words),
             rest === "" ? Effect.succeed([]) : questionsWith(keys.length === 0 ? words : rest, keys)
           ])
-          const isFound = keys.length + foundAgents.length + foundEvents.length + asked.length > 0
+          const isFound = keys.length + foundAgents.length + foundEvents.length + posed.length > 0
           const [nearAgents, nearEvents] = isFound ? [foundAgents, foundEvents] : yield* nearly(words)
-          return { isFound, agents: nearAgents, events: nearEvents, questions: asked.map(({ id }) => id) }
+          return { isFound, agents: nearAgents, events: nearEvents, questions: posed.map(({ id }) => id) }
         })
       ),
     {

@@ -226,21 +226,21 @@ const make = Effect.gen(function* () {
                 where agent_id = ${agentId}::uuid and revoked_at is null and expires_at > ${timestamp(now)})
             + (select count(*) from gateway_keys
                 where agent_id = ${agentId}::uuid and revoked_at is null and expires_at is null))::int as count`)
-    const most = settings.gatewayKeysPerAgent
-    if (live.count >= most) {
+    const max = settings.gatewayKeysPerAgent
+    if (live.count >= max) {
       return yield* new GatewayKeyLimitReached({
-        detail: `An agent has ${most} live gateway keys at most, and this one has ${live.count}: revoke one first.`
+        detail: `An agent has ${max} live gateway keys at most, and this one has ${live.count}: revoke one first.`
       })
     }
     // Rows of keys stay, so that one agent making and revoking keys must not make them without end.
-    const mostADay = most * daysKeysPerLiveOne
+    const maxADay = max * daysKeysPerLiveOne
     const oldest = yield* madeAt(sql`
       select created_at from gateway_keys where agent_id = ${agentId}::uuid
-       order by id desc offset ${mostADay - 1}::int limit 1`)
+       order by id desc offset ${maxADay - 1}::int limit 1`)
     const freeAt = Option.map(oldest, ({ created_at }) => DateTime.add(created_at, { days: 1 }))
     if (Option.isSome(freeAt) && DateTime.isLessThan(now, freeAt.value)) {
       return yield* new GatewayKeyLimitReached({
-        detail: `An agent makes ${mostADay} gateway keys in 24 hours at most, revoked ones included: the next one from ${DateTime.formatIso(freeAt.value)} on.`
+        detail: `An agent makes ${maxADay} gateway keys in 24 hours at most, revoked ones included: the next one from ${DateTime.formatIso(freeAt.value)} on.`
       })
     }
     return found.value
