@@ -114,7 +114,7 @@ layer(testServer())("What was received before the deadline", (it) => {
   )
 
   it.effect.each([
-    ["An answer", "challenges/ID/predict", (_: string) => direction],
+    ["An answer", "challenges/ID/predict", () => direction],
     [
       "An item of a batch",
       "predictions",
