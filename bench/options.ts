@@ -10,7 +10,7 @@ export interface Sizes {
   /** Not counted, at the beginning of a round. */
   readonly rampSeconds: number
   readonly seconds: number
-  /** A server that has just started is slower for a while. */
+  /** A server becomes faster for about 13 s of load, while its code is compiled. */
   readonly warmSeconds: number
   /** Predictions on the one challenge that is settled. */
   readonly settled: number
@@ -22,9 +22,9 @@ export interface Sizes {
 
 const usual: Sizes = {
   rounds: 3,
-  rampSeconds: 0.5,
+  rampSeconds: 2,
   seconds: 1.5,
-  warmSeconds: 5,
+  warmSeconds: 15,
   settled: 1_000_000,
   past: 1_000_000,
   grown: [10_000, 100_000, 1_000_000]

@@ -97,6 +97,7 @@ class Run {
   #ended = 0
   #sent = 0
   #inFlight = 0
+  #answeredCount = 0
   #failures = 0
   #firstFailure: string | null = null
   #isStopping = false
@@ -167,7 +168,9 @@ class Run {
       return
     }
     const due = this.#due[connection.number] ?? now
-    if (this.#begun > 0) {
+    if (this.#begun > 0) this.#answeredCount += 1
+    // A request of the ramp waited in the queue of the ramp.
+    if (this.#begun > 0 && due >= this.#begun) {
       this.#took.push(now - due)
       this.#firstBytes.push(firstAt - due)
     }
@@ -195,7 +198,7 @@ class Run {
     clearTimeout(this.#timeout)
     for (const connection of this.#connections) connection.close()
     this.#done({
-      requests: this.#took.length,
+      requests: this.#answeredCount,
       seconds: (this.#ended - this.#begun) / 1000,
       p50: quantile(this.#took, 0.5),
       p99: quantile(this.#took, 0.99),

@@ -135,7 +135,7 @@ export const gateway = Effect.fnUntraced(function* (bench: Bench) {
   }
   for (const target of Object.values(all)) {
     yield* call(target, loads[0], warmSeconds)
-    yield* call(target, loads[2], warmSeconds / 2)
+    yield* call(target, loads[2], warmSeconds)
   }
   const cases: Array<Case> = []
   for (const load of loads) {

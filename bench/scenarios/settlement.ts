@@ -18,7 +18,6 @@ const boards = ["global", "commodities", "GC"] as const
 /** Others' predictions meanwhile. */
 const besideRate = 200
 const besideConnections = 16
-const warmSeconds = 5
 const aloneSeconds = 8
 /** Longer than any settlement takes. */
 const maxBesideSeconds = 900
@@ -106,7 +105,7 @@ const checked = Effect.fnUntraced(function* (server: Server, expected: number) {
 const predicting = (server: Server, from: number, seconds: number) => ({
   port: server.port,
   connections: besideConnections,
-  rampSeconds: 0.5,
+  rampSeconds: 2,
   seconds,
   requests: { kind: "predict", challenges: { first: openChallenge, count: 1 }, from, size: 1 } as const,
   rate: besideRate
@@ -132,12 +131,12 @@ export const settlement = Effect.fnUntraced(function* ({ load, postgres, sizes }
     // The bare statements go first: whoever comes later finds the predictions in memory.
     const bare = yield* afterCheckpoint(timed(bareSettlement))
     yield* sql`drop schema bare cascade`
-    const warm = yield* load.run({ ...predicting(server, 0, warmSeconds), rate: null }, server)
+    const warm = yield* load.run({ ...predicting(server, 0, sizes.warmSeconds), rate: null }, server)
     const alone = yield* afterCheckpoint(load.run(predicting(server, warm.sent, aloneSeconds), server))
     const [beside, service] = yield* Effect.all(
       [
         load.run(predicting(server, warm.sent + alone.sent, maxBesideSeconds), server),
-        timed(settle(server, settledChallenge)).pipe(Effect.delay("1 second"), Effect.ensuring(load.stop))
+        timed(settle(server, settledChallenge)).pipe(Effect.delay("3 seconds"), Effect.ensuring(load.stop))
       ],
       { concurrency: 2 }
     )

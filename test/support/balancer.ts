@@ -57,7 +57,8 @@ const ours = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
     })
     sent.end(body)
   }
-  const server = createServer((from, to) => {
+  // An idle client is never cut off, whose next request may be on its way.
+  const server = createServer({ keepAliveTimeout: 0 }, (from, to) => {
     const chunks: Array<Buffer> = []
     from.on("data", (chunk: Buffer) => chunks.push(chunk))
     from.on("end", () => pass(Buffer.concat(chunks), from, to, replicas.length))

@@ -462,7 +462,8 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       const compared = yield* json(Compared, `/api/v1/eval/compare?${query}`)
       const { difference, e_value, told, told_from } = compared
       const isOfReferences = isReference(a) && isReference(b)
-      if (b === theWalk || isOfReferences) {
+      // What an agent is beside the walk, its record tells; of two others it is the e-value.
+      if (a === theWalk || b === theWalk || isOfReferences) {
         must(!isOfReferences || told === null, `compare ${query}: of two references ${told} is better`)
       } else {
         must((told !== null) === (e_value ?? 0) >= told_from, `compare ${query}: told ${told} at ${e_value}`)
