@@ -386,7 +386,8 @@ const makeCandles = Effect.gen(function* () {
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(
     function* (asset, openTimes, knownBy) {
       const now = yield* DateTime.now
-      // The newest revision of each source: an accepted correction is a later revision.
+      // The newest revision of each source: an accepted correction is a later revision. By the time at which a candle opens there
+      // is an index in that order, which a plan takes also before the table has statistics.
       const rows = yield* candles(sql`
         select ${candleColumns}
           from unnest(${arrayParam(
@@ -395,8 +396,7 @@ const makeCandles = Effect.gen(function* () {
           )}) as wanted (time)
          cross join lateral (
            select * from price_points
-            where asset = ${asset} and interval = '1h' and observed_at = wanted.time + interval '1 hour'
-              and observed_at <= ${timestamp(now)}
+            where asset = ${asset} and interval = '1h' and time = wanted.time and observed_at <= ${timestamp(now)}
               ${knownBy === undefined ? sql`` : sql`and fetched_at <= ${timestamp(knownBy)}`}
             order by source, revision desc
             limit 1) p
