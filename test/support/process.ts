@@ -26,7 +26,7 @@ export const often = Schedule.spaced("20 millis")
 export class Overdue extends Data.TaggedError("Overdue")<{ readonly message: string }> {}
 
 /** How long what should come at once is waited for, on the busiest machine. */
-const ample = "2 minutes"
+const ample = "5 minutes"
 
 /** Looks again and again until it is so. */
 export const until = <E, R>(
