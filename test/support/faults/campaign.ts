@@ -69,9 +69,9 @@ export interface Report {
   readonly violations: ReadonlyArray<string>
 }
 
-/** A new challenge this often, each open for so long. */
-const everySoOften = Duration.millis(400)
-const openFor = Duration.seconds(3)
+/** A new challenge this often, each open for so long: no more than a busy machine settles meanwhile. */
+const everySoOften = Duration.seconds(1)
+const openFor = Duration.seconds(6)
 
 const Figures = Schema.Struct({ agents: Schema.Int, differences: Schema.Array(Schema.String) })
 const Ledger = Schema.Struct({ differences: Schema.Array(Schema.String) })

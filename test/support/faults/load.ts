@@ -1,5 +1,5 @@
 /**
- * Agents that predict without pause, and try again until they have an answer, as clients do. What was acknowledged is
+ * Agents that predict all the time, and try again until they have an answer, as clients do. What was acknowledged is
  * remembered with its receipt; what came back otherwise is counted, and what must never come back is kept.
  */
 import { createHash } from "node:crypto"
@@ -179,6 +179,8 @@ const agentLoad = Effect.fnUntraced(function* (
     yield* predict(tally, url, { id, token }, challenge, predicted.has(challenge.id))
     predicted.add(challenge.id)
     tally.operations += 1
+    // Room for what is settled meanwhile, on the slowest machine.
+    yield* pause
   }
 })
 
