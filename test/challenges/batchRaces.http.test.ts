@@ -12,6 +12,8 @@ import { member, post, testServer } from "../support/server.ts"
 /** Of a provisional agent, by the interface. */
 const cap = 10
 const limit = 12
+/** The first answer to a question and its revisions. */
+const answersEach = 6
 
 const Item = Schema.Struct({
   challenge: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 13 })),
@@ -78,7 +80,7 @@ const limited = testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: `${limit}/
 
 layer(limited)("Answers of a provisional agent that race", (it) => {
   it.effect.prop(
-    "fill the cap and the limit exactly, are refused by neither before it is full, and are stored as they were told",
+    "Answers that race fill the cap, the limit and the revisions exactly, are refused by none before it is full, and are stored as they were told",
     [Schema.Array(Sending).check(Schema.isMinLength(2), Schema.isMaxLength(6))],
     ([sendings]) =>
       Effect.gen(function* () {
@@ -94,7 +96,13 @@ layer(limited)("Answers of a provisional agent that race", (it) => {
         const all = (outcome: string) => told.filter((each) => each.outcome === outcome)
         const [recorded, revised] = [all("recorded"), all("revised")]
         const accepted = [...recorded, ...revised]
-        const refused = [...all("provisional_limit"), ...all("rate_limited"), ...all("invalid_request")]
+        const overRevised = all("revision_limit")
+        const refused = [
+          ...all("provisional_limit"),
+          ...all("rate_limited"),
+          ...all("invalid_request"),
+          ...overRevised
+        ]
         assert.lengthOf(told, accepted.length + refused.length, JSON.stringify(told))
         assert.isTrue(accepted.every(({ isRight }) => isRight))
         assert.isTrue(all("invalid_request").every(({ isRight }) => !isRight))
@@ -103,6 +111,12 @@ layer(limited)("Answers of a provisional agent that race", (it) => {
         assert.isAtMost(accepted.length, limit)
         if (all("provisional_limit").length > 0) assert.lengthOf(recorded, cap)
         if (all("rate_limited").length > 0) assert.lengthOf(accepted, limit)
+        for (const { challenge } of overRevised) {
+          assert.lengthOf(
+            accepted.filter((each) => each.challenge === challenge),
+            answersEach
+          )
+        }
 
         const rows = yield* stored(agentId)
         assert.deepStrictEqual(

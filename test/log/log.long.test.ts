@@ -61,7 +61,7 @@ const revealAll = Effect.gen(function* () {
   return revealed
 })
 
-layer(testServices(), { timeout: 60_000 })("The public log under load", (it) => {
+layer(testServices())("The public log under load", (it) => {
   it.effect("keeps up with predictions as they are written", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
@@ -106,7 +106,7 @@ layer(testServices(), { timeout: 60_000 })("The public log under load", (it) => 
   )
 })
 
-layer(testServices(), { timeout: 60_000 })("A log of a million entries", (it) => {
+layer(testServices())("A log of a million entries", (it) => {
   it.effect("is audited in bounded memory, and a single changed byte is found", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

@@ -38,43 +38,37 @@ const onDisk = Effect.gen(function* () {
 })
 
 describe.skipIf(!isRoot)("A copy of the project", () => {
-  it.live(
-    "starts as root in a folder that only root can enter, with a space and quotes in its name",
-    () =>
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const secluded = join(yield* onDisk, `root's "own" folder`)
-        const folder = join(secluded, "auspex")
-        const node = yield* copyOfProject(folder)
-        yield* fs.chmod(secluded, 0o700)
-        yield* cleared(join(folder, ".auspex"))
-        const [millis, auspex] = yield* timed(
-          readyAuspex({ environment: { AUSPEX_LOG_FORMAT: "pretty" }, folder, node })
-        )
-        yield* Console.log(`in a private folder: ready after ${millis} ms`)
-        assert.match(auspex.stdout(), /^ +The database is in \/.*, because \w+ cannot get into /m)
-        assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
-      }).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("starts as root in a folder that only root can enter, with a space and quotes in its name", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const secluded = join(yield* onDisk, `root's "own" folder`)
+      const folder = join(secluded, "auspex")
+      const node = yield* copyOfProject(folder)
+      yield* fs.chmod(secluded, 0o700)
+      yield* cleared(join(folder, ".auspex"))
+      const [millis, auspex] = yield* timed(
+        readyAuspex({ environment: { AUSPEX_LOG_FORMAT: "pretty" }, folder, node })
+      )
+      yield* Console.log(`in a private folder: ready after ${millis} ms`)
+      assert.match(auspex.stdout(), /^ +The database is in \/.*, because \w+ cannot get into /m)
+      assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live(
-    "starts as an ordinary user in a folder of his own",
-    () =>
-      Effect.gen(function* () {
-        const fs = yield* FileSystem.FileSystem
-        const folder = join(yield* onDisk, "auspex")
-        const node = yield* copyOfProject(folder)
-        yield* fs.chown(folder, nobody.uid, nobody.gid)
-        yield* cleared(join(folder, ".auspex"))
-        const [millis, auspex] = yield* timed(readyAuspex({ environment: {}, folder, node, user: nobody }))
-        yield* Console.log(`as an ordinary user: ready after ${millis} ms`)
-        assert.notInclude(auspex.stdout(), "running as")
-        const { uid } = yield* fs.stat(join(folder, ".auspex", "postgres"))
-        assert.deepInclude(uid, { value: nobody.uid })
-        assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
-      }).pipe(Effect.provide(NodeServices.layer)),
-    60_000
+  it.live("starts as an ordinary user in a folder of his own", () =>
+    Effect.gen(function* () {
+      const fs = yield* FileSystem.FileSystem
+      const folder = join(yield* onDisk, "auspex")
+      const node = yield* copyOfProject(folder)
+      yield* fs.chown(folder, nobody.uid, nobody.gid)
+      yield* cleared(join(folder, ".auspex"))
+      const [millis, auspex] = yield* timed(readyAuspex({ environment: {}, folder, node, user: nobody }))
+      yield* Console.log(`as an ordinary user: ready after ${millis} ms`)
+      assert.notInclude(auspex.stdout(), "running as")
+      const { uid } = yield* fs.stat(join(folder, ".auspex", "postgres"))
+      assert.deepInclude(uid, { value: nobody.uid })
+      assert.deepStrictEqual(yield* stopped(auspex), { code: 0, signal: null })
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })
 

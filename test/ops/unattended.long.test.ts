@@ -36,63 +36,60 @@ const settings = {
 }
 
 describe("A server with AUSPEX_PRICE_SOURCE=replay that is left alone", () => {
-  it.live(
-    "makes, closes and settles its own challenges",
-    () =>
-      Effect.gen(function* () {
-        const { moveTo, operationsUrl, url } = yield* movedServer(instant("2026-01-05T00:05:00Z"), settings)
-        const anyone = yield* anonymousClient(url)
-        const at = Effect.fnUntraced(function* (time: string) {
-          yield* moveTo(instant(time))
-          yield* jobsDone({ moveTo, operationsUrl }, instant(time))
-        })
-        const challenges = Effect.map(anyone.public.challenges({ query: { limit: 200 } }), ({ items }) =>
-          items.map(
-            ({ asset, deadline, kind, status }) => `${kind} ${asset} ${deadline.slice(0, 13)} ${status}`
-          )
+  it.live("makes, closes and settles its own challenges", () =>
+    Effect.gen(function* () {
+      const { moveTo, operationsUrl, url } = yield* movedServer(instant("2026-01-05T00:05:00Z"), settings)
+      const anyone = yield* anonymousClient(url)
+      const at = Effect.fnUntraced(function* (time: string) {
+        yield* moveTo(instant(time))
+        yield* jobsDone({ moveTo, operationsUrl }, instant(time))
+      })
+      const challenges = Effect.map(anyone.public.challenges({ query: { limit: 200 } }), ({ items }) =>
+        items.map(
+          ({ asset, deadline, kind, status }) => `${kind} ${asset} ${deadline.slice(0, 13)} ${status}`
         )
+      )
 
-        // Gold and the others have no prices here.
-        yield* at("2026-01-05T11:05:00Z")
-        assert.deepStrictEqual(yield* challenges, ["session CL 2026-01-05T13 open"])
-        yield* at("2026-01-05T22:05:00Z")
-        assert.deepStrictEqual(yield* challenges, [
-          "session ETH 2026-01-06T00 open",
-          "session CL 2026-01-05T13 closed"
-        ])
-        // The day of crude oil has its close; that of ether has begun.
-        yield* at("2026-01-06T00:10:00Z")
-        assert.deepStrictEqual(yield* challenges, [
-          "session ETH 2026-01-06T00 closed",
-          "session CL 2026-01-05T13 resolved"
-        ])
-        yield* at("2026-01-07T00:10:00Z")
-        const settled = yield* anyone.public.challenges({ query: { status: "resolved" } })
-        const ether = settled.items.find(({ asset }) => asset === "ETH")
-        assert(ether !== undefined)
-        assert.strictEqual(ether.open_price, closeAt("2026-01-05T22:00:00Z"))
-        const results = yield* anyone.public.results({ params: { challenge_id: ether.id }, query: {} })
-        assert.strictEqual(results.close_price, closeAt("2026-01-07T00:00:00Z"))
+      // Gold and the others have no prices here.
+      yield* at("2026-01-05T11:05:00Z")
+      assert.deepStrictEqual(yield* challenges, ["session CL 2026-01-05T13 open"])
+      yield* at("2026-01-05T22:05:00Z")
+      assert.deepStrictEqual(yield* challenges, [
+        "session ETH 2026-01-06T00 open",
+        "session CL 2026-01-05T13 closed"
+      ])
+      // The day of crude oil has its close; that of ether has begun.
+      yield* at("2026-01-06T00:10:00Z")
+      assert.deepStrictEqual(yield* challenges, [
+        "session ETH 2026-01-06T00 closed",
+        "session CL 2026-01-05T13 resolved"
+      ])
+      yield* at("2026-01-07T00:10:00Z")
+      const settled = yield* anyone.public.challenges({ query: { status: "resolved" } })
+      const ether = settled.items.find(({ asset }) => asset === "ETH")
+      assert(ether !== undefined)
+      assert.strictEqual(ether.open_price, closeAt("2026-01-05T22:00:00Z"))
+      const results = yield* anyone.public.results({ params: { challenge_id: ether.id }, query: {} })
+      assert.strictEqual(results.close_price, closeAt("2026-01-07T00:00:00Z"))
 
-        // On the Sunday before it the week is asked about; nobody is there until it is over.
-        yield* at("2026-01-11T12:00:00Z")
-        const week = yield* anyone.public.priceEvents({ query: {} })
-        assert.deepStrictEqual(week.items.map(({ asset, kind }) => `${asset} ${kind}`).sort(), [
-          "ETH barrier",
-          "ETH barrier",
-          "ETH count_days",
-          "ETH numeric_close",
-          "ETH threshold"
-        ])
-        const before = (yield* challenges).length
-        yield* at("2026-01-19T00:10:00Z")
-        const over = yield* anyone.public.priceEvents({ query: { status: "resolved" } })
-        assert.strictEqual(over.items.length, 5)
-        const close = over.items.find(({ kind }) => kind === "numeric_close")
-        assert.strictEqual(close?.actual_value, closeAt("2026-01-19T00:00:00Z"))
-        // What was missed meanwhile is not made up for.
-        assert.strictEqual((yield* challenges).length, before)
-      }).pipe(Effect.provide(Layer.merge(NodeServices.layer, FetchHttpClient.layer))),
-    60_000
+      // On the Sunday before it the week is asked about; nobody is there until it is over.
+      yield* at("2026-01-11T12:00:00Z")
+      const week = yield* anyone.public.priceEvents({ query: {} })
+      assert.deepStrictEqual(week.items.map(({ asset, kind }) => `${asset} ${kind}`).sort(), [
+        "ETH barrier",
+        "ETH barrier",
+        "ETH count_days",
+        "ETH numeric_close",
+        "ETH threshold"
+      ])
+      const before = (yield* challenges).length
+      yield* at("2026-01-19T00:10:00Z")
+      const over = yield* anyone.public.priceEvents({ query: { status: "resolved" } })
+      assert.strictEqual(over.items.length, 5)
+      const close = over.items.find(({ kind }) => kind === "numeric_close")
+      assert.strictEqual(close?.actual_value, closeAt("2026-01-19T00:00:00Z"))
+      // What was missed meanwhile is not made up for.
+      assert.strictEqual((yield* challenges).length, before)
+    }).pipe(Effect.provide(Layer.merge(NodeServices.layer, FetchHttpClient.layer)))
   )
 })
