@@ -1,5 +1,5 @@
 /**
- * What a random walk knew when a question was answered. Skill compares an answer with this reference, so whoever waits until the
+ * The forecast of a random walk when a question was answered. Skill compares an answer with this reference, so whoever waits until the
  * price has moved earns nothing by it. The walk has no drift: the logarithm of the price is normal around that of the last known
  * price, with the volatility that was frozen with the question and the time that was left since that price.
  *
@@ -7,23 +7,7 @@
  */
 import { crps, normalCdf } from "./crps.ts"
 import { expectedRps, rps } from "./ordered.ts"
-import { countedDays, day, hour } from "./priceEvents.ts"
-
-export type ReferenceQuestion =
-  | {
-      readonly kind: "directional"
-      readonly resolveAt: number
-      readonly openPrice: number
-      readonly deadZonePct: number
-    }
-  | { readonly kind: "threshold"; readonly resolveAt: number; readonly level: number }
-  | {
-      readonly kind: "barrier"
-      readonly resolveAt: number
-      readonly level: number
-      readonly windowFrom: number
-    }
-  | { readonly kind: "numeric_close" | "count_days"; readonly resolveAt: number }
+import { day, hour } from "./candles.ts"
 
 /** Probabilities of the outcomes in their order (bullish, neutral, bearish; without neutral; 0 to 7 days), or a distribution of the close. */
 export type Reference =
@@ -44,7 +28,7 @@ export interface ReferenceStep extends KnownPrice {
   readonly reference: Reference
 }
 
-/** Of a day's return an older one weighs 0.94 times as much (RiskMetrics Technical Document 1996). */
+/** A return weighs 0.94 times as much as one a day later (RiskMetrics Technical Document 1996). */
 const decayPerDay = 0.94
 /** Fewer returns make no volatility. */
 const minReturns = 20
@@ -90,7 +74,7 @@ export const deadZoneOf = (volatility: number, hours: number): number =>
   Number((100 * Math.expm1(thirdOfAll * volatility * Math.sqrt(hours))).toPrecision(3))
 
 /** P(X >= threshold) of a normal variable around 0; without spread it is 0 or 1. */
-const above = (threshold: number, sd: number): number =>
+export const above = (threshold: number, sd: number): number =>
   sd > 0 ? normalCdf(-threshold / sd) : Number(threshold <= 0)
 
 /** By the reflection principle: that a walk from 0 touches a level at this distance, 2 (1 - Phi(distance / sd)). */
@@ -113,76 +97,38 @@ const integral = (of: (x: number) => number, from: number, to: number, stretches
 const reach = 9
 
 /**
- * That a walk touches the level within a window that begins later: the touch from where the window finds it, over all of that.
+ * The probability that a walk touches the level within a window that begins later: the touch from where the window finds it, over all of that.
  * Split where it begins at the level, since the integrand bends there.
  */
-const touchingLater = (distance: number, before: number, within: number): number => {
+export const touchingLater = (distance: number, before: number, within: number): number => {
   if (!(before > 0)) return touching(distance, within)
   const bend = Math.max(-reach, Math.min(reach, distance / before))
   const of = (z: number) => density(z) * touching(distance - before * z, within)
   return integral(of, -reach, bend) + integral(of, bend, reach)
 }
 
-/** How many of independent events happen, by their probabilities. */
-const countsOf = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> => {
-  const counts = [1, ...probabilities.map(() => 0)]
-  for (const p of probabilities) {
-    for (let count = counts.length - 1; count >= 0; count--) {
-      counts[count] = (counts[count] ?? 0) * (1 - p) + (counts[count - 1] ?? 0) * p
-    }
-  }
-  return counts
-}
-
-/** What was known before a price: whether the level was touched, and the closes of days that are over. */
-interface Before {
+/** The knowledge of a walk at a time: the price, and what came before it. */
+export interface Known {
+  readonly at: number
+  readonly price: number
+  readonly volatility: number
+  /** The logarithm of a level over the price. */
+  readonly distanceTo: (level: number) => number
+  /** The standard deviation of the logarithm of the price at a later time. */
+  readonly spread: (until: number) => number
+  /** True once a price touched the level of the walk. */
   readonly touched: boolean
+  /** The closes of the UTC days that are over, by their ends. */
   readonly closes: ReadonlyMap<number, number>
 }
 
-const upDays = (resolveAt: number, { at, price }: KnownPrice, volatility: number, { closes }: Before) => {
-  const first = resolveAt - countedDays * day
-  return Array.from({ length: countedDays }, (_, index) => {
-    const [begins, ends] = [first + index * day, first + (index + 1) * day]
-    const from = closes.get(begins)
-    if (at < begins || from === undefined) return 0.5
-    const close = closes.get(ends)
-    if (close !== undefined) return Number(close > from)
-    return at >= ends ? 0.5 : above(Math.log(from / price), volatility * Math.sqrt((ends - at) / hour))
-  })
-}
-
-const referenceAt = (
-  question: ReferenceQuestion,
-  volatility: number,
-  known: KnownPrice,
-  before: Before
-): Reference => {
-  const spread = (until: number) => volatility * Math.sqrt(Math.max(0, until - known.at) / hour)
-  const sd = spread(question.resolveAt)
-  const to = (level: number) => Math.log(level / known.price)
-  switch (question.kind) {
-    case "directional": {
-      const zone = question.deadZonePct / 100
-      const bullish = above(to(question.openPrice * (1 + zone)), sd)
-      const bearish = 1 - above(to(question.openPrice * (1 - zone)), sd)
-      return { odds: [bullish, Math.max(0, 1 - bullish - bearish), bearish] }
-    }
-    case "threshold": {
-      const yes = above(to(question.level), sd)
-      return { odds: [yes, 1 - yes] }
-    }
-    case "barrier": {
-      const ahead = spread(question.windowFrom)
-      const within = Math.sqrt(Math.max(0, sd * sd - ahead * ahead))
-      const yes = before.touched ? 1 : Math.min(1, touchingLater(to(question.level), ahead, within))
-      return { odds: [yes, 1 - yes] }
-    }
-    case "numeric_close":
-      return { mean: known.price, sd: known.price * sd }
-    case "count_days":
-      return { counts: countsOf(upDays(question.resolveAt, known, volatility, before)) }
-  }
+/** A random walk that forecasts a question. */
+export interface Walk {
+  readonly at: (known: Known) => Reference
+  /** A level whose touch counts from a time on. */
+  readonly touches?: { readonly level: number; readonly from: number }
+  /** From then on the latest price alone does not tell; absent where it always does. */
+  readonly begins?: number
 }
 
 /**
@@ -191,7 +137,7 @@ const referenceAt = (
  * @param prices in the order of time, the first the last one that was known when the question was made
  */
 export const referenceSteps = (
-  question: ReferenceQuestion,
+  { at: referenceAt, touches }: Walk,
   volatility: number,
   prices: ReadonlyArray<KnownPrice>
 ): ReadonlyArray<ReferenceStep> => {
@@ -202,10 +148,18 @@ export const referenceSteps = (
     .map((known) => {
       const { at, high = known.price, low = known.price, price } = known
       if (at % day === 0) closes.set(at, price)
-      if (question.kind === "barrier" && at > question.windowFrom) {
-        touched ||= low <= question.level && question.level <= high
-      }
-      return { ...known, reference: referenceAt(question, volatility, known, { touched, closes }) }
+      if (touches !== undefined && at > touches.from)
+        touched ||= low <= touches.level && touches.level <= high
+      const reference = referenceAt({
+        at,
+        price,
+        volatility,
+        touched,
+        closes,
+        distanceTo: (level) => Math.log(level / price),
+        spread: (until) => volatility * Math.sqrt(Math.max(0, until - at) / hour)
+      })
+      return { ...known, reference }
     })
 }
 
@@ -219,14 +173,14 @@ export const stepAt = <Step extends { readonly at: number }>(
 export const brierScore = (odds: ReadonlyArray<number>, outcome: number): number =>
   odds.reduce((sum, p, index) => sum + (p - Number(index === outcome)) ** 2, 0)
 
-/** What a reference loses by an outcome: the Brier score, the CRPS of the close, or the ranked probability score of the count. */
+/** The loss of a reference by an outcome: the Brier score, the CRPS of the close, or the ranked probability score of the count. */
 export const referenceLoss = (reference: Reference, outcome: number): number => {
   if ("odds" in reference) return brierScore(reference.odds, outcome)
   if ("counts" in reference) return rps(reference.counts, outcome)
   return reference.sd > 0 ? crps(reference, outcome) : Math.abs(outcome - reference.mean)
 }
 
-/** What a reference expects to lose if it is right: sum q (1 - q), sd / sqrt(pi), or the sum of Q (1 - Q). */
+/** The loss that a reference expects if it is right: sum q (1 - q), sd / sqrt(pi), or the sum of Q (1 - Q). */
 export const expectedLoss = (reference: Reference): number => {
   if ("odds" in reference) return reference.odds.reduce((sum, q) => sum + q * (1 - q), 0)
   return "counts" in reference ? expectedRps(reference.counts) : reference.sd / Math.sqrt(Math.PI)
@@ -235,7 +189,7 @@ export const expectedLoss = (reference: Reference): number => {
 /** A reference that expects to lose less is nearly sure of its outcome, and leaves no room for skill. */
 export const minExpectedLoss = 0.1
 
-/** Of so many last periods outcomes are counted where no price is known; with fewer than the lesser they are taken for equally likely. */
+/** The numbers of last periods whose outcomes are counted where no price is known; with fewer than the lesser they are taken for equally likely. */
 export const basePeriods = { most: 250, least: 60 }
 
 /** How often each outcome came in the last periods, or equal shares. */

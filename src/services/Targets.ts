@@ -3,7 +3,7 @@
  * to; macro series need no subscription.
  */
 import { Context, Effect, Option, Schema } from "effect"
-import { plainDecimal } from "../scoring/criteria.ts"
+import { plainDecimal } from "../scoring/wording.ts"
 import { InvalidRequest } from "./domain/errors.ts"
 import type { NotFound } from "./domain/errors.ts"
 import { nearest } from "./domain/nearest.ts"

@@ -2,13 +2,8 @@
 import { assert, it, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { instantOf } from "../../cli/admin/session.ts"
-import {
-  plainDecimal,
-  practiceCriteria,
-  practiceCriteriaChinese,
-  resolutionCriteria,
-  resolutionCriteriaChinese
-} from "../../src/scoring/criteria.ts"
+import { direction, practiceCriteria, practiceCriteriaChinese } from "../../src/scoring/kinds/direction.ts"
+import { plainDecimal } from "../../src/scoring/wording.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import {
   freshWeek,
@@ -37,21 +32,18 @@ it.each([
   [36.25, "36 hours 15 minutes", "36 小时 15 分钟"],
   [1 + 1 / 3600, "1 hour 1 second", "1 小时 1 秒"]
 ] as const)("a span of %d hours is said in whole units", (hours, english, chinese) => {
-  const terms = {
-    targetName: "Gold",
-    target: "GC",
-    openPrice: "100",
-    deadZonePct: "0.3",
-    resolveAt: "2026-03-02T14:30:00Z",
-    closePriceWithinHours: hours,
-    cancelAfterHours: hours
-  }
-  assert.include(resolutionCriteria(terms), `at most ${english} after`)
-  assert.include(resolutionCriteria(terms), `scoring nobody, ${english} after that time`)
-  assert.include(resolutionCriteriaChinese(terms), `不超过其后 ${chinese}；`)
-  assert.include(resolutionCriteriaChinese(terms), `之后满 ${chinese}仍无`)
-  assert.include(practiceCriteria({ ...terms, hours }), `the recorded price ${english} on`)
-  assert.include(practiceCriteriaChinese({ ...terms, hours }), `中 ${chinese}之后`)
+  const terms = { openPrice: "100", deadZonePct: "0.3" }
+  const named = { targetName: "Gold", target: "GC" }
+  const resolveAt = Date.parse("2026-03-02T14:30:00Z")
+  const until = resolveAt + hours * 3_600_000
+  const worded = { ...named, terms, resolveAt, closePriceUntil: until, cancelAt: until }
+  const practice = { ...named, ...terms, hours }
+  assert.include(direction.criteria.en(worded), `at most ${english} after`)
+  assert.include(direction.criteria.en(worded), `scoring nobody, ${english} after that time`)
+  assert.include(direction.criteria.zh(worded), `不超过其后 ${chinese}；`)
+  assert.include(direction.criteria.zh(worded), `之后满 ${chinese}仍无`)
+  assert.include(practiceCriteria(practice), `the recorded price ${english} on`)
+  assert.include(practiceCriteriaChinese(practice), `中 ${chinese}之后`)
 })
 
 /** Numbers as administrators and their programs send them, and as the texts of a question say them. */

@@ -1,7 +1,7 @@
 /** Targets and the prediction scopes that agents subscribe to. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { chineseName } from "../../src/scoring/criteria.ts"
+import { chineseName } from "../../src/scoring/wording.ts"
 import { Schedules } from "../../src/services/Schedules.ts"
 import { Targets } from "../../src/services/Targets.ts"
 import { claimedAgent } from "../support/agents.ts"

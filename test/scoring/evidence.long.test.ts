@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { studentT975 } from "../../src/scoring/agentStats.ts"
 import { addDay, confidenceSequence, eValue, noEvidence, tellingValue } from "../../src/scoring/evidence.ts"
+import { direction } from "../../src/scoring/kinds/direction.ts"
 import type { Evidence } from "../../src/scoring/evidence.ts"
 import {
   boundedSkill,
@@ -199,13 +200,12 @@ const questionAt = (begins: number) => {
   const open = closes[begins]?.price ?? Number.NaN
   const volatility = ewmaVolatility(known, 24, begins * hour) ?? Number.NaN
   const zone = deadZoneOf(volatility, 24)
-  const question = {
-    kind: "directional",
+  const walk = direction.walk?.({
     resolveAt: (begins + 24) * hour,
-    openPrice: open,
-    deadZonePct: zone
-  } as const
-  const steps = referenceSteps(question, volatility, closes.slice(begins, begins + 25))
+    terms: { openPrice: String(open), deadZonePct: String(zone) }
+  })
+  if (walk === undefined) throw new Error("a direction has no walk")
+  const steps = referenceSteps(walk, volatility, closes.slice(begins, begins + 25))
   const change = 100 * ((closes[begins + 24]?.price ?? Number.NaN) / open - 1)
   const side = change > 0 ? 0 : 2
   const outcome = Math.abs(change) <= zone ? 1 : side

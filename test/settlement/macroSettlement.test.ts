@@ -1,7 +1,7 @@
 /** How macro challenges are settled and void, and what is kept of their scores. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
-import { inUtc } from "../../src/scoring/criteria.ts"
+import { inUtc } from "../../src/scoring/wording.ts"
 import { SqlClient } from "effect/sql"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -195,7 +195,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
         for (const each of [one, other]) {
           const shown = yield* results(each)
           assert.deepInclude(shown, { status: "void", settlement: null, prediction_count: 1 })
-          assert.include(shown.void_reason, inUtc(DateTime.formatIso(plus(release, "60 days"))))
+          assert.include(shown.void_reason, inUtc(DateTime.toEpochMillis(plus(release, "60 days"))))
           assert.isNull(shown.predictions[0]?.score)
         }
         const rejected = yield* Effect.flip(forecast(agent, one))

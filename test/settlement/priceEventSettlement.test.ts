@@ -1,7 +1,7 @@
 /** How price events are settled by the candles that are known, and void without them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
-import { inUtc } from "../../src/scoring/criteria.ts"
+import { inUtc } from "../../src/scoring/wording.ts"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { crps, crpsScore } from "../../src/scoring/crps.ts"
@@ -603,14 +603,14 @@ layer(testServices())("A price event without its candles", (it) => {
         [ahead, plus(monday, "96 hours")]
       ] as const
       for (const [challenge, end] of ends) {
-        assert.include(challenge.resolution_criteria, inUtc(DateTime.formatIso(end)))
+        assert.include(challenge.resolution_criteria, inUtc(DateTime.toEpochMillis(end)))
         yield* moveTo(millisBefore(end, 1))
         assert.notInclude((yield* settleDue).cancelled, challenge.id)
         yield* moveTo(end)
         assert.deepStrictEqual((yield* settleDue).cancelled, [challenge.id])
         const shown = yield* results(challenge)
         assert.deepInclude(shown, { status: "void", result: null, settlement: null, cancel_reason: null })
-        assert.include(shown.void_reason, inUtc(DateTime.formatIso(end)))
+        assert.include(shown.void_reason, inUtc(DateTime.toEpochMillis(end)))
         assert.isNull(shown.predictions[0]?.score)
       }
       // Candles that come later are too late.

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
-import { priceEventQuestion } from "../../src/scoring/criteria.ts"
+import { candleKinds } from "../../src/scoring/kinds/kinds.ts"
 import { titleOf } from "../../src/http/site/views/words.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
 import { freshWeek, newMacro, plus } from "../support/challenges.ts"
@@ -68,9 +68,8 @@ layer(testServer())("A question", (it) => {
       target: "DXY",
       targetName: "US dollar index",
       level: "104.5",
-      firstDay: "2026-02-24",
-      lastDay: "2026-03-02",
-      resolveAt: asked.resolve_at
+      period: null,
+      resolveAt: Date.parse(asked.resolve_at)
     }
     for (const [kind, english, chinese] of [
       [
@@ -90,7 +89,7 @@ layer(testServer())("A question", (it) => {
         "截至 3月2日的七天中，美元指数有几天收涨？"
       ]
     ] as const) {
-      const question = priceEventQuestion({ ...terms, kind })
+      const [question] = candleKinds[kind].questions(terms)
       assert.strictEqual(titleOf({ ...asked, kind, question }), english)
       assert.strictEqual(titleOf({ ...asked, kind, question }, catalogues.zh), chinese)
     }
@@ -99,7 +98,7 @@ layer(testServer())("A question", (it) => {
       [4e-7, "0.0000004"],
       [0.00987654, "0.00987654"]
     ] as const) {
-      const question = priceEventQuestion({ ...terms, level: written, kind: "threshold" })
+      const [question] = candleKinds.threshold.questions({ ...terms, level: written })
       assert.strictEqual(
         titleOf({ ...asked, level, kind: "threshold", question }, catalogues.zh),
         `美元指数 3月2日的收盘价会达到或高于 ${written} 吗？`

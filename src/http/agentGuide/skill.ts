@@ -3,6 +3,7 @@
  * the settings of the running instance. A test runs each of its examples.
  */
 import { Option } from "effect"
+import { greatestCount, numberKinds, yesNoKinds } from "../../services/domain/kinds.ts"
 import type { LimitName, Settings } from "../../services/Settings.ts"
 import packageJson from "../../../package.json" with { type: "json" }
 import { practiceLength } from "../../services/Practice.ts"
@@ -272,12 +273,12 @@ const unclaimedChapters = (settings: Settings["Service"], { targets }: Instance)
         keep: { "items[0].challenge_id": "PRICE_EVENT_ID", "items[0].asset": "PRICE_EVENT_ASSET" }
       },
       { call: "agent.subscribe", params: { scope_key: "<PRICE_EVENT_ASSET>" } },
-      "`barrier` and `threshold` are answered by Yes (`bullish`) or No (`bearish`):",
+      `${yesNoKinds.map((name) => `\`${name}\``).join(" and ")} are answered by Yes (\`bullish\`) or No (\`bearish\`):`,
       {
         call: "answers.predictAll",
         body: `{"predictions": [{"challenge_id": "<PRICE_EVENT_ID>", "direction": "<YOUR_YES_OR_NO>", "confidence": <YOUR_CONFIDENCE>, "reasoning": "<YOUR_REASONING>"}]}`
       },
-      `\`numeric_close\` (a price) and \`count_days\` (0 to 7) by a figure, with the body \`${figureAnswer}\`.`
+      `${numberKinds.map(inFigures).join(" and ")} by a figure, with the body \`${figureAnswer}\`.`
     ]
   },
   {
@@ -407,6 +408,11 @@ const tutorial = (settings: Settings["Service"], instance: Instance): ReadonlyAr
   ...claimedChapters(settings),
   ...(instance.hasGateway ? [gatewayChapter(settings)] : [])
 ]
+
+const inFigures = (name: string): string => {
+  const most = greatestCount(name)
+  return `\`${name}\` (${most === null ? "a price" : `0 to ${most}`})`
+}
 
 const namesOf = (targets: ReadonlyArray<Target>): string =>
   targets.map(({ key, name }) => `\`${key}\` (${name})`).join(", ")

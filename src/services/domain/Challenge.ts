@@ -1,9 +1,10 @@
 /**
  * What a challenge of each type is, as it is shown and as an administrator creates it. A directional challenge asks which way
  * a price moves; a macro challenge asks for a value that a statistical office or a central bank will publish; a price event
- * asks for a close, a barrier, a count of days or a threshold of a crypto asset (src/scoring/priceEvents.ts).
+ * asks about prices of a crypto asset (src/scoring/kinds).
  */
-import { plainDecimal } from "../../scoring/criteria.ts"
+import { plainDecimal } from "../../scoring/wording.ts"
+import { candleKindNames } from "../../scoring/kinds/facts.ts"
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
@@ -262,7 +263,7 @@ export const MacroValue = Schema.Struct({
 })
 export type MacroValue = typeof MacroValue.Type
 
-export const PriceEventKind = Schema.Literals(["numeric_close", "barrier", "count_days", "threshold"])
+export const PriceEventKind = Schema.Literals(candleKindNames)
 export type PriceEventKind = typeof PriceEventKind.Type
 
 export const PriceEventStatus = Schema.Literals(["open", "closed", "resolved", "void"])

@@ -1,8 +1,8 @@
-import { chineseNames, isStandardQuestion, nameWithin, plainDecimal } from "../../scoring/criteria.ts"
+import { chineseNames, nameWithin, plainDecimal } from "../../scoring/wording.ts"
 import { nearest } from "./nearest.ts"
 import { isWordByItself } from "./text.ts"
 
-export { isStandardQuestion, nameWithin, plainDecimal }
+export { nameWithin, plainDecimal }
 
 /** A target as readers of Chinese know it; one that has no such name by the one it has. */
 export const nameInChinese = (key: string, name: string): string => chineseNames[key] ?? name

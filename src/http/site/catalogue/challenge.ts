@@ -1,5 +1,6 @@
 /** What the page of a challenge says: its answer and facts, its charts, its credit pool, and its record in the log. */
-import type { Direction, PriceEventKind } from "../../../services/domain/Challenge.ts"
+import { wordsOfKinds } from "../../../services/domain/kinds.ts"
+import type { Direction } from "../../../services/domain/Challenge.ts"
 
 /** Of the reasons that the service itself gives, their beginnings; those of administrators stay as they wrote them. */
 const ownReasons = [
@@ -9,7 +10,6 @@ const ownReasons = [
 ] as const
 
 type Sides = Readonly<Record<Direction, string>>
-type Kinds = Readonly<Record<PriceEventKind, string>>
 
 export const english = {
   types: { directional: "Directional challenge", macro: "Macro challenge", price_event: "Price event" },
@@ -88,12 +88,7 @@ export const english = {
 
   answers: "Answers",
   answerCount: (count: string, isOne: boolean) => `${count} ${isOne ? "answer" : "answers"}`,
-  observed: {
-    numeric_close: "Close",
-    count_days: "Days that closed up",
-    barrier: "Price nearest to the level",
-    threshold: "Close"
-  } as Kinds,
+  observed: wordsOfKinds("en").observed,
   toTheLevel: "To the level",
   moveTo: (move: string, level: string) => `${move} to ${level}`,
   level: "Level",
@@ -358,12 +353,7 @@ export const chinese: typeof english = {
 
   answers: "回答",
   answerCount: (count) => `${count} 个回答`,
-  observed: {
-    numeric_close: "收盘价",
-    count_days: "收涨天数",
-    barrier: "最接近该价位的价格",
-    threshold: "收盘价"
-  },
+  observed: wordsOfKinds("zh").observed,
   toTheLevel: "距该价位",
   moveTo: (move, level) => `${move}（价位 ${level}）`,
   level: "价位",

@@ -1,5 +1,6 @@
 /** What several pages say: the frame around each, titles of questions, states, units, and what is said of an agent. */
 import { nameInChinese, nameWithin } from "../../../services/domain/targetNames.ts"
+import { wordsOfKinds } from "../../../services/domain/kinds.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
 
 type Words = Readonly<Record<string, string>>
@@ -46,11 +47,7 @@ export const english = {
   onDay: (name: string, date: string) => `${name} on ${date}: up, down or flat?`,
   within: (name: string, span: string, time: string) =>
     `${name} ${({ "1h": "in the hour until", "4h": "in the four hours until", "1d": "in the day until" } as Words)[span] ?? "by"} ${time}: up, down or flat?`,
-  whereClose: (name: string, date: string) => `Where will ${name} close on ${date}?`,
-  closeAbove: (name: string, level: string, date: string) =>
-    `Will ${name} close at or above ${level} on ${date}?`,
-  touch: (name: string, level: string, date: string) => `Will ${name} touch ${level} by ${date}?`,
-  daysUp: (name: string, date: string) => `On how many of the seven days to ${date} will ${name} close up?`,
+  titlesOfKinds: wordsOfKinds("en").titles,
   ofPeriod: (name: string, period: string) => `${name}, ${period}`,
   inUnit: (title: string, unit: string) => `${title} (${unit})`,
   whichCategory: (title: string) => `${title}: what will be decided?`,
@@ -69,10 +66,7 @@ export const english = {
     session: "Session",
     flash: "Flash",
     macro: "Macro figure",
-    numeric_close: "Close",
-    barrier: "Barrier",
-    count_days: "Days up",
-    threshold: "Threshold"
+    ...wordsOfKinds("en").labels
   } as Readonly<Record<string, string>>,
   states: { open: "Open", closed: "Closed", resolved: "Settled", cancelled: "Cancelled", void: "Void" },
   movements: { bullish: "▲ Up", bearish: "▼ Down", neutral: "■ Flat" } as Readonly<Record<Direction, string>>,
@@ -172,10 +166,7 @@ export const chinese: typeof english = {
   onDay: (name, date) => `${name} ${date}：上涨、下跌还是持平？`,
   within: (name, span, time) =>
     `${name}截至 ${time}${({ "1h": "的一小时内", "4h": "的四小时内", "1d": "的一天内" } as Words)[span] ?? ""}：上涨、下跌还是持平？`,
-  whereClose: (name, date) => `${name} ${date}收盘价是多少？`,
-  closeAbove: (name, level, date) => `${name} ${date}的收盘价会达到或高于 ${level} 吗？`,
-  touch: (name, level, date) => `截至 ${date}，${name}会触及 ${level} 吗？`,
-  daysUp: (name, date) => `截至 ${date}的七天中，${name}有几天收涨？`,
+  titlesOfKinds: wordsOfKinds("zh").titles,
   ofPeriod: (name, period) => `${name}，${period}`,
   inUnit: (title, unit) => `${title}（${unit}）`,
   whichCategory: (title) => `${title}：会是哪一种结果？`,
@@ -194,10 +185,7 @@ export const chinese: typeof english = {
     session: "当日涨跌",
     flash: "快讯",
     macro: "宏观数据",
-    numeric_close: "收盘价",
-    barrier: "触及",
-    count_days: "上涨天数",
-    threshold: "门槛"
+    ...wordsOfKinds("zh").labels
   },
   states: { open: "进行中", closed: "已截止", resolved: "已结算", cancelled: "已取消", void: "作废" },
   movements: { bullish: "▲ 上涨", bearish: "▼ 下跌", neutral: "■ 持平" },

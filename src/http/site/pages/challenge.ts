@@ -10,6 +10,7 @@ import type { PoolOdds } from "../../../services/Pools.ts"
 import { ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
+import { candleFacts, greatestCount } from "../../../services/domain/kinds.ts"
 import type {
   Challenge,
   ChallengeSummary,
@@ -46,9 +47,6 @@ interface Spanned {
 
 const day = 86_400_000
 
-/** A count of days is of a week. */
-const daysCounted = 7
-
 /** Of a series, before what is asked. */
 const maxPrints = 8
 
@@ -56,7 +54,8 @@ const maxPrints = 8
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   const begin = DateTime.toEpochMillis(DateTime.makeUnsafe(window_from ?? created_at))
-  const window = kind === "count_days" ? 8 * day : Math.max(end - begin, 0)
+  const counted = greatestCount(kind)
+  const window = counted === null ? Math.max(end - begin, 0) : (counted + 1) * day
   // Questions about the past are created after their end.
   const length = Math.max(window, day / 4)
   return DateTime.makeUnsafe(end - length - Math.min(day, length / 4))
@@ -347,12 +346,6 @@ const macroView = (
   })
 }
 
-/** Kinds that are answered by yes or no. */
-const withLevel: ReadonlySet<PriceEvent["kind"]> = new Set(["barrier", "threshold"])
-
-/** Kinds whose outcome is a price, so it is marked in the chart. */
-const closes: ReadonlySet<PriceEvent["kind"]> = new Set(["numeric_close", "threshold"])
-
 const priceEventResult = (terms: PriceEvent, say: Catalogue): Html => {
   if (terms.result === null) return null
   return html`<strong>${side(terms.result, true, say)}</strong>`
@@ -367,7 +360,11 @@ const priceEventAnswer = (frame: Frame, { drawn, results, terms }: ChallengeView
     return { first: [words.result, side(terms.result, true, say)], more: [best], counts }
   }
   if (results.actual_value !== null) {
-    return { first: [words.observed[terms.kind], number(results.actual_value)], more: [best], counts }
+    return {
+      first: [words.observed[terms.kind] ?? terms.kind, number(results.actual_value)],
+      more: [best],
+      counts
+    }
   }
   const now = lastPrice(drawn)
   const { level } = terms
@@ -392,8 +389,9 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
   const { drawn, results, terms } = view
   const { say } = frame
   const words = say.question
-  const observed = words.observed[terms.kind]
-  const isYesOrNo = withLevel.has(terms.kind)
+  const observed = words.observed[terms.kind] ?? terms.kind
+  const { answers, closes, counts, hasWindow } = candleFacts[terms.kind]
+  const isYesOrNo = answers === "yes_no"
   const count = results.prediction_count
   const observation = results.actual_value ?? results.close_price
   return challengeLayout(frame, view, {
@@ -417,14 +415,15 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
         resolveAt: dateOf(terms.resolve_at),
         ...(terms.level !== null && { level: terms.level }),
         ...(observation !== null &&
-          closes.has(terms.kind) && { settled: { price: observation, as: observed } }),
-        ...(terms.kind === "count_days" && {
+          closes !== null &&
+          counts === null && { settled: { price: observation, as: observed } }),
+        ...(counts !== null && {
           daysFrom: DateTime.toDateUtc(
-            DateTime.subtract(DateTime.makeUnsafe(terms.resolve_at), { days: daysCounted })
+            DateTime.subtract(DateTime.makeUnsafe(terms.resolve_at), { days: counts })
           )
         }),
-        ...(terms.kind === "barrier" && { byRange: true }),
-        ...(terms.kind === "barrier" &&
+        ...(hasWindow && { byRange: true }),
+        ...(hasWindow &&
           results.result === "bullish" && { touchedSince: dateOf(terms.window_from ?? terms.deadline) })
       },
       drawn.prices,
@@ -434,13 +433,13 @@ const priceEventView = (frame: Frame, view: ChallengeView<PriceEvent>): Page => 
       title: words.answers,
       soFar: words.answerCount(String(count), count === 1),
       chart: () =>
-        terms.level === null
+        !isYesOrNo
           ? forecastChart(
               drawn.answers,
               {
                 unit: null,
                 actual: results.actual_value,
-                ...(terms.kind === "count_days" && { max: daysCounted })
+                ...(counts !== null && { max: counts })
               },
               say
             )

@@ -1,6 +1,7 @@
 /** How pages say numbers, directions and questions. */
 import { DateTime } from "effect"
-import { isStandardQuestion, plainDecimal } from "../../../services/domain/targetNames.ts"
+import { isStandardQuestion } from "../../../services/domain/kinds.ts"
+import { plainDecimal } from "../../../services/domain/targetNames.ts"
 import type { ChallengeSummary, Direction } from "../../../services/domain/Challenge.ts"
 import { catalogues } from "../catalogue/catalogue.ts"
 import type { Catalogue } from "../catalogue/catalogue.ts"
@@ -162,18 +163,12 @@ type Asked = Pick<
 
 /** Whether an administrator has worded the question. */
 const isOwnWording = ({ asset, kind, level, name, period, question, resolve_at }: Asked): boolean => {
-  const end = DateTime.makeUnsafe(resolve_at)
-  const before = (ago: { readonly days: number } | { readonly milliseconds: number }) =>
-    DateTime.formatIsoDateUtc(DateTime.subtract(end, ago))
-  return !isStandardQuestion(question, {
-    kind,
+  return !isStandardQuestion(question, kind, {
     target: asset,
     targetName: name,
     level: level === null ? null : plainDecimal(level),
     period,
-    resolveAt: DateTime.formatIso(end),
-    firstDay: before({ days: 7 }),
-    lastDay: before({ milliseconds: 1 })
+    resolveAt: DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   })
 }
 
@@ -204,23 +199,14 @@ const madeTitle = (asked: Asked, say: Catalogue): string => {
   const lastDay = dateOf(DateTime.subtract(end, { milliseconds: 1 }), say)
   if (type === "macro") return macroTitle(asked, name, say)
   const at = level === null ? "" : number(level)
-  switch (kind) {
-    case "numeric_close":
-      return say.whereClose(within, lastDay)
-    case "threshold":
-      return say.closeAbove(within, at, lastDay)
-    case "barrier":
-      return say.touch(within, at, lastDay)
-    case "count_days":
-      return say.daysUp(within, lastDay)
-    default:
-      if (event_title !== null) {
-        return kind === "flash"
-          ? say.afterEvent(name, cut(event_title))
-          : say.afterEventBy(name, cut(event_title), timeOf(end, say))
-      }
-      return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
+  const ofKind = say.titlesOfKinds[kind]
+  if (ofKind !== undefined) return ofKind({ within, level: at, lastDay })
+  if (event_title !== null) {
+    return kind === "flash"
+      ? say.afterEvent(name, cut(event_title))
+      : say.afterEventBy(name, cut(event_title), timeOf(end, say))
   }
+  return kind === "session" ? say.onDay(name, lastDay) : say.within(name, kind, timeOf(end, say))
 }
 
 /** Where a rank was a week before, beside it; nothing where there was none. */

@@ -3,6 +3,7 @@ import { BigDecimal, Cause, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { boundedSkill, brierScore, referenceSkill } from "../../../scoring/reference.ts"
+import { greatestCount } from "../../../scoring/kinds/facts.ts"
 import { rps, rpsScore } from "../../../scoring/ordered.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Submission } from "../../../services/Arenas.ts"
@@ -100,9 +101,10 @@ const trending = (
   if (before === null || price === null) return undefined
   const move = sign * (price.price - before)
   if (outcomes !== null) return { direction: move >= 0 ? "bullish" : "bearish", confidence: slight }
-  return kind === "count_days"
-    ? number(move >= 0 ? 4 : 3, reference_scale)
-    : number(price.price + move, reference_scale)
+  const most = greatestCount(kind)
+  return most === null
+    ? number(price.price + move, reference_scale)
+    : number(move >= 0 ? Math.ceil(most / 2) : Math.floor(most / 2), reference_scale)
 }
 
 export const layer = Layer.effect(
@@ -190,8 +192,9 @@ export const layer = Layer.effect(
           if (isSeries)
             return outcomes === null || reference === null ? undefined : vector(outcomes, reference)
           if (outcomes !== null)
-            return vector(outcomes, yield* references.baseOdds(question, yield* DateTime.now))
-          if (question.kind === "count_days") return number(3.5, reference_scale)
+            return vector(outcomes, yield* references.baseOdds(question, outcomes, yield* DateTime.now))
+          const most = greatestCount(question.kind)
+          if (most !== null) return number(most / 2, reference_scale)
           return price === null ? undefined : number(price.price, reference_scale)
         }
       }

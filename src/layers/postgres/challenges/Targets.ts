@@ -1,6 +1,6 @@
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { plainDecimal } from "../../../scoring/criteria.ts"
+import { plainDecimal } from "../../../scoring/wording.ts"
 import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { isTargetKey } from "../../../services/domain/ids.ts"
 import { Settings } from "../../../services/Settings.ts"

@@ -2,6 +2,7 @@
 import { Duration } from "effect"
 import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
+import { yesNoKinds } from "../../../scoring/kinds/facts.ts"
 import type { AnyStatus } from "../../../services/domain/Challenge.ts"
 import { timestamp, isoTimestamp } from "../sql.ts"
 
@@ -111,7 +112,7 @@ export const categoriesOf = (sql: SqlClient.SqlClient, alias: "c" | "r" = "c") =
 export const outcomesOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`case when c.categories is not null then c.categories
        when c.type = 'directional' then array['bullish', 'neutral', 'bearish']
-       when c.level is not null then array['bullish', 'bearish'] end`)
+       when c.kind in (${yesNoKinds.map((kind) => `'${kind}'`).join(", ")}) then array['bullish', 'bearish'] end`)
 
 /** The name of the category that a challenge `c` came out as by a settlement `s`; its value is the place of the category. */
 export const outcomeNameOf = (sql: SqlClient.SqlClient, settlement: "s" | "t" = "s") =>

@@ -1,13 +1,8 @@
 /** The directional arena: challenges on which way a price moves, and predictions of it. */
-import { BigDecimal, DateTime, Duration, Effect, Option, Schema } from "effect"
+import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import {
-  directionQuestion,
-  plainDecimal,
-  resolutionCriteria,
-  resolutionCriteriaChinese
-} from "../../../scoring/criteria.ts"
+import { plainDecimal } from "../../../scoring/wording.ts"
 import type { ChallengeFilter, DirectionalArena } from "../../../services/Arenas.ts"
 import {
   Challenge,
@@ -29,6 +24,7 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
+import { noTerms, rowOf, textsOf } from "./rows.ts"
 import { boundNow, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
@@ -214,55 +210,24 @@ export const makeDirectionalArena = Effect.gen(function* () {
       yield* openPriceOf(target.key, wanted, now),
       wanted.dead_zone_pct === null ? null : plainDecimal(wanted.dead_zone_pct ?? target.dead_zone_pct)
     )
-    const terms =
-      dead_zone_pct === null
-        ? null
-        : {
-            targetName: target.name,
-            target: target.key,
-            openPrice: open_price,
-            deadZonePct: dead_zone_pct,
-            resolveAt: DateTime.formatIso(wanted.resolve_at),
-            closePriceWithinHours: Duration.toHours(closePriceWithin),
-            cancelAfterHours: Duration.toHours(cancelAfter)
-          }
-    const created = {
+    const unworded = {
+      ...noTerms,
       challenge_id: id,
       challenge_type: "directional",
       asset: target.key,
       kind: wanted.kind ?? "session",
       event_id: wanted.event_id ?? null,
-      question:
-        wanted.question ?? directionQuestion(target.key, target.name, DateTime.formatIso(wanted.resolve_at)),
-      resolution_criteria: terms === null ? null : resolutionCriteria(terms),
-      resolution_criteria_zh: terms === null ? null : resolutionCriteriaChinese(terms),
       created_at: now,
       deadline: wanted.deadline,
       resolve_at: wanted.resolve_at,
       close_price_until: DateTime.addDuration(wanted.resolve_at, closePriceWithin),
       cancel_at: DateTime.addDuration(wanted.resolve_at, cancelAfter),
       open_price,
-      dead_zone_pct,
-      period: null,
-      unit: null,
-      bin_edges: null,
-      reference_scale: null,
-      decimal_step: null,
-      categories: null,
-      reference: null,
-      reward_pool: null,
-      level: null,
-      window_from: null,
-      pool_owner_rule: null,
-      rule_version: null
+      dead_zone_pct
     }
-    const reference = yield* references.freeze({
-      ...created,
-      target: target.key,
-      open_price: Number(open_price),
-      dead_zone_pct: dead_zone_pct === null ? null : Number(dead_zone_pct),
-      level: null
-    })
+    const { question, ...criteria } = textsOf(unworded, target.name)
+    const created = { ...unworded, ...criteria, question: wanted.question ?? question }
+    const reference = yield* references.freeze(rowOf(unworded))
     yield* createChallenge(sql, created, reference)
     return yield* get(id)
   })

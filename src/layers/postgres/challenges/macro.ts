@@ -12,7 +12,6 @@ import type { MacroArena } from "../../../services/Arenas.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
-import type { Target } from "../../../services/Targets.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
@@ -25,16 +24,8 @@ import {
   referenceScale
 } from "../../../scoring/macro.ts"
 import { expectedRps } from "../../../scoring/ordered.ts"
-import {
-  macroCriteria,
-  macroCriteriaChinese,
-  orderedCriteria,
-  orderedCriteriaChinese,
-  macroQuestion,
-  orderedQuestion,
-  plainDecimal,
-  roundedScale
-} from "../../../scoring/criteria.ts"
+import { plainDecimal, roundedScale } from "../../../scoring/wording.ts"
+import { noTerms, textsOf } from "./rows.ts"
 
 export const makeMacroArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -86,32 +77,24 @@ export const makeMacroArena = Effect.gen(function* () {
     const now = yield* boundNow(sql)
     const id = yield* random.uuidV7()
     const cancelAt = DateTime.addDuration(releaseAt, wholeSeconds(settings.macroVoidAfter))
-    const terms = yield* termsOf(wanted, target, { releaseAt, cancelAt })
-    const question =
-      wanted.question ??
-      (wanted.categories === undefined
-        ? macroQuestion(target.key, target.name, wanted.period)
-        : orderedQuestion(target.key, target.name, wanted.period))
-    const recorded = createChallenge(sql, {
+    const { scale, ...terms } = yield* termsOf(wanted)
+    const unworded = {
+      ...noTerms,
       ...terms,
       challenge_id: id,
       challenge_type: "macro",
       asset: target.key,
       kind: "macro",
       event_id: null,
-      question,
       created_at: now,
       deadline: wanted.deadline,
       resolve_at: releaseAt,
       close_price_until: cancelAt,
       cancel_at: cancelAt,
-      open_price: null,
-      dead_zone_pct: null,
-      pool_owner_rule: settings.poolOwnerRule,
-      level: null,
-      window_from: null,
-      rule_version: null
-    })
+      pool_owner_rule: settings.poolOwnerRule
+    }
+    const { question, ...criteria } = textsOf(unworded, target.name, scale)
+    const recorded = createChallenge(sql, { ...unworded, ...criteria, question: wanted.question ?? question })
     // The statement that creates the challenge opens the pool's account.
     const funded = pools.fund(id, microCredits(wanted.reward_pool))
     yield* transaction(sql)(Effect.andThen(recorded, funded))
@@ -157,24 +140,16 @@ const makeMacroTerms = Effect.gen(function* () {
   const earlierPrints = yield* makeEarlierPrints
   const printed = findOne(Printed)
 
-  const orderedTerms = (
-    categories: NonNullable<NewMacroChallenge["categories"]>,
-    texts: Omit<Parameters<typeof orderedCriteria>[0], "categories">
-  ) => {
-    const reference = categories.map(({ probability }) => plainDecimal(probability))
-    const named = {
-      ...texts,
-      categories: categories.map(({ name }, index) => [name, reference[index] ?? ""] as const)
-    }
+  const orderedTerms = (categories: NonNullable<NewMacroChallenge["categories"]>) => {
+    // What answers are measured with, as the scale of a series is.
+    const scale = decimal(expectedRps(categories.map(({ probability }) => probability)))
     return {
       bin_edges: edgesOfCategories(categories.length).map(decimal),
-      // What answers are measured with, as the scale of a series is.
-      reference_scale: decimal(expectedRps(categories.map(({ probability }) => probability))),
+      reference_scale: scale,
       decimal_step: null,
       categories: categories.map(({ name }) => name),
-      reference,
-      resolution_criteria: orderedCriteria(named),
-      resolution_criteria_zh: orderedCriteriaChinese(named)
+      reference: categories.map(({ probability }) => plainDecimal(probability)),
+      scale
     }
   }
 
@@ -197,24 +172,13 @@ const makeMacroTerms = Effect.gen(function* () {
     return { reference_scale: plainDecimal(rounded), decimal_step: BigDecimal.format(step) }
   })
 
-  return Effect.fnUntraced(function* (
-    wanted: NewMacroChallenge,
-    target: Target,
-    times: { readonly releaseAt: DateTime.Utc; readonly cancelAt: DateTime.Utc }
-  ) {
-    const texts = {
-      seriesName: target.name,
-      series: target.key,
-      period: wanted.period,
-      releaseAt: DateTime.formatIso(times.releaseAt),
-      voidAt: DateTime.formatIso(times.cancelAt)
-    }
+  return Effect.fnUntraced(function* (wanted: NewMacroChallenge) {
     const common = {
       period: wanted.period,
       unit: wanted.unit ?? null,
       reward_pool: BigDecimal.format(BigDecimal.fromNumberUnsafe(wanted.reward_pool))
     }
-    if (wanted.categories !== undefined) return { ...common, ...orderedTerms(wanted.categories, texts) }
+    if (wanted.categories !== undefined) return { ...common, ...orderedTerms(wanted.categories) }
     const edges = (wanted.bin_edges ?? []).map(plainDecimal)
     const scale = yield* scaleOf(wanted)
     if (scale.reference_scale === null && edges.length < 2) {
@@ -246,20 +210,7 @@ const makeMacroTerms = Effect.gen(function* () {
             `Expected a value: what the earlier prints give, ${scoredWith}, is not between ${scaleBounds.minimum} and ${scaleBounds.maximum}`
           )
     }
-    const numeric = {
-      ...texts,
-      unit: common.unit,
-      scale: scoredWith,
-      scaleIsFrozen: terms.reference_scale !== null
-    }
-    return {
-      ...common,
-      ...terms,
-      categories: null,
-      reference: null,
-      resolution_criteria: macroCriteria(numeric),
-      resolution_criteria_zh: macroCriteriaChinese(numeric)
-    }
+    return { ...common, ...terms, categories: null, reference: null, scale: scoredWith }
   })
 })
 

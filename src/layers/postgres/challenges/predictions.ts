@@ -17,6 +17,7 @@ import { hash, randomBytes } from "node:crypto"
 import { Array as Arr, DateTime, Effect, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { countingKinds } from "../../../scoring/kinds/facts.ts"
 import { choiceOf, hasTies, isInForm, isOfCount, numberOf } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { unknownChallenge } from "../../../services/domain/Challenge.ts"
@@ -227,8 +228,8 @@ const recordPredictions = (
                when i.tail is null or i.direction <> all(i.outcomes)
                     or not (i.names @> to_jsonb(i.outcomes) and i.names <@ to_jsonb(i.outcomes))
                     or (i.type = 'macro' and i.outcomes is not null and i.names is null) then 'misfit'
-               when i.kind = 'count_days' and not i.is_of_count then 'out_of_range'
-               when i.outcomes is null and i.has_ties and i.type <> 'macro' and i.kind <> 'count_days' then 'tied'
+               when i.kind in ${sql.in(countingKinds)} and not i.is_of_count then 'out_of_range'
+               when i.outcomes is null and i.has_ties and i.type <> 'macro' and i.kind not in ${sql.in(countingKinds)} then 'tied'
                when i.predicted_std > i.max_std then 'too_wide'
                when i.type = 'price_event' and not exists (
                  select from prediction_scopes s where s.agent_id = i.agent_id and s.target = i.target)

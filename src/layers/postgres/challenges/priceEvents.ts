@@ -3,39 +3,33 @@ import { DateTime, Effect, Option, Schema, BigDecimal } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import {
-  countedDays,
   closeScale,
   closingCandles,
   dailyCloses,
-  countScale,
   day,
   hour,
-  ruleVersion,
+  scaleOfCount,
   scaleReturns,
   wholeHour
-} from "../../../scoring/priceEvents.ts"
+} from "../../../scoring/candles.ts"
+import { candleFacts } from "../../../scoring/kinds/facts.ts"
+import { problemsOf } from "../../../scoring/kinds/kinds.ts"
+import { ruleVersion } from "../../../scoring/kinds/priceEvent.ts"
+import { plainDecimal, roundedScale } from "../../../scoring/wording.ts"
 import { unknownChallenge, PriceEvent } from "../../../services/domain/Challenge.ts"
 import type { NewPriceEvent } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
-import type { FieldProblem } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { wholeSecond, wholeSeconds } from "../../../services/domain/text.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { PriceEventArena } from "../../../services/Arenas.ts"
 import { Targets, unknownAsset } from "../../../services/Targets.ts"
-import type { Target } from "../../../services/Targets.ts"
 import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
+import { noTerms, rowOf, textsOf } from "./rows.ts"
 import { boundNow, findAll, findOption, isoTimestamp, findOne } from "../sql.ts"
-import {
-  plainDecimal,
-  priceEventCriteria,
-  priceEventCriteriaChinese,
-  priceEventQuestion,
-  roundedScale
-} from "../../../scoring/criteria.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 
@@ -62,6 +56,7 @@ export const makePriceEventArena = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const questions = findAll(PriceEvent)
   const question = findOption(PriceEvent)
+  const settings = yield* Settings
   const termsOf = yield* makePriceEventTerms
   const references = yield* makeReferences
 
@@ -87,7 +82,7 @@ export const makePriceEventArena = Effect.gen(function* () {
   })
 
   const create: PriceEventArena["create"] = Effect.fn("PriceEventArena.create")(function* (asked) {
-    // The other times must be whole hours or days, which `problemsOf` checks.
+    // The other times must be whole hours or days, which its kind checks.
     const wanted = { ...asked, deadline: wholeSecond(asked.deadline) }
     const target = yield* targets
       .get(wanted.asset)
@@ -97,9 +92,14 @@ export const makePriceEventArena = Effect.gen(function* () {
       return yield* InvalidRequest.of("asset", `${target.key} is not a crypto asset`)
     }
     const now = yield* boundNow(sql)
-    const terms = yield* termsOf(wanted, target, now)
+    const terms = yield* termsOf(wanted, now)
     const id = yield* random.uuidV7()
-    const created = {
+    const cancelAt = DateTime.addDuration(
+      DateTime.max(wanted.deadline, wanted.resolve_at),
+      wholeSeconds(settings.priceEventVoidAfter)
+    )
+    const unworded = {
+      ...noTerms,
       ...terms,
       challenge_id: id,
       challenge_type: "price_event",
@@ -109,21 +109,13 @@ export const makePriceEventArena = Effect.gen(function* () {
       created_at: now,
       deadline: wanted.deadline,
       resolve_at: wanted.resolve_at,
-      close_price_until: terms.cancel_at,
-      open_price: null,
-      dead_zone_pct: null,
-      period: null,
-      unit: null,
-      bin_edges: null,
-      reward_pool: null,
-      pool_owner_rule: null,
+      close_price_until: cancelAt,
+      cancel_at: cancelAt,
       rule_version: ruleVersion
     }
-    const reference = yield* references.freeze({
-      ...created,
-      target: target.key,
-      level: created.level === null ? null : Number(created.level)
-    })
+    const { question, ...criteria } = textsOf(unworded, target.name)
+    const created = { ...unworded, ...criteria, question: wanted.question ?? question }
+    const reference = yield* references.freeze(rowOf(unworded))
     yield* createChallenge(sql, created, reference)
     return yield* Effect.orDie(get(id))
   })
@@ -156,74 +148,19 @@ const Printed = Schema.Struct({
   reference_scale: Schema.NullOr(Schema.String)
 })
 
-const monday = 1
-const isNumeric = ({ kind }: NewPriceEvent) => kind === "numeric_close" || kind === "count_days"
-
-/** Eleven years; a time a thousand years on is a mistake. */
-const maxHours = 100_000
-
 /** The window of a barrier begins at the next whole hour; one in the past covers a week. */
 const windowOf = ({ kind, resolve_at, window_from }: NewPriceEvent, now: DateTime.Utc) => {
-  if (kind !== "barrier") return null
+  if (!candleFacts[kind].hasWindow) return null
   if (window_from !== undefined) return window_from
   return DateTime.isGreaterThan(resolve_at, now)
     ? DateTime.makeUnsafe(wholeHour(DateTime.toEpochMillis(now)))
     : DateTime.subtract(resolve_at, { days: 7 })
 }
 
-const isHour = (moment: DateTime.Utc) => DateTime.toEpochMillis(moment) % hour === 0
-
-/** What is wrong with when a barrier begins and ends. */
-const windowProblem = (
-  { resolve_at, window_from }: NewPriceEvent,
-  windowFrom: DateTime.Utc
-): FieldProblem | undefined => {
-  const anHour = "Expected a whole hour, for example 2026-01-31T12:00:00Z"
-  const hours = (DateTime.toEpochMillis(resolve_at) - DateTime.toEpochMillis(windowFrom)) / hour
-  if (!isHour(resolve_at)) return { path: "resolve_at", message: anHour }
-  if (!isHour(windowFrom)) return { path: "window_from", message: anHour }
-  if (hours > maxHours) {
-    const path = window_from === undefined ? "resolve_at" : "window_from"
-    return { path, message: `Expected a window of at most ${maxHours} hours` }
-  }
-  if (hours > 0) return undefined
-  return window_from === undefined
-    ? { path: "resolve_at", message: "Expected a whole hour that begins from now on, or a window_from" }
-    : { path: "window_from", message: "Expected a time before resolve_at" }
-}
-
-/** Fields that do not fit the kind of question. */
-const problemsOf = (wanted: NewPriceEvent, windowFrom: DateTime.Utc | null): ReadonlyArray<FieldProblem> => {
-  const { kind, level, reference_scale, resolve_at, window_from } = wanted
-  const problems: Array<FieldProblem> = []
-  const wrong = (path: string, message: string) => problems.push({ path, message })
-  const isMidnight = DateTime.toEpochMillis(resolve_at) % day === 0
-  if (isNumeric(wanted)) {
-    if (level !== undefined) wrong("level", `Expected no value: a ${kind} question has no level`)
-  } else {
-    if (level === undefined) wrong("level", `Missing key: a ${kind} question has a level`)
-    if (reference_scale !== undefined) {
-      wrong("reference_scale", `Expected no value: a ${kind} question has no reference scale`)
-    }
-  }
-  if (windowFrom !== null) {
-    const problem = windowProblem(wanted, windowFrom)
-    return problem === undefined ? problems : [...problems, problem]
-  }
-  if (window_from !== undefined) wrong("window_from", `Expected no value: only a barrier has a window`)
-  if (kind === "count_days" && !(isMidnight && DateTime.getPartUtc(resolve_at, "weekDay") === monday)) {
-    wrong("resolve_at", "Expected the midnight (UTC) that begins a Monday, at which the seven days end")
-  } else if (!isMidnight) {
-    wrong("resolve_at", "Expected the midnight (UTC) at which the day ends, for example 2026-02-01T00:00:00Z")
-  }
-  return problems
-}
-
 /** The terms of a new price event: as they were asked for, or computed from known prices. */
 const makePriceEventTerms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
-  const settings = yield* Settings
   const closesUntil = yield* makeDailyCloses
   const printed = findOne(Printed)
 
@@ -247,9 +184,10 @@ const makePriceEventTerms = Effect.gen(function* () {
   })
 
   const scaleOf = Effect.fnUntraced(function* (wanted: NewPriceEvent, now: DateTime.Utc) {
-    if (!isNumeric(wanted)) return null
+    const { answers, counts } = candleFacts[wanted.kind]
+    if (answers !== "number") return null
     if (wanted.reference_scale !== undefined) return wanted.reference_scale
-    if (wanted.kind === "count_days") return roundedScale(countScale)
+    if (counts !== null) return roundedScale(scaleOfCount(counts))
     const { known, scale } = yield* scaleOfClose(wanted.asset, wanted.resolve_at, now)
     if (scale === undefined) {
       return yield* InvalidRequest.of(
@@ -260,9 +198,17 @@ const makePriceEventTerms = Effect.gen(function* () {
     return roundedScale(scale)
   })
 
-  return Effect.fnUntraced(function* (wanted: NewPriceEvent, target: Target, now: DateTime.Utc) {
+  return Effect.fnUntraced(function* (wanted: NewPriceEvent, now: DateTime.Utc) {
+    const { kind, level: wantedLevel, window_from } = wanted
     const windowFrom = windowOf(wanted, now)
-    const errors = problemsOf(wanted, windowFrom)
+    const errors = problemsOf({
+      kind,
+      level: wantedLevel,
+      reference_scale: wanted.reference_scale,
+      resolveAt: DateTime.toEpochMillis(wanted.resolve_at),
+      windowFrom: windowFrom === null ? null : DateTime.toEpochMillis(windowFrom),
+      isWindowGiven: window_from !== undefined
+    })
     if (errors.length > 0) {
       const detail = errors.map(({ message, path }) => `${path}: ${message}`).join("; ")
       return yield* new InvalidRequest({ detail, errors })
@@ -270,36 +216,14 @@ const makePriceEventTerms = Effect.gen(function* () {
     const scale = yield* scaleOf(wanted, now)
     // Exact decimals as PostgreSQL prints them: the form in the criteria text and the log.
     const { level, reference_scale } = yield* printed(sql`
-      select trim_scale(${wanted.level === undefined ? null : plainDecimal(wanted.level)}::numeric)::text as level,
+      select trim_scale(${wantedLevel === undefined ? null : plainDecimal(wantedLevel)}::numeric)::text as level,
              trim_scale(${scale === null ? null : plainDecimal(scale)}::numeric)::text as reference_scale`)
-    const cancelAt = DateTime.addDuration(
-      DateTime.max(wanted.deadline, wanted.resolve_at),
-      wholeSeconds(settings.priceEventVoidAfter)
-    )
-    const texts = {
-      kind: wanted.kind,
-      targetName: target.name,
-      target: target.key,
-      firstDay: DateTime.formatIsoDateUtc(DateTime.subtract(wanted.resolve_at, { days: countedDays })),
-      lastDay: DateTime.formatIsoDateUtc(DateTime.subtract(wanted.resolve_at, { days: 1 })),
-      windowFrom: windowFrom === null ? null : DateTime.formatIso(windowFrom),
-      resolveAt: DateTime.formatIso(wanted.resolve_at),
-      voidAt: DateTime.formatIso(cancelAt),
-      level,
-      scale: reference_scale
-    }
     return {
       level,
       reference_scale,
       // Calibration needs to know that counts are whole numbers.
-      decimal_step: wanted.kind === "count_days" ? "1" : null,
-      categories: null,
-      reference: null,
-      window_from: windowFrom,
-      cancel_at: cancelAt,
-      question: wanted.question ?? priceEventQuestion(texts),
-      resolution_criteria: priceEventCriteria(texts),
-      resolution_criteria_zh: priceEventCriteriaChinese(texts)
+      decimal_step: candleFacts[kind].counts === null ? null : "1",
+      window_from: windowFrom
     }
   })
 })

@@ -11,73 +11,45 @@ import {
   returnHours,
   stepAt
 } from "../../../scoring/reference.ts"
-import type { KnownPrice, Reference, ReferenceQuestion } from "../../../scoring/reference.ts"
-import { countedDays, day, hour } from "../../../scoring/priceEvents.ts"
+import type { KnownPrice, Reference } from "../../../scoring/reference.ts"
+import { hour } from "../../../scoring/candles.ts"
+import { kindOf, outcomesOf } from "../../../scoring/kinds/kinds.ts"
 import { ReferenceForecast } from "../../../services/domain/Challenge.ts"
 import { arrayParam, decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
+import { noTerms, questionColumns, questionOf, QuestionRow } from "./rows.ts"
 
-const terms = {
-  kind: Schema.String,
-  open_price: Schema.NullOr(Schema.Finite),
-  dead_zone_pct: Schema.NullOr(Schema.Finite),
-  level: Schema.NullOr(Schema.Finite)
-}
-
-/** The terms of a question that its reference follows from, as in a row of `challenges`. */
-export const ReferenceTerms = Schema.Struct({
-  ...terms,
-  target: Schema.String,
-  created_at: Schema.DateTimeUtcFromDate,
-  deadline: Schema.DateTimeUtcFromDate,
-  resolve_at: Schema.DateTimeUtcFromDate,
-  window_from: Schema.NullOr(Schema.DateTimeUtcFromDate)
-})
-export type ReferenceTerms = typeof ReferenceTerms.Type
-
-type Terms = Schema.Struct.Type<typeof terms> & {
-  readonly resolveAt: number
-  readonly windowFrom: number | null
-}
-
-const inMillis = ({ resolve_at, window_from, ...question }: ReferenceTerms): Terms => ({
-  ...question,
-  resolveAt: DateTime.toEpochMillis(resolve_at),
-  windowFrom: window_from === null ? null : DateTime.toEpochMillis(window_from)
-})
-
-/** None of macro questions, whose reference is their scale or vector, and without a dead zone of its own. */
-const questionOf = (question: Terms): ReferenceQuestion | undefined => {
-  const { dead_zone_pct, kind, level, open_price, resolveAt, windowFrom } = question
-  if (open_price !== null) {
-    if (dead_zone_pct === null) return undefined
-    return { kind: "directional", resolveAt, openPrice: open_price, deadZonePct: dead_zone_pct }
-  }
-  if (kind === "numeric_close" || kind === "count_days") return { kind, resolveAt }
-  if (level === null) return undefined
-  if (windowFrom === null) return { kind: "threshold", resolveAt, level }
-  return { kind: "barrier", resolveAt, level, windowFrom }
-}
+const textOf = (value: number | null): string | null => (value === null ? null : String(value))
 
 /** What the reference says of an open question by the latest price alone; null where that does not tell, once its window has begun. */
-export const referenceNow = (
-  row: Schema.Struct.Type<typeof terms> & {
-    readonly created_at: string
-    readonly resolve_at: string
-    readonly window_from: string | null
-    readonly volatility: number | null
-    readonly odds: ReadonlyArray<number> | null
-    readonly price: { readonly price: number; readonly observed_at: string; readonly source: string } | null
-  }
-): ReferenceForecast | null => {
+export const referenceNow = (row: {
+  readonly kind: string
+  readonly open_price: number | null
+  readonly dead_zone_pct: number | null
+  readonly level: number | null
+  readonly reference_scale: number | null
+  readonly created_at: string
+  readonly resolve_at: string
+  readonly window_from: string | null
+  readonly volatility: number | null
+  readonly odds: ReadonlyArray<number> | null
+  readonly price: { readonly price: number; readonly observed_at: string; readonly source: string } | null
+}): ReferenceForecast | null => {
   const { odds, price, volatility } = row
   if (volatility === null) return odds && { from: row.created_at, price: null, source: null, odds }
-  const resolveAt = Date.parse(row.resolve_at)
-  const windowFrom = row.window_from === null ? null : Date.parse(row.window_from)
-  const question = questionOf({ ...row, resolveAt, windowFrom })
-  if (price === null || question === undefined) return null
+  const terms = {
+    ...noTerms,
+    scale: null,
+    open_price: textOf(row.open_price),
+    dead_zone_pct: textOf(row.dead_zone_pct),
+    level: textOf(row.level),
+    reference_scale: textOf(row.reference_scale),
+    window_from: row.window_from === null ? null : Date.parse(row.window_from)
+  }
+  const walk = kindOf(row.kind, terms).of(terms, Date.parse(row.resolve_at))?.walk
+  if (price === null || walk === undefined) return null
   const at = Date.parse(price.observed_at)
-  const begins = question.kind === "count_days" ? resolveAt - countedDays * day : (windowFrom ?? Infinity)
-  const [step] = at > begins ? [] : referenceSteps(question, volatility, [{ at, price: price.price }])
+  const [step] =
+    at > (walk.begins ?? Infinity) ? [] : referenceSteps(walk, volatility, [{ at, price: price.price }])
   return step === undefined
     ? null
     : { from: price.observed_at, price: price.price, source: price.source, ...step.reference }
@@ -139,15 +111,14 @@ const dated = (steps: ReadonlyArray<ReferenceForecast>) =>
 /** Returns are taken from so many days: of hours, or of days where hours are too few. */
 const returnDays = { "1h": 30, "1d": 120 }
 
-const outcomes = ["bullish", "neutral", "bearish"]
-
 export const makeReferences = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const points = findAll(PricePoint)
   const settledRow = findOption(Schema.Struct({ steps: Schema.NullOr(Steps), expected: Schema.String }))
   const frozenRow = findOption(
     Schema.Struct({
-      ...ReferenceTerms.fields,
+      ...QuestionRow.fields,
+      deadline: Schema.DateTimeUtcFromDate,
       volatility: Schema.NullOr(Schema.Finite),
       odds: Schema.NullOr(Schema.Array(Schema.Finite))
     })
@@ -173,7 +144,7 @@ export const makeReferences = Effect.gen(function* () {
 
   /** By which a question of these times is judged; undefined with too few prices. */
   const volatilityOf = Effect.fnUntraced(function* (
-    terms: Pick<ReferenceTerms, "target" | "created_at" | "resolve_at">
+    terms: Pick<QuestionRow, "target" | "created_at" | "resolve_at">
   ) {
     const now = terms.created_at
     const millis = DateTime.toEpochMillis(now)
@@ -188,7 +159,10 @@ export const makeReferences = Effect.gen(function* () {
   })
 
   /** The price that a question began from: the last one that was known, or what it says itself. */
-  const firstPrice = Effect.fnUntraced(function* (terms: ReferenceTerms, knownBy: DateTime.Utc) {
+  const firstPrice = Effect.fnUntraced(function* (
+    terms: Pick<QuestionRow, "target" | "created_at" | "open_price">,
+    knownBy: DateTime.Utc
+  ) {
     const rows = yield* points(sql`
       select observed_at, close::float8 as price, null::float8 as low, null::float8 as high, source || ' ' || interval as source
         from price_points
@@ -197,16 +171,22 @@ export const makeReferences = Effect.gen(function* () {
        limit 1`)
     if (rows.length > 0 || terms.open_price === null) return rows
     return [
-      { observed_at: terms.created_at, price: terms.open_price, low: null, high: null, source: "open price" }
+      {
+        observed_at: terms.created_at,
+        price: Number(terms.open_price),
+        low: null,
+        high: null,
+        source: "open price"
+      }
     ]
   })
 
   /** Of the last periods of such questions how often each outcome came, as it was known then: an amendment changes no frozen odds. */
   const baseOdds = Effect.fnUntraced(function* (
-    terms: Pick<ReferenceTerms, "kind" | "target" | "open_price">,
+    terms: Pick<QuestionRow, "kind" | "target">,
+    names: ReadonlyArray<string>,
     now: DateTime.Utc
   ) {
-    const names = terms.open_price === null ? ["bullish", "bearish"] : outcomes
     const rows = yield* resultRows(sql`
       select result, count(*)::int as count
         from (
@@ -224,33 +204,32 @@ export const makeReferences = Effect.gen(function* () {
   })
 
   /** What is frozen with a question that is made. */
-  const freeze = Effect.fnUntraced(function* (terms: ReferenceTerms) {
-    const question = questionOf(inMillis(terms))
-    if (question === undefined) return noReference
+  const freeze = Effect.fnUntraced(function* (terms: QuestionRow) {
+    const question = questionOf(terms)
+    if (question?.walk === undefined) return noReference
     const volatility = yield* volatilityOf(terms)
     if (volatility === undefined) {
+      const names = outcomesOf(question.answers)
       // Of a number without prices the reference is its scale.
-      return question.kind === "numeric_close" || question.kind === "count_days"
+      return names === null
         ? noReference
-        : frozenAs(undefined, { odds: yield* baseOdds(terms, terms.created_at) })
+        : frozenAs(undefined, { odds: yield* baseOdds(terms, names, terms.created_at) })
     }
     const first = yield* firstPrice(terms, terms.created_at)
-    const [step] = referenceSteps(question, volatility, first.map(known))
+    const [step] = referenceSteps(question.walk, volatility, first.map(known))
     return frozenAs(volatility, step?.reference)
   })
 
   /** The steps of a question until a time, by the prices that are known by another. */
   const steps = Effect.fnUntraced(function* (id: string, until: DateTime.Utc, knownBy: DateTime.Utc) {
     const found = yield* frozenRow(sql`
-      select kind, target, created_at, deadline, resolve_at, open_price::float8 as open_price,
-             dead_zone_pct::float8 as dead_zone_pct, level::float8 as level, window_from,
-             volatility::float8 as volatility, odds::float8[] as odds
-        from challenges where id = ${id}::uuid and reference_loss is not null`)
+      select ${questionColumns(sql)}, c.deadline, c.volatility::float8 as volatility, c.odds::float8[] as odds
+        from challenges c where c.id = ${id}::uuid and c.reference_loss is not null`)
     if (Option.isNone(found)) return []
     const terms = found.value
-    const question = questionOf(inMillis(terms))
+    const walk = questionOf(terms)?.walk
     const { odds, volatility } = terms
-    if (question === undefined) return []
+    if (walk === undefined) return []
     if (volatility === null) {
       return odds === null
         ? []
@@ -264,7 +243,7 @@ export const makeReferences = Effect.gen(function* () {
     const sources = new Map(
       rows.map(({ observed_at, source }) => [DateTime.toEpochMillis(observed_at), source])
     )
-    return referenceSteps(question, volatility, rows.map(known)).map(
+    return referenceSteps(walk, volatility, rows.map(known)).map(
       ({ at, price, reference }): ReferenceForecast => ({
         from: DateTime.formatIso(DateTime.makeUnsafe(at)),
         price,

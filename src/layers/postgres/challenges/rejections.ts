@@ -1,7 +1,7 @@
 /** Predictions that are not recorded: why, as the statement says it, and as the agent is told. */
 import { Schema } from "effect"
 import type { DateTime } from "effect"
-import { countedDays } from "../../../scoring/priceEvents.ts"
+import { countedDays } from "../../../scoring/candles.ts"
 import { misfit, noPool } from "../../../services/domain/Answer.ts"
 import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import {

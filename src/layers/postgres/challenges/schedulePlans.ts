@@ -17,8 +17,8 @@ import { Arenas } from "../../../services/Arenas.ts"
 import { Settings } from "../../../services/Settings.ts"
 import type { Target } from "../../../services/Targets.ts"
 import { findAll, timestamp, findOne } from "../sql.ts"
-import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../../scoring/priceEvents.ts"
-import { flashQuestion, ladderQuestion, sessionQuestion } from "../../../scoring/criteria.ts"
+import { closeScale, countedDays, day, scaleReturns, levelsAround } from "../../../scoring/candles.ts"
+import { flashQuestion, ladderQuestion, sessionQuestion } from "../../../scoring/kinds/direction.ts"
 import { deadZoneOf } from "../../../scoring/reference.ts"
 import { ladderHours, OrderedCategory } from "../../../services/domain/Challenge.ts"
 import type { ChallengeType, PriceEventKind } from "../../../services/domain/Challenge.ts"
@@ -135,7 +135,7 @@ export const makeDirectionalPlans = Effect.gen(function* () {
         asset: target.key,
         kind: "flash",
         event_id: event.event_id,
-        question: flashQuestion(target.key, target.name, DateTime.formatIso(resolveAt)),
+        question: flashQuestion(target.key, target.name, DateTime.toEpochMillis(resolveAt)),
         deadline: DateTime.min(DateTime.addDuration(now, settings.flashTime), resolveAt),
         resolve_at: resolveAt
       })
@@ -200,7 +200,7 @@ export const makeLadderPlans = Effect.gen(function* () {
           kind,
           open_price: price,
           dead_zone_pct: deadZoneOf(volatility, ladderHours[kind] + ladderOpens / hour),
-          question: ladderQuestion(target.key, target.name, DateTime.formatIso(resolveAt)),
+          question: ladderQuestion(target.key, target.name, DateTime.toEpochMillis(resolveAt)),
           deadline,
           resolve_at: resolveAt
         })

@@ -6,6 +6,8 @@
  */
 import { createHash } from "node:crypto"
 import { DateTime, Schema } from "effect"
+import type { TermsRow } from "../../../scoring/kinds/kind.ts"
+import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 
 /** What is recorded. */
@@ -38,7 +40,7 @@ const hexOrNull = (bytes: Uint8Array | null): string | null => (bytes === null ?
 const iso = (at: Instant): string => (typeof at === "string" ? at : DateTime.formatIso(at))
 const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex")
 
-export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
+interface CreatedColumns<Time extends Instant> {
   readonly challenge_id: string
   readonly challenge_type: string
   readonly asset: string
@@ -52,62 +54,21 @@ export interface CreatedChallenge<Time extends Instant = DateTime.Utc> {
   readonly resolve_at: Time
   readonly close_price_until: Time
   readonly cancel_at: Time
-  /** Of directional challenges. */
-  readonly open_price: string | null
-  readonly dead_zone_pct: string | null
-  /** Of macro challenges, whose `resolve_at` is when the value is to be released. */
-  readonly period: string | null
-  readonly unit: string | null
-  readonly bin_edges: ReadonlyArray<string> | null
-  readonly reference_scale: string | null
-  readonly decimal_step: string | null
-  /** Of ordered questions, with the reference vector. */
-  readonly categories: ReadonlyArray<string> | null
-  readonly reference: ReadonlyArray<string> | null
-  /** Credits. */
-  readonly reward_pool: string | null
-  /** Whether the agents of one owner count as one in its pool; null of pools that opened before this was a setting: they do. */
-  readonly pool_owner_rule: boolean | null
-  /** Of price events: of yes-or-no questions, and of barriers. Numeric ones have a reference scale. */
-  readonly level: string | null
-  readonly window_from: Time | null
-  /** By which rules candles decide it; null of the first. */
-  readonly rule_version: number | null
 }
 
-/** A rule that came later; entries from before have no such member. */
-const since = <Value>(name: string, value: Value | null) => (value === null ? {} : { [name]: value })
+/** A challenge with the terms of its kind. */
+export type CreatedChallenge<Time extends Instant = DateTime.Utc> = CreatedColumns<Time> &
+  Omit<TermsRow, "scale" | "window_from"> & { readonly window_from: Time | null }
 
-/** What a challenge of each type settles by. */
+/** What a challenge settles by. Entries from before a rule have no member of it. */
 const termsOf = (challenge: CreatedChallenge<Instant>) => {
-  switch (challenge.challenge_type) {
-    case "macro":
-      return {
-        bin_edges: challenge.bin_edges,
-        ...since("categories", challenge.categories),
-        ...since("reference", challenge.reference),
-        ...since("pool_owner_rule", challenge.pool_owner_rule),
-        decimal_step: challenge.decimal_step,
-        period: challenge.period,
-        reference_scale: challenge.reference_scale,
-        reward_pool: challenge.reward_pool,
-        unit: challenge.unit
-      }
-    case "price_event":
-      return {
-        ...since("rule_version", challenge.rule_version),
-        decimal_step: challenge.decimal_step,
-        level: challenge.level,
-        reference_scale: challenge.reference_scale,
-        window_from: challenge.window_from === null ? null : iso(challenge.window_from)
-      }
-    default:
-      return {
-        close_price_until: iso(challenge.close_price_until),
-        dead_zone_pct: challenge.dead_zone_pct,
-        open_price: challenge.open_price
-      }
+  const { always, since } = loggedTerms(challenge.kind, challenge.challenge_type, challenge)
+  const names = [...always, ...since.filter((name) => challenge[name] !== null)]
+  const terms = Object.fromEntries(names.map((name) => [name, challenge[name]]))
+  if (challenge.challenge_type === "directional") {
+    return { ...terms, close_price_until: iso(challenge.close_price_until) }
   }
+  return challenge.window_from === null ? terms : { ...terms, window_from: iso(challenge.window_from) }
 }
 
 const createdMembers = (challenge: CreatedChallenge<Instant>) => ({

@@ -1,10 +1,11 @@
 /** Compares challenges with the entries of their creation, close and cancellation. */
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
+import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
+import { noTerms, termsColumns, TermsRow } from "../challenges/rows.ts"
 import { arrayParam, findAll } from "../sql.ts"
-import { credits } from "../log/settlementEntries.ts"
 import { challengeCreate, encode, voided } from "../log/entries.ts"
-import { checkEmpty, compare, exact, membersOf, moment } from "./entry.ts"
+import { checkEmpty, compare, membersOf, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
 import type { Findings } from "./findings.ts"
 import { makeAuditPools } from "./pools.ts"
@@ -29,20 +30,8 @@ const Row = Schema.Struct({
   resolve_at: Schema.String,
   close_price_until: Schema.String,
   cancel_at: Schema.String,
-  open_price: Schema.NullOr(Schema.String),
-  dead_zone_pct: Schema.NullOr(Schema.String),
-  period: Schema.NullOr(Schema.String),
-  unit: Schema.NullOr(Schema.String),
-  bin_edges: Schema.NullOr(Schema.Array(Schema.String)),
-  reference_scale: Schema.NullOr(Schema.String),
-  decimal_step: Schema.NullOr(Schema.String),
-  categories: Schema.NullOr(Schema.Array(Schema.String)),
-  reference: Schema.NullOr(Schema.Array(Schema.String)),
-  reward_pool: Schema.NullOr(Schema.String),
-  level: Schema.NullOr(Schema.String),
+  ...Struct.omit(TermsRow.fields, ["scale", "window_from"]),
   window_from: At,
-  pool_owner_rule: Schema.NullOr(Schema.Boolean),
-  rule_version: Schema.NullOr(Schema.Int),
   closed_at: At,
   resolved_at: At,
   cancelled_at: At,
@@ -63,48 +52,17 @@ const Pending = Schema.Struct({
   closed_at: At
 })
 
-/** Columns that only some types have. */
-const columnsOfTypes = [
-  "open_price",
-  "dead_zone_pct",
-  "bin_edges",
-  "categories",
-  "decimal_step",
-  "period",
-  "reference",
-  "reference_scale",
-  "reward_pool",
-  "unit",
-  "level",
-  "window_from",
-  "pool_owner_rule",
-  "rule_version"
-] as const
-
-const columnsOf: Readonly<Record<string, ReadonlyArray<(typeof columnsOfTypes)[number]>>> = {
-  directional: ["open_price", "dead_zone_pct"],
-  macro: [
-    "bin_edges",
-    "categories",
-    "decimal_step",
-    "period",
-    "pool_owner_rule",
-    "reference",
-    "reference_scale",
-    "reward_pool",
-    "unit"
-  ],
-  price_event: ["decimal_step", "level", "reference_scale", "rule_version", "window_from"]
-}
+const termColumns = Struct.keys(noTerms)
 
 /** Columns that are not in the entry of its creation. */
 const checkOtherColumns = (findings: Findings, what: string, row: typeof Row.Type): void => {
-  const own = columnsOf[row.type] ?? []
+  const { always, since } = loggedTerms(row.kind, row.type, row)
+  const own: ReadonlySet<string> = new Set([...always, ...since])
   checkEmpty(
     findings,
     what,
     row,
-    columnsOfTypes.filter((name) => !own.includes(name))
+    termColumns.filter((name) => !own.has(name))
   )
   if (row.type !== "directional" && row.close_price_until !== row.cancel_at) {
     findings.add(`${what}: close_price_until is not its cancel_at`)
@@ -129,15 +87,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              c.resolution_criteria_zh, ${moment(sql, "c.created_at")} as created_at,
              ${moment(sql, "c.deadline")} as deadline, ${moment(sql, "c.resolve_at")} as resolve_at,
              ${moment(sql, "c.close_price_until")} as close_price_until, ${moment(sql, "c.cancel_at")} as cancel_at,
-             ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct,
-             c.period, c.unit, ${exact(sql, "c.level")} as level, ${exact(sql, "c.reference_scale")} as reference_scale,
-             ${exact(sql, "c.decimal_step")} as decimal_step, ${credits(sql, "c.reward_pool")} as reward_pool,
-             (select array_agg(trim_scale(e.edge)::text order by e.position)
-                from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
-             c.categories,
-             (select array_agg(trim_scale(e.part)::text order by e.position)
-                from unnest(c.reference) with ordinality as e (part, position)) as reference,
-             ${moment(sql, "c.window_from")} as window_from, c.pool_owner_rule, c.rule_version,
+             ${termsColumns(sql)}, ${moment(sql, "c.window_from")} as window_from,
              ${moment(sql, "c.closed_at")} as closed_at, ${moment(sql, "c.resolved_at")} as resolved_at,
              ${moment(sql, "c.cancelled_at")} as cancelled_at, c.cancel_reason,
              ${moment(sql, "s.settled_at")} as settled_at,

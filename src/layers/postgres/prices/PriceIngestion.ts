@@ -1,6 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Metric, Option, Schema, Array as Arr } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
+import { kindsOnCloses } from "../../../scoring/kinds/facts.ts"
 import { PriceIngestion, isPositive } from "../../../services/Prices.ts"
 import type { IngestionReport } from "../../../services/Prices.ts"
 import { PriceSource } from "../../../services/PriceSource.ts"
@@ -397,12 +398,14 @@ export const LatePrices = Schema.Struct({
 })
 
 /** Whether the daily candle of a case `q` of the quarantine closes a day that the price event `c` is settled by. */
-export const isCloseOf = (sql: SqlClient.SqlClient) => sql`
-  case c.kind
-    when 'count_days' then
-      coalesce(c.rule_version, 1) >= 3
-      and q.time between c.resolve_at - interval '8 days' and c.resolve_at - interval '1 day'
-    else c.kind in ('numeric_close', 'threshold') and q.time = c.resolve_at - interval '1 day' end`
+export const isCloseOf = (sql: SqlClient.SqlClient) =>
+  sql.or(
+    kindsOnCloses.map(
+      ({ closes, name }) => sql`
+        (c.kind = ${name} and coalesce(c.rule_version, 1) >= ${closes.dailySince}
+         and q.time between c.resolve_at - ${`${closes.days} days`}::interval and c.resolve_at - interval '1 day')`
+    )
+  )
 
 /**
  * Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision, also by an

@@ -1,7 +1,7 @@
 import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { directionalResult } from "../../../scoring/directional.ts"
-import { answerOf, countedDays } from "../../../scoring/priceEvents.ts"
+import { greatestCount } from "../../../scoring/kinds/facts.ts"
+import { kindOf, outcomesOf } from "../../../scoring/kinds/kinds.ts"
 import { Amendments, SettledChallenge } from "../../../services/Amendments.ts"
 import type { Amendment } from "../../../services/Amendments.ts"
 import {
@@ -13,11 +13,9 @@ import {
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
-import { makeReferences } from "../challenges/reference.ts"
-import { logSettlement } from "../log/settlementEntries.ts"
-import { boundTime, decimal, execute, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
-import { amendStats } from "./agentStats.ts"
-import { faultOfCategory, scoreDirections, makeScoreForecasts } from "./scores.ts"
+import { boundTime, decimal, execute, findOne, findOption, isoTimestamp } from "../sql.ts"
+import { faultOfCategory } from "./scores.ts"
+import { makeSettle } from "./settle.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
 
 /** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
@@ -27,17 +25,11 @@ const AmendedRow = Schema.Struct({
   kind: Schema.String,
   status: AnyStatus,
   target: Schema.String,
-  category: Schema.String,
   negative_prices: Schema.Boolean,
-  is_calibrated: Schema.Boolean,
   categories: Schema.NullOr(Schema.Array(Schema.String)),
-  decimal_step: Schema.NullOr(Schema.String),
   version: Schema.NullOr(Schema.Int),
   observation: Schema.NullOr(Schema.String),
-  open_price: Schema.NullOr(Schema.BigDecimalFromString),
-  dead_zone_pct: Schema.NullOr(Schema.BigDecimalFromString),
-  reference_scale: Schema.NullOr(Schema.String),
-  level: Schema.NullOr(Schema.BigDecimalFromString),
+  observed_at: Schema.NullOr(Schema.DateTimeUtcFromDate),
   /** Whether the newest version has the requested value. */
   is_current: Schema.Boolean,
   /** The newest amendment with this value and this reason. */
@@ -54,12 +46,12 @@ const ViewRow = Schema.Struct({
   source: Schema.String
 })
 
-const isNumeric = ({ kind, type }: Amended): boolean =>
-  type === "macro" || kind === "numeric_close" || kind === "count_days"
+const hasNumber = ({ categories, kind }: Amended): boolean =>
+  outcomesOf(kindOf(kind, { categories }).answers) === null
 
 /** The requested value, from the field that fits the type of the challenge. */
 const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Amendment) {
-  const [field, foreign] = isNumeric(challenge)
+  const [field, foreign] = hasNumber(challenge)
     ? (["actual_value", "close_price"] as const)
     : (["close_price", "actual_value"] as const)
   const name = challenge.type === "price_event" ? challenge.kind : challenge.type
@@ -70,13 +62,13 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
   if (value === undefined) {
     return yield* InvalidRequest.of(field, `Missing key: a ${name} challenge is amended by it`)
   }
-  const isCount = Number.isInteger(value) && value >= 0 && value <= countedDays
   const wrongCategory = faultOfCategory(challenge.categories, value)
   if (wrongCategory !== undefined) return yield* InvalidRequest.of(field, wrongCategory)
-  if (challenge.kind === "count_days" && !isCount) {
-    return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${countedDays}`)
+  const most = greatestCount(challenge.kind)
+  if (most !== null && !(Number.isInteger(value) && value >= 0 && value <= most)) {
+    return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${most}`)
   }
-  const isPrice = challenge.type !== "macro" && challenge.kind !== "count_days"
+  const isPrice = challenge.type !== "macro" && most === null
   if (isPrice && !challenge.negative_prices && value <= 0) {
     return yield* InvalidRequest.of(field, `Expected a price above 0: ${challenge.target} has no other`)
   }
@@ -88,18 +80,15 @@ const make = Effect.gen(function* () {
   const amended = findOption(AmendedRow)
   const viewRow = findOne(ViewRow)
   const inSettlement = yield* makeSettlementTransaction
-  const scoreForecasts = yield* makeScoreForecasts
-  const references = yield* makeReferences
+  const settlement = yield* makeSettle
 
   const read = (id: string, amendment: Amendment, now: DateTime.Utc) => {
     const value = amendment.close_price ?? amendment.actual_value
     const asked = value === undefined ? null : decimal(value)
     return amended(sql`
-      select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.category, t.negative_prices,
-             c.reference_scale is not null and c.categories is null as is_calibrated, c.categories, c.decimal_step::text, s.version,
-             ${boundTime(sql, now)} as now,
-             trim_scale(coalesce(s.close_price, s.actual_value))::text as observation, s.open_price::text,
-             s.dead_zone_pct::text, s.reference_scale::text, s.level::text,
+      select c.id::text, c.type, c.kind, ${statusOf(sql, now)} as status, c.target, t.negative_prices,
+             c.categories, s.version, s.observed_at, ${boundTime(sql, now)} as now,
+             trim_scale(coalesce(s.close_price, s.actual_value))::text as observation,
              coalesce(coalesce(s.close_price, s.actual_value) = ${asked}::numeric, false) as is_current,
              (select max(version) from settlements
                where challenge_id = c.id and coalesce(close_price, actual_value) = ${asked}::numeric
@@ -117,8 +106,8 @@ const make = Effect.gen(function* () {
     if (Option.isNone(found)) return yield* unknownChallenge(id)
     const challenge = found.value
     const value = yield* valueFor(challenge, amendment)
-    const { observation, version } = challenge
-    if (version === null || observation === null) {
+    const { observation, observed_at, version } = challenge
+    if (version === null || observation === null || observed_at === null) {
       return yield* new ChallengeState({
         detail: `The challenge is ${challenge.status}; only one that is resolved can be amended.`
       })
@@ -135,52 +124,8 @@ const make = Effect.gen(function* () {
         detail: `Version ${same_version} had this value for this reason, and version ${version} has amended it to ${observation} since: give a reason why it is right after all.`
       })
     }
-    return { ...challenge, version, observation, value }
+    return { ...challenge, version, observation, observed_at, value }
   })
-  type Decided = NonNullable<Effect.Success<ReturnType<typeof decide>>>
-
-  /** Writes the new version by the terms of the one before it, under the day of the first. */
-  const record = (decided: Decided, reason: string, result: string | null) =>
-    execute(sql`
-      insert into settlements
-        (challenge_id, version, previous_version, result, open_price, close_price, dead_zone_pct, actual_value,
-         reference_scale, level, source, observed_at, fetched_at, settled_at, day, reason)
-      select challenge_id, version + 1, version, ${result}, open_price,
-             case when close_price is null then null else ${decided.value}::numeric end, dead_zone_pct,
-             case when actual_value is null then null else ${decided.value}::numeric end, reference_scale, level, 'admin',
-             observed_at, ${timestamp(decided.now)}, ${timestamp(decided.now)}, day, ${reason}
-        from settlements where challenge_id = ${decided.id}::uuid and version = ${decided.version}`)
-
-  const score = Effect.fnUntraced(function* (decided: Decided, reason: string) {
-    const { categories, dead_zone_pct, id, kind, level, observation, open_price, reference_scale, value } =
-      decided
-    const version = decided.version + 1
-    const reference = yield* references.settled(id, decided.now)
-    if (level !== null && (kind === "barrier" || kind === "threshold")) {
-      const result = answerOf(kind, BigDecimal.fromStringUnsafe(value), level)
-      yield* record(decided, reason, result)
-      return yield* scoreDirections(sql, { challengeId: id, version }, result, reference)
-    }
-    if (open_price !== null && dead_zone_pct !== null) {
-      const result = directionalResult(open_price, BigDecimal.fromStringUnsafe(value), dead_zone_pct)
-      yield* record(decided, reason, result)
-      return yield* scoreDirections(sql, { challengeId: id, version }, result, reference)
-    }
-    if (reference_scale !== null) {
-      yield* record(decided, reason, null)
-      return yield* scoreForecasts({
-        challengeId: id,
-        version,
-        outcome: { actual_value: value, reference_scale, categories },
-        replaced: { actual_value: observation, reference_scale, categories },
-        isCalibrated: decided.is_calibrated,
-        decimalStep: decided.decimal_step,
-        reference
-      })
-    }
-    return yield* Effect.die(new Error(`the settlement of challenge ${id} has the terms of no type`))
-  })
-
   const view = Effect.fnUntraced(function* (id: string) {
     const { settled_at, source, version, ...row } = yield* viewRow(sql`
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
@@ -207,18 +152,17 @@ const make = Effect.gen(function* () {
             // Decided again under the lock: another administrator may have been faster.
             const decided = yield* decide(challengeId, amendment)
             if (decided === null) return
-            const { category, id, now, target } = decided
-            const version = decided.version + 1
-            yield* score(decided, amendment.reason)
-            yield* amendStats(sql, {
-              challengeId: id,
-              version,
-              boards: ["global", category, target],
-              now
-            })
-            yield* logSettlement(sql, { challenge_id: id, version })
+            const { id, now, observation, value, version } = decided
+            const observed = {
+              observation: BigDecimal.fromStringUnsafe(value),
+              source: "admin",
+              observedAt: decided.observed_at,
+              fetchedAt: now,
+              payloadHash: null
+            }
+            yield* settlement.amend(id, observed, now, { version, observation, reason: amendment.reason })
             yield* Effect.logInfo("a settlement was amended").pipe(
-              Effect.annotateLogs({ challenge_id: id, version })
+              Effect.annotateLogs({ challenge_id: id, version: version + 1 })
             )
           })
         )

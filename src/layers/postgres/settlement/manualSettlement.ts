@@ -2,7 +2,7 @@
  * Challenges that an administrator ends: a macro challenge by its published value or without one, a price event without
  * one. Nothing is settled or voided before its deadline.
  */
-import { DateTime, Effect, Option, Schema } from "effect"
+import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ChallengeState, unknownChallenge } from "../../../services/domain/Challenge.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
@@ -10,14 +10,11 @@ import { isUuid } from "../../../services/domain/ids.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { scoringScale } from "../challenges/challengeRows.ts"
-import { boundNow, boundTime, decimal, findOption, execute, timestamp } from "../sql.ts"
+import { boundTime, decimal, findOption } from "../sql.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
-import { closeChallenges } from "../challenges/lifecycle.ts"
-import { logSettlement } from "../log/settlementEntries.ts"
-import { addScores } from "./agentStats.ts"
-import { faultOfCategory, makeScoreForecasts } from "./scores.ts"
-import { makeSettlePool } from "./poolSettlement.ts"
-import { makeSettlementTransaction, settlementDay } from "./settlementTransaction.ts"
+import { faultOfCategory } from "./scores.ts"
+import { makeSettle } from "./settle.ts"
+import type { Observed } from "./settle.ts"
 
 const EndingRow = Schema.Struct({
   id: Schema.String,
@@ -146,73 +143,39 @@ export const makeManualSettlement = Effect.gen(function* () {
   return { resolveMacro, voidMacro, voidPriceEvent }
 })
 
-const Terms = Schema.Struct({
-  reference_scale: Schema.String,
-  is_calibrated: Schema.Boolean,
-  categories: Schema.NullOr(Schema.Array(Schema.String)),
-  decimal_step: Schema.NullOr(Schema.String),
-  winning_bin: Schema.Int,
-  target: Schema.String,
-  category: Schema.String,
+const Evidence = Schema.Struct({
   source: Schema.String,
   fetched_at: Schema.DateTimeUtcFromDate,
   payload_hash: Schema.NullOr(Schema.Uint8Array)
 })
 
-/** Settles a macro challenge by its published value, in one transaction. */
+/** Settles a macro challenge by its published value; false if the challenge has ended, or is not closed yet. */
 const makeSettleMacro = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const terms = findOption(Terms)
-  const inSettlement = yield* makeSettlementTransaction
-  const scoreForecasts = yield* makeScoreForecasts
-  const { returnRest, settlePool } = yield* makeSettlePool
+  const evidence = findOption(Evidence)
+  const { settle } = yield* makeSettle
 
-  /** False if the challenge has ended, or is not closed yet. */
-  return Effect.fn("Scoring.settleMacro")(function* (challengeId: string, actualValue: number) {
-    const now = yield* boundNow(sql)
-    yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
-    yield* closeChallenges(sql, sql`c.id = ${challengeId}::uuid`, now)
-    const settled = Effect.gen(function* () {
-      const value = decimal(actualValue)
-      const found = yield* terms(sql`
-        select ${scoringScale(sql)}::text as reference_scale, c.reference_scale is not null and c.categories is null as is_calibrated,
-               c.categories, c.decimal_step::text, c.target, t.category,
-               (select count(*)::int from unnest(c.bin_edges) as edge where edge <= ${value}::numeric) as winning_bin,
-               coalesce(p.source, 'admin') as source, coalesce(p.fetched_at, ${timestamp(now)}) as fetched_at, p.payload_hash
-          from challenges c join targets t on t.key = c.target
-          -- A value that a source proposed keeps the evidence of that source, whoever confirms it.
-          left join macro_proposals p on p.challenge_id = c.id and p.value = ${value}::numeric
-         where c.id = ${challengeId}::uuid and c.type = 'macro' and c.closed_at is not null and c.resolved_at is null
-           and c.cancelled_at is null
-           for no key update of c`)
-      if (Option.isNone(found)) return false
-      const { categories, category, reference_scale, target, winning_bin } = found.value
-      const outcome = { actual_value: value, reference_scale, categories }
-      yield* execute(sql`
-        insert into settlements
-          (challenge_id, version, actual_value, reference_scale, source, observed_at, fetched_at,
-           raw_sha256, settled_at, day)
-        values (${challengeId}::uuid, 1, ${outcome.actual_value}::numeric, ${reference_scale}::numeric,
-                ${found.value.source}, ${timestamp(found.value.fetched_at)}, ${timestamp(found.value.fetched_at)}, ${found.value.payload_hash}::bytea,
-                ${timestamp(now)}, ${settlementDay(sql, now)})`)
-      yield* scoreForecasts({
-        challengeId,
-        version: 1,
-        outcome,
-        replaced: null,
-        isCalibrated: found.value.is_calibrated,
-        decimalStep: found.value.decimal_step,
-        reference: null
-      })
-      yield* addScores(sql, { challengeId, version: 1, boards: ["global", category, target], now })
-      yield* execute(
-        sql`update challenges set resolved_at = ${timestamp(now)} where id = ${challengeId}::uuid`
-      )
-      yield* settlePool(challengeId, winning_bin, now)
-      yield* logSettlement(sql, { challenge_id: challengeId, version: 1 })
-      yield* returnRest(challengeId)
-      return true
-    })
-    return yield* inSettlement(settled)
+  /** A value that a source proposed keeps the evidence of that source, whoever confirms it. */
+  const observed = Effect.fnUntraced(function* (
+    id: string,
+    value: string,
+    now: DateTime.Utc
+  ): Effect.fn.Return<Observed> {
+    const proposed = yield* evidence(sql`
+      select source, fetched_at, payload_hash from macro_proposals
+       where challenge_id = ${id}::uuid and value = ${value}::numeric`)
+    const { fetched_at, payload_hash, source } = Option.getOrElse(proposed, () => byAdministrator)
+    const at = fetched_at ?? now
+    return {
+      observation: BigDecimal.fromStringUnsafe(value),
+      source,
+      observedAt: at,
+      fetchedAt: at,
+      payloadHash: payload_hash
+    }
   })
+
+  return (id: string, actualValue: number) => settle(id, (now) => observed(id, decimal(actualValue), now))
 })
+
+const byAdministrator = { source: "admin", fetched_at: null, payload_hash: null }

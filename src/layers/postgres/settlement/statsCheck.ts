@@ -9,7 +9,8 @@ import { pitBuckets } from "../../../scoring/calibration.ts"
 import { floatOf, statedColumns, statedOf, verdictOf } from "../challenges/challengeRows.ts"
 import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
 import { Direction } from "../../../services/domain/Challenge.ts"
-import { makeReferences, ReferenceTerms, stepFor } from "../challenges/reference.ts"
+import { questionColumns, QuestionRow } from "../challenges/rows.ts"
+import { makeReferences, stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
 import { beginning, differingSums } from "./agentSkill.ts"
 import { calibrationOf, forecastScore, numericScore, statedForecast } from "./scores.ts"
@@ -231,12 +232,12 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
 const maxSkillQuestions = 1000
 
 const CheckedQuestion = Schema.Struct({
-  ...ReferenceTerms.fields,
+  ...QuestionRow.fields,
   id: Schema.String,
   version: Schema.Int,
   result: Schema.NullOr(Direction),
   actual_value: Schema.NullOr(Schema.String),
-  reference_scale: Schema.NullOr(Schema.String),
+  settled_scale: Schema.NullOr(Schema.String),
   volatility: Schema.NullOr(Schema.Finite),
   loss: Schema.NullOr(Schema.Finite),
   made_at: Schema.NullOr(Schema.DateTimeUtcFromDate)
@@ -286,9 +287,8 @@ const skillDifferences = Effect.gen(function* () {
   const sums = findAll(Schema.Struct({ board: Schema.String, agent_id: Schema.String }))
   const differences: Array<string> = []
   const settled = yield* questions(sql`
-    select c.id::text, c.kind, c.target, c.created_at, c.deadline, c.resolve_at, c.open_price::float8 as open_price,
-           c.dead_zone_pct::float8 as dead_zone_pct, c.level::float8 as level, c.window_from, t.version, t.result,
-           t.actual_value::text, t.reference_scale::text, c.volatility::float8 as volatility,
+    select c.id::text, ${questionColumns(sql)}, t.version, t.result, t.actual_value::text,
+           t.reference_scale::text as settled_scale, c.volatility::float8 as volatility,
            c.reference_loss::float8 as loss, r.made_at
       from challenges c
       join challenge_references r on r.challenge_id = c.id
@@ -298,7 +298,7 @@ const skillDifferences = Effect.gen(function* () {
      order by c.resolved_at desc, c.id desc
      limit ${maxSkillQuestions}`)
   for (const question of settled) {
-    const { actual_value, id, made_at, reference_scale, result } = question
+    const { actual_value, id, made_at, result, settled_scale } = question
     const frozen = yield* references.freeze(question)
     if (
       !isNear(question.loss, Number(frozen.loss)) ||
@@ -323,7 +323,7 @@ const skillDifferences = Effect.gen(function* () {
     for (const answer of found) {
       const outcome = {
         actual_value: actual_value ?? "",
-        reference_scale: reference_scale ?? "",
+        reference_scale: settled_scale ?? "",
         categories: null
       }
       const byForecast = result === null ? forecastScore(answer, outcome, kept) : undefined

@@ -1,7 +1,7 @@
 /** Ends a macro challenge or a price event without a value: nobody is scored, and all stakes return. */
 import { DateTime, Effect } from "effect"
 import type { Statement } from "effect/sql"
-import { inUtc } from "../../../scoring/criteria.ts"
+import { inUtc } from "../../../scoring/wording.ts"
 import { SqlClient } from "effect/sql"
 import { voided } from "../log/entries.ts"
 import { voidedChallenges } from "../log/settlementEntries.ts"
@@ -63,7 +63,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "macro",
       challenge.id,
-      `No value was recorded by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`,
+      `No value was recorded by ${inUtc(DateTime.toEpochMillis(challenge.cancel_at))}.`,
       sql`cancel_at`
     )
 
@@ -72,7 +72,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
     voidChallenge(
       "price_event",
       challenge.id,
-      `The candles that decide it were not all known and undisputed by ${inUtc(DateTime.formatIso(challenge.cancel_at))}.`,
+      `The candles that decide it were not all known and undisputed by ${inUtc(DateTime.toEpochMillis(challenge.cancel_at))}.`,
       sql`cancel_at`
     )
 

@@ -1,20 +1,53 @@
-import {
-  levelsAround,
-  candlesOf,
-  closeScale,
-  closingCandle,
-  countScale,
-  dailyCloses,
-  day,
-  decide,
-  hour,
-  ruleVersion,
-  wholeHour
-} from "../../src/scoring/priceEvents.ts"
-import type { Candle, PriceEventQuestion } from "../../src/scoring/priceEvents.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { BigDecimal, DateTime, Schema } from "effect"
-import { inUtc, priceEventCriteria, priceEventCriteriaChinese } from "../../src/scoring/criteria.ts"
+import {
+  closeScale,
+  closingCandle,
+  dailyCloses,
+  day,
+  hour,
+  levelsAround,
+  scaleOfCount,
+  wholeHour
+} from "../../src/scoring/candles.ts"
+import type { Candle } from "../../src/scoring/candles.ts"
+import type { TermsRow } from "../../src/scoring/kinds/kind.ts"
+import { kindOf } from "../../src/scoring/kinds/kinds.ts"
+import type { Question } from "../../src/scoring/kinds/kinds.ts"
+import { ruleVersion } from "../../src/scoring/kinds/priceEvent.ts"
+import { inUtc } from "../../src/scoring/wording.ts"
+
+const noTerms: TermsRow = {
+  open_price: null,
+  dead_zone_pct: null,
+  level: null,
+  window_from: null,
+  reference_scale: null,
+  scale: null,
+  decimal_step: null,
+  period: null,
+  unit: null,
+  bin_edges: null,
+  categories: null,
+  reference: null,
+  reward_pool: null,
+  pool_owner_rule: null,
+  rule_version: ruleVersion
+}
+
+const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): Question => {
+  const question = kindOf(kind, noTerms).of({ ...noTerms, ...terms }, resolveAt)
+  assert(question !== undefined)
+  return question
+}
+
+const decide = (question: Question, candles: ReadonlyArray<Candle>) => question.decide(candles)
+
+/** When the candles open that can decide a question; of a daily close the last 1-hour one. */
+const candlesOf = ({ input }: Question): ReadonlyArray<number> => {
+  if (input.by === "hours") return input.opens
+  return input.by === "closes" ? input.days.map((end) => end - hour) : []
+}
 
 const decimal = BigDecimal.fromStringUnsafe
 /** A whole number of hundredths, as prices are printed. */
@@ -32,19 +65,17 @@ const candle = (openTime: number, low: number, high: number, close = low): Candl
 
 const closing = (openTime: number, close: number) => candle(openTime, close, close)
 
-const barrier = (hours: number, level: number, version: number = ruleVersion): PriceEventQuestion => ({
-  kind: "barrier",
-  ruleVersion: version,
-  windowFrom: monday,
-  resolveAt: monday + hours * hour,
-  level: cents(level)
-})
+const barrier = (hours: number, level: number, version: number = ruleVersion): Question =>
+  asked("barrier", monday + hours * hour, {
+    level: BigDecimal.format(cents(level)),
+    window_from: monday,
+    rule_version: version
+  })
 
-const resultOf = (question: PriceEventQuestion, candles: ReadonlyArray<Candle>) =>
-  decide(question, candles)?.result
+const resultOf = (question: Question, candles: ReadonlyArray<Candle>) => decide(question, candles)?.result
 
 describe("A barrier", () => {
-  it("is touched by a candle whose low or high is exactly the level", () => {
+  it("A barrier is touched by a candle whose low or high is exactly the level", () => {
     for (const touching of [candle(monday, 100, 105), candle(monday, 95, 100), candle(monday, 100, 100)]) {
       assert.strictEqual(resultOf(barrier(1, 100), [touching]), "bullish")
     }
@@ -53,7 +84,7 @@ describe("A barrier", () => {
     }
   })
 
-  it("is not touched by a gap between two candles, and was in questions made by the first rules", () => {
+  it("A gap between two candles touches no barrier, but for questions made by the first rules", () => {
     const below = [90, 99] as const
     const above = [101, 110] as const
     for (const [first, second] of [
@@ -68,7 +99,7 @@ describe("A barrier", () => {
     }
   })
 
-  it("is Yes with one candle and No only with all of them", () => {
+  it("A barrier is Yes with one candle and No only with all of them", () => {
     const question = barrier(3, 100)
     const away = [0, 1, 2].map((index) => candle(monday + index * hour, 90, 99 - index))
     assert.isUndefined(decide(question, []))
@@ -80,7 +111,7 @@ describe("A barrier", () => {
     assert.deepStrictEqual([early?.result, early?.evidence], ["bullish", [touch]])
   })
 
-  it("that is not touched says how near the price came", () => {
+  it("A barrier that is not touched says how near the price came", () => {
     const below = [candle(monday, 90, 99), candle(monday + hour, 80, 97)]
     const nearest = decide(barrier(2, 100), below)?.observation ?? cents(0)
     assert.strictEqual(BigDecimal.format(nearest), "0.99")
@@ -95,7 +126,7 @@ describe("A barrier", () => {
   const Range = Schema.Struct({ one: Price, other: Price, known: Schema.Boolean })
 
   it.prop(
-    "agrees with a walk along every price of its candles, and what is decided early stays so",
+    "A barrier agrees with a walk along every price of its candles, and what is decided early stays so",
     [Schema.Array(Range).check(Schema.isBetweenLength(1, 12)), Price, Schema.Literals([1, 2])],
     ([ranges, level, version]) => {
       const all = ranges.map(({ one, other }, index) =>
@@ -125,9 +156,9 @@ describe("A barrier", () => {
 })
 
 describe("A close", () => {
-  const question = { kind: "numeric_close", resolveAt: monday } as const
+  const question = asked("numeric_close", monday, { reference_scale: "1" })
 
-  it("is that of the last 1-hour candle of the UTC day that ends at resolve_at", () => {
+  it("A close is that of the last 1-hour candle of the UTC day that ends at resolve_at", () => {
     assert.deepStrictEqual(candlesOf(question), [monday - hour])
     const decision = decide(question, [closing(monday - hour, 12345)])
     assert.deepStrictEqual(
@@ -137,12 +168,8 @@ describe("A close", () => {
     assert.isUndefined(decide(question, []))
   })
 
-  it("at or above the level is Yes, below it No", () => {
-    const threshold = (level: string): PriceEventQuestion => ({
-      kind: "threshold",
-      resolveAt: monday,
-      level: decimal(level)
-    })
+  it("A close at or above the level is Yes, one below it No", () => {
+    const threshold = (level: string) => asked("threshold", monday, { level })
     const close = [closing(monday - hour, 12345)]
     assert.strictEqual(resultOf(threshold("123.45"), close), "bullish")
     assert.strictEqual(resultOf(threshold("123.4500"), close), "bullish")
@@ -163,7 +190,7 @@ describe("The candle that closes a day", () => {
     close: decimal(close)
   })
 
-  it("is the daily one or the last 1-hour one, whichever was known first", () => {
+  it("The daily candle or the last 1-hour one closes a day, whichever was known first", () => {
     const [daily, hourly] = [known("1d", "100", 7), known("1h", "100.0", 8)]
     assert.strictEqual(closingCandle([daily]), daily)
     assert.strictEqual(closingCandle([hourly]), hourly)
@@ -173,7 +200,7 @@ describe("The candle that closes a day", () => {
     assert.isUndefined(closingCandle([]))
   })
 
-  it("is contested while both are known and differ, until an administrator upholds the daily one", () => {
+  it("A close is contested while both candles are known and differ, until an administrator upholds the daily one", () => {
     const hourly = known("1h", "100.01", 6)
     assert.strictEqual(closingCandle([known("1d", "100", 7), hourly]), "contested")
     const upheld = known("1d", "100", 7, true)
@@ -183,7 +210,7 @@ describe("The candle that closes a day", () => {
 
 describe("A count of days", () => {
   const end = monday + 7 * day
-  const question = { kind: "count_days", resolveAt: end } as const
+  const question = asked("count_days", end, { reference_scale: "1" })
   const daily = (closes: ReadonlyArray<number>) =>
     candlesOf(question).map((openTime, index) => closing(openTime, closes[index] ?? 0))
   const count = (candles: ReadonlyArray<Candle>) => {
@@ -191,7 +218,7 @@ describe("A count of days", () => {
     return decision && BigDecimal.toNumberUnsafe(decision.observation)
   }
 
-  it("compares the seven days from Monday each with the day before, the first with Sunday", () => {
+  it("A count compares the seven days from Monday each with the day before, the first with Sunday", () => {
     assert.deepStrictEqual(
       candlesOf(question).map((time) => DateTime.formatIso(DateTime.makeUnsafe(time))),
       [8, 9, 10, 11, 12, 13, 14, 15].map((date) => `2023-01-${String(date).padStart(2, "0")}T23:00:00.000Z`)
@@ -201,11 +228,11 @@ describe("A count of days", () => {
     assert.strictEqual(count(daily([1, 2, 1, 1, 1, 1, 1, 1])), 1)
   })
 
-  it("does not count a day that closes where the one before it closed", () => {
+  it("A day that closes where the one before it closed does not count", () => {
     assert.strictEqual(count(daily([5, 5, 5, 5, 5, 5, 5, 5])), 0)
   })
 
-  it("takes all eight closes", () => {
+  it("A count takes all eight closes", () => {
     const all = daily([1, 2, 3, 4, 5, 6, 7, 8])
     for (let missing = 0; missing < 8; missing++) {
       assert.isUndefined(decide(question, all.toSpliced(missing, 1)))
@@ -215,7 +242,7 @@ describe("A count of days", () => {
   const Close = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 5 }))
 
   it.prop(
-    "agrees with counting whole numbers",
+    "A count agrees with counting whole numbers",
     [Schema.Array(Close).check(Schema.isBetweenLength(8, 8))],
     ([closes]) => {
       let up = 0
@@ -228,11 +255,11 @@ describe("A count of days", () => {
 })
 
 describe("The reference scale", () => {
-  it("of a count is that of seven fair coins", () => {
-    assert.closeTo(countScale, Math.sqrt(7 * 0.25), 1e-15)
+  it("The scale of a count is that of seven fair coins", () => {
+    assert.closeTo(scaleOfCount(7), Math.sqrt(7 * 0.25), 1e-15)
   })
 
-  it("of a close is the open price, the standard deviation of 60 log returns, and the root of the days ahead", () => {
+  it("The scale of a close is the open price, the standard deviation of 60 log returns, and the root of the days ahead", () => {
     // Returns of +1 % and -1 % in turn: their mean is 0, their sample variance 60 / 59 of a square of 0.01.
     const closes = Array.from({ length: 61 }, (_, index) => (index % 2 === 0 ? 100 : 100 * Math.exp(0.01)))
     const daily = 0.01 * Math.sqrt(60 / 59)
@@ -240,7 +267,7 @@ describe("The reference scale", () => {
     assert.closeTo(closeScale(2000, closes, 96) ?? 0, 2 * 2000 * daily, 1e-9)
   })
 
-  it("needs 61 closes that move", () => {
+  it("The scale of a close needs 61 closes that move", () => {
     const closes = Array.from({ length: 61 }, (_, index) => 100 + index)
     assert.isDefined(closeScale(100, closes, 24))
     assert.isUndefined(closeScale(100, closes.slice(1), 24))
@@ -256,32 +283,34 @@ describe("The reference scale", () => {
 })
 
 describe("The times of candles", () => {
-  it("begin at the first whole hour at or after a moment", () => {
+  it("Windows begin at the first whole hour at or after a moment", () => {
     assert.strictEqual(wholeHour(monday), monday)
     assert.strictEqual(wholeHour(monday + 1), monday + hour)
   })
 
-  it("of a barrier are all hours from its window's start until before resolve_at", () => {
+  it("The candles of a barrier open at all hours from its window's start until before resolve_at", () => {
     assert.deepStrictEqual(candlesOf(barrier(3, 1)), [monday, monday + hour, monday + 2 * hour])
     assert.deepStrictEqual(candlesOf(barrier(0, 1)), [])
   })
 
-  it("of daily closes are the last hours of as many days", () => {
+  it("Daily closes are those of the last hours of as many days", () => {
     assert.deepStrictEqual(dailyCloses(monday, 2), [monday - day - hour, monday - hour])
   })
 })
 
 describe("The settlement text", () => {
   const terms = {
+    ...noTerms,
+    window_from: Date.UTC(2026, 2, 2),
+    level: "70000",
+    reference_scale: "1.25"
+  }
+  const unworded = {
     targetName: "Bitcoin",
     target: "BTC",
-    firstDay: "2026-03-02",
-    lastDay: "2026-03-08",
-    windowFrom: "2026-03-02T00:00:00.000Z",
-    resolveAt: "2026-03-09T00:00:00.000Z",
-    voidAt: "2026-03-12T00:00:00.000Z",
-    level: "70000",
-    scale: "1.25"
+    resolveAt: Date.UTC(2026, 2, 9),
+    closePriceUntil: Date.UTC(2026, 2, 12),
+    cancelAt: Date.UTC(2026, 2, 12)
   }
 
   /** As the two texts say them. */
@@ -296,10 +325,11 @@ describe("The settlement text", () => {
     ["threshold", ["2026-03-08", "70000"], [times.resolve, times.end]],
     ["barrier", ["70000"], [times.from, times.resolve, times.end]],
     ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
-  ] as const)("of %s says in both languages what it settles by", (kind, said, moments) => {
+  ] as const)("The criteria of %s say in both languages what it settles by", (kind, said, moments) => {
+    const texts = kindOf(kind, terms).texts(terms, unworded)
     for (const [text, times] of [
-      [priceEventCriteria({ ...terms, kind }), moments.map(([english]) => english)],
-      [priceEventCriteriaChinese({ ...terms, kind }), moments.map(([, chinese]) => chinese)]
+      [texts.resolution_criteria ?? "", moments.map(([english]) => english)],
+      [texts.resolution_criteria_zh ?? "", moments.map(([, chinese]) => chinese)]
     ] as const) {
       for (const each of ["BTC", ...said, ...times]) assert.include(text, each)
       assert.notInclude(text, "null")
@@ -307,34 +337,38 @@ describe("The settlement text", () => {
     }
   })
 
-  it("says an instant exactly, with seconds only where there are any", () => {
-    assert.strictEqual(inUtc("2026-11-23T03:43:15.766Z"), "03:43:15.766 UTC on 23 November 2026")
-    assert.strictEqual(inUtc("2026-11-23T03:43:15.000Z"), "03:43:15 UTC on 23 November 2026")
-    assert.strictEqual(inUtc("2026-11-23T10:20:00Z"), "10:20 UTC on 23 November 2026")
-    assert.strictEqual(inUtc("2026-01-01T00:00:00.120Z"), "00:00:00.12 UTC on 1 January 2026")
+  it("A text says an instant exactly, with seconds only where there are any", () => {
+    assert.strictEqual(inUtc(Date.parse("2026-11-23T03:43:15.766Z")), "03:43:15.766 UTC on 23 November 2026")
+    assert.strictEqual(inUtc(Date.parse("2026-11-23T03:43:15.000Z")), "03:43:15 UTC on 23 November 2026")
+    assert.strictEqual(inUtc(Date.parse("2026-11-23T10:20:00Z")), "10:20 UTC on 23 November 2026")
+    assert.strictEqual(inUtc(Date.parse("2026-01-01T00:00:00.120Z")), "00:00:00.12 UTC on 1 January 2026")
   })
 })
 
 const Price = Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 1e6 }))
-/** Of the price; a week that moves a price by half is beyond what crypto showed. */
+/** A share of the price; a week that moves a price by half is beyond what crypto showed. */
 const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 0.5 }))
 
 describe("Levels around a price", () => {
-  it("are rounded to what people would say", () => {
+  it("Levels are rounded to what people would say", () => {
     assert.deepStrictEqual(levelsAround(87_431, 4619), { threshold: 87_500, up: 91_000, down: 84_000 })
     assert.deepStrictEqual(levelsAround(0.6123, 0.04), { threshold: 0.61, up: 0.64, down: 0.585 })
   })
 
-  it.prop("lie on both sides of it, and within a standard deviation", [Price, Share], ([price, share]) => {
-    const deviation = price * share
-    const levels = levelsAround(price, deviation)
-    assert(levels !== undefined)
-    assert.isTrue(levels.down > 0 && levels.down < price && levels.up > price)
-    assert.isTrue(levels.up - price < deviation && price - levels.down < deviation)
-    assert.isTrue(Math.abs(levels.threshold - price) <= deviation * 0.11)
-  })
+  it.prop(
+    "Levels lie on both sides of the price, and within a standard deviation",
+    [Price, Share],
+    ([price, share]) => {
+      const deviation = price * share
+      const levels = levelsAround(price, deviation)
+      assert(levels !== undefined)
+      assert.isTrue(levels.down > 0 && levels.down < price && levels.up > price)
+      assert.isTrue(levels.up - price < deviation && price - levels.down < deviation)
+      assert.isTrue(Math.abs(levels.threshold - price) <= deviation * 0.11)
+    }
+  )
 
-  it("are none where the lower one would not be above 0", () => {
+  it("There are no levels where the lower one would not be above 0", () => {
     assert.isUndefined(levelsAround(100, 200))
   })
 })

@@ -1,0 +1,79 @@
+/** The shared parts of price events: terms and problems of their fields, the closes of UTC days, sentences of their criteria. */
+import { day, dailyCloses, hour } from "../candles.ts"
+import { chineseVoid, inUtc, inUtcChinese } from "../wording.ts"
+import { candleFacts } from "./facts.ts"
+import type { CandleKindName } from "./facts.ts"
+import type { FieldProblem, Input, TermsRow, Wanted, Worded } from "./kind.ts"
+
+/** The rules of new questions. */
+export const ruleVersion = 3
+
+/** The columns of price events, in the entry of their creation. */
+export const candleTerms = {
+  always: ["decimal_step", "level", "reference_scale", "window_from"],
+  since: ["rule_version"]
+} as const
+
+/** The rules that a question was made with. */
+export const ruleOf = ({ rule_version }: TermsRow): number => rule_version ?? 1
+
+/** When the UTC days end whose closes decide a question, in order: so many, the last of which ends when it resolves. */
+const endsOfDays = (resolveAt: number, days: number): ReadonlyArray<number> =>
+  dailyCloses(resolveAt, days).map((opens) => opens + hour)
+
+/** The daily closes of a question. Under earlier rules a day closes with its last 1-hour candle, whatever its daily one says. */
+export const closesOf = (name: CandleKindName, resolveAt: number, rule: number): Input => {
+  const { dailySince, days } = candleFacts[name].closes ?? { dailySince: 1, days: 0 }
+  return rule < dailySince
+    ? { by: "hours", opens: dailyCloses(resolveAt, days) }
+    : { by: "closes", days: endsOfDays(resolveAt, days) }
+}
+
+const isMidnight = (time: number): boolean => time % day === 0
+
+export const withoutWindow = ({ isWindowGiven }: Wanted): ReadonlyArray<FieldProblem> =>
+  isWindowGiven ? [{ path: "window_from", message: "Expected no value: only a barrier has a window" }] : []
+
+export const endsAtMidnight = ({ resolveAt }: Wanted): ReadonlyArray<FieldProblem> =>
+  isMidnight(resolveAt)
+    ? []
+    : [
+        {
+          path: "resolve_at",
+          message: "Expected the midnight (UTC) at which the day ends, for example 2026-02-01T00:00:00Z"
+        }
+      ]
+
+/** A question on a number has no level. */
+export const withoutLevel = ({ kind, level }: Wanted): ReadonlyArray<FieldProblem> =>
+  level === undefined
+    ? []
+    : [{ path: "level", message: `Expected no value: a ${kind} question has no level` }]
+
+/** A question of yes or no has a level, and no scale. */
+export const withLevel = ({ kind, level, reference_scale }: Wanted): ReadonlyArray<FieldProblem> => [
+  ...(level === undefined ? [{ path: "level", message: `Missing key: a ${kind} question has a level` }] : []),
+  ...(reference_scale === undefined
+    ? []
+    : [
+        {
+          path: "reference_scale",
+          message: `Expected no value: a ${kind} question has no reference scale`
+        }
+      ])
+]
+
+/** The close of the one day that decides a question, in its criteria. */
+export const closeOfDay = {
+  en: ({ resolveAt }: Worded<unknown>) =>
+    `The close of the day, which ends at ${inUtc(resolveAt)}, is that of its daily candle or of its last 1-hour candle, whichever is known first from the same source; if both are known and differ, neither counts until an administrator has decided.`,
+  zh: ({ resolveAt }: Worded<unknown>) =>
+    `该日结束于 ${inUtcChinese(resolveAt)}，其收盘价取同一来源的日 K 线或当日最后一根 1 小时 K 线的收盘价，以先取得者为准；若两者均已取得而数值不同，则在管理员裁定之前均不采用。`
+}
+
+/** A question on one close ends without a result. */
+export const voidWithoutClose = {
+  en: ({ cancelAt }: Worded<unknown>) =>
+    `Without it by ${inUtc(cancelAt)} the question is void, scoring nobody, also if it is known later.`,
+  zh: ({ cancelAt }: Worded<unknown>) => chineseVoid(cancelAt, "仍未取得该收盘价")
+}
