@@ -645,7 +645,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }
   }),
   "POST /admin/macro/challenges/:challenge_id/resolve": {
-    statements: 29,
+    statements: 30,
     // Forecasts are scored a page at a time, and so are stakes returned and rewards paid.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro({ reward_pool: 10 })

@@ -88,7 +88,7 @@ export const makeSettle = Effect.gen(function* () {
               ${result === null ? observation : null}::numeric, ${result === null ? scale : null}::numeric, ${observed.source},
               ${timestamp(observed.observedAt)}, ${timestamp(observed.fetchedAt)}, ${observed.payloadHash}::bytea,
               ${timestamp(now)}, ${day}, ${amended?.reason ?? null})`)
-    const reference = yield* references.settled(id, now)
+    const reference = question.walk === undefined ? null : yield* references.settled(id, now)
     if (result !== null) {
       yield* scoreDirections(sql, { challengeId: id, version }, result, reference)
     } else if (scale !== null) {
