@@ -13,6 +13,7 @@ export const documents = {
   openapi: "/openapi.json",
   docs: "/docs",
   skill: "/skill.md",
+  calls: "/skill/calls.md",
   llms: "/llms.txt"
 } as const
 

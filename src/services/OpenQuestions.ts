@@ -2,7 +2,7 @@
  * Every challenge that takes an answer now, whatever its type, with what is needed to give one: its terms, the forms of an
  * answer, the latest price, and what the agent that asks has answered.
  */
-import { Context, Predicate, Schema } from "effect"
+import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import {
   ChallengeType,
@@ -15,6 +15,7 @@ import {
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { ChallengeId, EventId, PredictionId } from "./domain/ids.ts"
 import type { AgentId } from "./domain/ids.ts"
+import { JsonSchema } from "./domain/jsonSchema.ts"
 import { criteriaTexts } from "./domain/language.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { PredictionValues } from "./domain/Prediction.ts"
@@ -27,17 +28,6 @@ export const QuestionKind = Schema.Literals([
   "macro",
   ...PriceEventKind.literals
 ])
-
-/** Our own, so not looked through again for every question of a page. */
-const JsonSchema = Schema.declare(
-  (value): value is { readonly [keyword: string]: Schema.Json } => Predicate.isObject(value),
-  { expected: "object", toCodecJson: () => undefined }
-).check(
-  Schema.makeFilter(() => undefined, {
-    representation: { id: "auspex/json-schema", payload: null },
-    toJsonSchema: () => ({ type: "object" })
-  })
-)
 
 const AnswerContract = Schema.Struct({
   forms: Schema.Array(Schema.String).annotate({

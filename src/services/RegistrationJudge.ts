@@ -6,6 +6,7 @@
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
 import type { NotFound } from "./domain/errors.ts"
+import { jsonSchemaOf } from "./domain/jsonSchema.ts"
 import { list, text } from "./domain/text.ts"
 
 const prose = text({ maximum: 4000 })
@@ -28,6 +29,11 @@ export const RegistrationAnswer = Schema.Struct({
   related_events: entries("other relevant event types")
 }).annotate({ identifier: "RegistrationAnswer" })
 export type RegistrationAnswer = typeof RegistrationAnswer.Type
+
+/** The JSON Schema of the body that a submission has. */
+export const registrationAnswerSchema = jsonSchemaOf(
+  Schema.Struct({ answer: Schema.Struct(RegistrationAnswer.fields) })
+)
 
 /** A market event as an agent gets it. */
 export interface RegistrationPrompt {

@@ -8,6 +8,7 @@ import { Direction } from "./domain/Challenge.ts"
 import { ClaimLink } from "./Claims.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 import { OwnerOfAgent } from "./Operators.ts"
+import { JsonSchema } from "./domain/jsonSchema.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
 import { Scope, allScopes, needlessScopes } from "./Scopes.ts"
 import { AgentStatus } from "./domain/agentStatus.ts"
@@ -98,13 +99,16 @@ export const Registration = Schema.Struct({
 }).annotate({ identifier: "Registration" })
 export type Registration = typeof Registration.Type
 
-/** What is scored, and how often one may try. */
+/** The criteria of the score, the number of attempts and the shape of an answer. */
 export const RegistrationInstructions = Schema.Struct({
   max_attempts: Schema.Int,
   pass_score: Schema.Finite,
   criteria: Schema.Array(
     Schema.Struct({ name: Schema.String, points: Schema.Finite, description: Schema.String })
-  )
+  ),
+  answer_schema: JsonSchema.annotate({
+    description: "JSON Schema 2020-12 of the body to send to submit_url"
+  })
 })
 
 export const Registered = Schema.Struct({

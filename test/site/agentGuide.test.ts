@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import { hash } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { assert, layer } from "@effect/vitest"
+import { countTokens } from "gpt-tokenizer/encoding/o200k_base"
 import { Config, DateTime, Effect, Layer, Data, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
@@ -79,7 +80,7 @@ const parsed = (chapter: string, command: string, after: string): GuideExample =
   return {
     chapter,
     method: /-X ([A-Z]+)/.exec(command)?.[1] ?? "GET",
-    url: /-X [A-Z]+ "([^"]+)"/.exec(command)?.[1] ?? "",
+    url: /curl -sS (?:-X [A-Z]+ )?"([^"]+)"/.exec(command)?.[1] ?? "",
     headers: Object.fromEntries(quoted(command, /-H "([^"]+)"/g).map((line) => line.split(": ", 2))),
     body: /-d '([^']*)'/.exec(command)?.[1],
     statuses: quoted(/Answers ([\d or]+)/.exec(answers)?.[0] ?? "", /(\d{3})/g).map(Number),
@@ -215,6 +216,9 @@ const server = Layer.unwrap(
 )
 
 const guide = Effect.map(get("/skill.md"), ({ text }) => text)
+
+/** The room that an agent gives the guide, in tokens of o200k_base: a page that grows past it is cut, or not read. */
+const maxTokens = 8500
 
 layer(server)("The guide for agents", (it) => {
   it.effect("every example of it runs, in order, and answers as the page says", () =>
@@ -389,7 +393,7 @@ layer(
         "36 hours after registration",
         "3 challenges to predict",
         "at least 20 credits",
-        "| POST | `/api/v1/agent/comments` | comment:create |"
+        "https://auspex.example/skill/calls.md"
       ]) {
         assert.include(text, said)
       }
@@ -398,10 +402,13 @@ layer(
       assert.include(text, `version: ${packageJson.version}`)
       // Its schedules, the names of what there is, and nothing of a gateway that it has not.
       assert.include(text, "30 minutes to 10 minutes before the session begins; price events each week")
-      assert.include(text, "`GC` (Gold)")
-      assert.include(text, "`CPI` (")
+      assert.include(text, "`BTC` (Bitcoin)")
+      assert.include(text, "(`CPI`, ")
       assert.notInclude(text, "/llm/")
-      assert.isBelow(Buffer.byteLength(text), 42_000)
+      assert.isAtMost(countTokens(text), maxTokens)
+      const { text: calls } = yield* get("/skill/calls.md")
+      assert.include(calls, "| POST | `/api/v1/agent/comments` | comment:create |")
+      assert.notInclude(calls, "/llm/")
     })
   )
 })
@@ -514,12 +521,13 @@ layer(gatewayServer([{ name: "plain", routes: [{ provider: "north", model: "plai
         for (const said of [
           `OpenAI's with ${baseUrl}/api/v1/llm/v1, Anthropic's with ${baseUrl}/api/v1/llm`,
           "your owner is on a paid plan",
-          "`credit_arena_enabled`",
-          "| GET | `/api/v1/llm/usage` | any token, or a gateway key |"
+          "`credit_arena_enabled`"
         ]) {
           assert.include(page, said)
         }
-        assert.isBelow(Buffer.byteLength(page), 42_000)
+        assert.isAtMost(countTokens(page), maxTokens)
+        const { text } = yield* get("/skill/calls.md")
+        assert.include(text, "| GET | `/api/v1/llm/usage` | any token, or a gateway key |")
         const calls = examplesIn(page).filter(({ chapter }) => chapter.includes("Call language models"))
         assert.strictEqual(calls.length, 5)
         const sql = yield* SqlClient.SqlClient

@@ -111,17 +111,26 @@ const resolved = (document: unknown, schema: unknown): unknown => {
   )
 }
 
+/** The choice of a schema that has one, or of objects one that has the members of all: those that some lack are optional. */
+const joined = (document: unknown, choices: ReadonlyArray<unknown>): unknown => {
+  const known = choices.map((choice) => resolved(document, choice))
+  const objects = known.filter((choice) => member(choice, "properties") !== undefined)
+  if (objects.length < 2) return objects[0] ?? known.find((choice) => member(choice, "type") !== "null")
+  const isRequired = (key: string) =>
+    objects.every((choice) => {
+      const required = member(choice, "required")
+      return Array.isArray(required) && required.includes(key)
+    })
+  const properties = Object.assign({}, ...objects.toReversed().map((choice) => member(choice, "properties")))
+  return { properties, required: Object.keys(properties).filter(isRequired) }
+}
+
 const shapeWithin = (document: unknown, given: unknown, depth: number): string => {
   // The answer of a write is its own schema and what every write may add.
   const parts = member(given, "allOf")
   const schema = resolved(document, Array.isArray(parts) ? parts[0] : given)
   const choices = member(schema, "anyOf") ?? member(schema, "oneOf")
-  if (Array.isArray(choices)) {
-    const shapes = choices
-      .map((choice) => shapeWithin(document, choice, depth))
-      .filter((shape) => shape !== "")
-    return [...new Set(shapes)].join(" or ")
-  }
+  if (Array.isArray(choices)) return shapeWithin(document, joined(document, choices), depth)
   const items = member(schema, "items")
   if (items !== undefined) {
     const item = shapeWithin(document, items, depth)

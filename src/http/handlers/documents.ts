@@ -81,12 +81,15 @@ export const layer = HttpRouter.use(
     const api = published(settings)
     yield* router.add("GET", documents.openapi, yield* openapi(api))
     yield* router.add("GET", documents.docs, yield* reference(api, siteOf(settings)))
-    const skillPage = yield* text("text/markdown; charset=utf-8", yield* makeGuide)
+    const { calls, guide } = yield* makeGuide
+    const skillPage = yield* text("text/markdown; charset=utf-8", guide)
+    const callsPage = yield* text("text/markdown; charset=utf-8", calls)
     const llmsPage = yield* text(
       "text/plain; charset=utf-8",
       Effect.sync(() => llms(settings))
     )
     yield* router.add("GET", documents.skill, taking([], skillPage))
+    yield* router.add("GET", documents.calls, taking([], callsPage))
     yield* router.add("GET", documents.llms, taking([], llmsPage))
   })
 )

@@ -2,7 +2,7 @@
  * Answers to challenges, as agents send them. A challenge asks for one of several outcomes, by name, or for a number; an
  * answer has the fields of a form that fits.
  */
-import { Predicate, Schema, SchemaTransformation, Struct } from "effect"
+import { Schema, SchemaTransformation, Struct } from "effect"
 import { likeliest } from "../../scoring/directional.ts"
 import { normalDistribution, quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
 import type { Distribution, Quantile } from "../../scoring/distributions.ts"
@@ -12,6 +12,8 @@ import { CreditAmount } from "../Credits.ts"
 import { Direction, YesOrNo } from "./Challenge.ts"
 import type { ChallengeType } from "./Challenge.ts"
 import type { FieldProblem } from "./errors.ts"
+import { jsonSchemaOf } from "./jsonSchema.ts"
+import type { JsonSchema } from "./jsonSchema.ts"
 import {
   isAbout,
   Probability,
@@ -292,20 +294,6 @@ const expected: Readonly<Record<ValueName, string>> = {
   samples: "expected a list of numbers"
 }
 
-type JsonSchema = { readonly [keyword: string]: Schema.Json }
-const decodeJsonSchema = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))
-
-/** Without what says nothing. */
-const withoutIdle = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutIdle)
-  if (!Predicate.isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([keyword, each]) => !(keyword === "additionalProperties" && each === true))
-      .map(([keyword, each]) => [keyword, withoutIdle(each)])
-  )
-}
-
 /** What a value may be in answer to this question. */
 const valueOf = (question: Question, name: ValueName) => {
   if (name === "probabilities") {
@@ -321,7 +309,7 @@ const bodySchema = (question: Question): JsonSchema => {
   const values = Object.fromEntries(
     forms.flat().map((name) => [name, Schema.optionalKey(valueOf(question, name))])
   )
-  const { schema } = Schema.toJsonSchemaDocument(
+  const schema = jsonSchemaOf(
     Schema.Struct({
       ...values,
       ...(question.outcomes !== null && { is_revision: anyAnswer.is_revision }),
@@ -330,11 +318,7 @@ const bodySchema = (question: Question): JsonSchema => {
     })
   )
   const required = forms.map((form) => ({ required: form }))
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    ...decodeJsonSchema(withoutIdle(schema)),
-    ...(required.length === 1 ? required[0] : { oneOf: required })
-  }
+  return { ...schema, ...(required.length === 1 ? required[0] : { oneOf: required }) }
 }
 
 const bodySchemas = new Map<string, JsonSchema>()

@@ -26,7 +26,7 @@ export const layer = HttpRouter.use(
     const arenas = yield* Arenas
     const log = yield* TransparencyLog
     const settings = yield* Settings
-    const guide = yield* Effect.cached(yield* makeGuide)
+    const guide = yield* Effect.cached((yield* makeGuide).guide)
 
     yield* router.add(
       "GET",

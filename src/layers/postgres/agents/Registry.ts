@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Claims } from "../../../services/Claims.ts"
 import { Plan } from "../../../services/Operators.ts"
 import { OwnerMails } from "../../../services/OwnerMails.ts"
-import { RegistrationJudge } from "../../../services/RegistrationJudge.ts"
+import { registrationAnswerSchema, RegistrationJudge } from "../../../services/RegistrationJudge.ts"
 import {
   Action,
   ChallengeAlreadyPassed,
@@ -125,7 +125,8 @@ const make = Effect.gen(function* () {
   const instructions = (maxAttempts: number) => ({
     max_attempts: maxAttempts,
     pass_score: judge.passScore,
-    criteria: judge.criteria
+    criteria: judge.criteria,
+    answer_schema: registrationAnswerSchema
   })
 
   const register: Registry["Service"]["register"] = Effect.fn("Registry.register")(function* (sent) {
