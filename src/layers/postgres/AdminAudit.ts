@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { AdminAudit, AuditEntry } from "../../services/AdminAudit.ts"
 import { Cursors } from "../../services/domain/paging.ts"
 import { adminAudit } from "./log/entries.ts"
-import { execute, findAll, findOption, isoTimestamp, timestamp, transaction } from "./sql.ts"
+import { execute, findAll, findOption, whenGiven, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
 /** Long enough for a whole request for credit, which the ledger's check reads. */
 const maxBody = 16_000
@@ -54,7 +54,7 @@ const make = Effect.gen(function* () {
              audit_outcomes.status
         from audit_log
         left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
-       ${after === undefined ? sql`` : sql`where id < ${after}::uuid`}
+       ${whenGiven(sql, after, (last) => sql`where id < ${last}::uuid`)}
        -- The column, not the selected text "id", which has no index.
        order by audit_log.id desc
        limit ${limit}`)

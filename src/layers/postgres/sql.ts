@@ -23,6 +23,20 @@ import { StoreUnavailable } from "../../services/domain/errors.ts"
 import { LimitReached } from "../../services/RateLimiter.ts"
 import { StatementTimeout } from "./PooledClient.ts"
 
+/** A fragment made from a value, or an empty one where there is no value. */
+export const whenGiven = <Value>(
+  sql: SqlClient.SqlClient,
+  value: Value | null | undefined,
+  fragment: (value: Value) => Statement.Fragment
+): Statement.Fragment => (value === undefined || value === null ? sql.literal("") : fragment(value))
+
+/** The condition of a page that follows an id: `column` with its comparison, for example `c.id <`. Empty of the first page. */
+export const pageAfter = (
+  sql: SqlClient.SqlClient,
+  column: string,
+  after: string | null | undefined
+): Statement.Fragment => whenGiven(sql, after, (id) => sql`and ${sql.literal(column)} ${id}::uuid`)
+
 type Rows = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
 
 /** Transient errors: the database is away, or busy for longer than a statement may wait. */

@@ -39,6 +39,7 @@ import {
   findAll,
   findOne,
   findOption,
+  whenGiven,
   isoTimestamp,
   orDie,
   timestamp,
@@ -442,7 +443,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
     a.claimed_at is null and a.challenge_passed_at is not null and a.grace_notices < 3
     and a.grace_notices = any(${Array.from({ length: notice.number }, (_, index) => index)}::int[])
     and a.provisional_until <= ${timestamp(DateTime.addDuration(now, notice.lead))}
-    ${next === undefined ? sql`` : sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, next.lead))}`}`
+    ${whenGiven(sql, next, (value) => sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, value.lead))}`)}`
 
   /** Whether there is a recipient and news: the claim mail has told what lies before the agent passed. */
   const isToBeMailed = (notice: NoticeKind) => sql`(

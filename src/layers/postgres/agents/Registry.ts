@@ -30,7 +30,16 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { registeredKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sha256 } from "../../crypto/secrets.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
-import { arrayParam, findAll, findOption, isoTimestamp, orDie, timestamp, transaction } from "../sql.ts"
+import {
+  arrayParam,
+  findAll,
+  findOption,
+  isoTimestamp,
+  orDie,
+  pageAfter,
+  timestamp,
+  transaction
+} from "../sql.ts"
 import { textsOf } from "../../mail/language.ts"
 import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { requestedScopesOf } from "./scopes.ts"
@@ -501,7 +510,7 @@ const make = Effect.gen(function* () {
   const actions: Registry["Service"]["actions"] = Effect.fn("Registry.actions")(function* (agentId, page) {
     const { after, cut, limit } = yield* pages.open(page)
     const agent = sql`${agentId}::uuid`
-    const newest = sql`${after === undefined ? sql`` : sql`and id < ${after}::uuid`} order by id desc limit ${limit}`
+    const newest = sql`${pageAfter(sql, "id <", after)} order by id desc limit ${limit}`
     // UUIDv7 orders all kinds alike. Each kind is read by its index for no more than a page, and full rows only for the page.
     const rows = yield* actionRows(sql`
       with newest as materialized (

@@ -14,7 +14,7 @@ import { InvalidRequest, NotFound } from "../../../services/domain/errors.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { execute, findAll, findOne, findOption, isoTimestamp, timestamp } from "../sql.ts"
+import { execute, findAll, findOne, findOption, whenGiven, isoTimestamp, timestamp } from "../sql.ts"
 
 const isSlug = Schema.is(TournamentSlug)
 const encode = Schema.encodeEffect(TournamentImport)
@@ -99,7 +99,7 @@ const make = Effect.gen(function* () {
     const { after, cut, limit } = yield* tournamentPages.open(page)
     const rows = yield* tournaments(sql`
       select ${columns} from archived_tournaments
-       ${after === undefined ? sql`` : sql`where (ended_at, slug) < (${after.ended_at}::timestamptz, ${after.slug})`}
+       ${whenGiven(sql, after, (last) => sql`where (ended_at, slug) < (${last.ended_at}::timestamptz, ${last.slug})`)}
        order by archived_tournaments.ended_at desc, slug desc
        limit ${limit}`)
     return cut(rows, ({ ended_at, slug }) => ({ ended_at, slug }))

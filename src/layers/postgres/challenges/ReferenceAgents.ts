@@ -19,6 +19,7 @@ import {
   decimal,
   execute,
   findAll,
+  whenGiven,
   isoTimestamp,
   timestamp,
   transaction
@@ -343,7 +344,7 @@ const makePool = Effect.gen(function* () {
              c.reference_scale::float8 as reference_scale, r.steps -> -1 as last, c.resolved_at
         from challenges c left join challenge_references r on r.challenge_id = c.id
        where c.resolved_at > ${timestamp(DateTime.subtract(now, pooledWithin))}
-         ${after === undefined ? sql`` : sql`and (c.resolved_at, c.id) < (${timestamp(after.resolved_at)}, ${after.id}::uuid)`}
+         ${whenGiven(sql, after, (last) => sql`and (c.resolved_at, c.id) < (${timestamp(last.resolved_at)}, ${last.id}::uuid)`)}
          and not exists (select from challenge_consensus k where k.challenge_id = c.id)
        order by c.resolved_at desc, c.id desc
        limit ${maxPooled}`)

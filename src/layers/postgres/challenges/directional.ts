@@ -25,7 +25,17 @@ import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
 import { noTerms, rowOf, textsOf } from "./rows.ts"
-import { boundNow, execute, findAll, findOne, findOption, isoTimestamp, orDie } from "../sql.ts"
+import {
+  boundNow,
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  whenGiven,
+  isoTimestamp,
+  orDie,
+  pageAfter
+} from "../sql.ts"
 
 const Total = Schema.Struct({ total: Schema.Int })
 const PrintedDecimals = Schema.Struct({
@@ -83,7 +93,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
     const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* challenges(sql`
       ${selectChallenges(now)}
-       where ${conditions} ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
+       where ${conditions} ${pageAfter(sql, "c.id <", after)}
        order by c.id desc
        limit ${limit}`)
     const count = yield* total(totalOf)
@@ -94,7 +104,7 @@ export const makeDirectionalArena = Effect.gen(function* () {
   const keptTotal = (ended: "resolved" | "cancelled" | undefined, asset: string | undefined) => sql`
     select coalesce(sum(${sql(ended ?? "created")}), 0)::int as total
       from challenge_counts
-     where type = 'directional' ${asset === undefined ? sql`` : sql`and target = ${asset}`}`
+     where type = 'directional' ${whenGiven(sql, asset, (value) => sql`and target = ${value}`)}`
 
   const list: DirectionalArena["list"] = Effect.fn("DirectionalArena.list")(function* (
     filter: ChallengeFilter,

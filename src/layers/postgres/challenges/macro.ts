@@ -15,7 +15,17 @@ import { Targets, unknownAsset } from "../../../services/Targets.ts"
 import { categoriesOf, countsOfChallenge, hasStatus, statusOf, scoringScale } from "./challengeRows.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { Pools } from "../../../services/Pools.ts"
-import { boundNow, findAll, findOption, transaction, isoTimestamp, decimal, findOne } from "../sql.ts"
+import {
+  boundNow,
+  decimal,
+  findAll,
+  findOne,
+  findOption,
+  whenGiven,
+  isoTimestamp,
+  pageAfter,
+  transaction
+} from "../sql.ts"
 import {
   binsOf,
   decimalStep,
@@ -54,8 +64,8 @@ export const makeMacroArena = Effect.gen(function* () {
     const now = yield* DateTime.now
     const rows = yield* challenges(sql`
       ${selectMacro(sql, now)}
-       where c.type = 'macro' ${status === undefined ? sql`` : sql`and ${hasStatus(sql, status, now)}`}
-         ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
+       where c.type = 'macro' ${whenGiven(sql, status, (value) => sql`and ${hasStatus(sql, value, now)}`)}
+         ${pageAfter(sql, "c.id <", after)}
        order by c.id desc
        limit ${limit}`)
     const { items, next_cursor } = cut(rows, (last) => last.id)

@@ -19,7 +19,7 @@ import { Prices } from "../../../services/Prices.ts"
 import type { ObservedPrice } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { decimal, findAll, findOption, isoTimestamp, orDie, timestamp } from "../sql.ts"
+import { decimal, findAll, findOption, isoTimestamp, orDie, pageAfter, timestamp } from "../sql.ts"
 import { floatOf } from "./challengeRows.ts"
 import { makeBudget, overBudget, storeBytes } from "./agentBytes.ts"
 import { cancelledChallenge } from "./rejections.ts"
@@ -192,7 +192,7 @@ export const makePaperSignals = Effect.gen(function* () {
             order by preference
             limit 1) e
          where s.agent_id = ${agentId}::uuid and s.challenge_id = ${challengeId}::uuid
-           ${after === undefined ? sql`` : sql`and s.id < ${after}::uuid`}
+           ${pageAfter(sql, "s.id <", after)}
          order by s.id desc
          limit ${limit}`)
       const { items, next_cursor } = cut(rows, (last) => last.prediction_id)

@@ -29,7 +29,7 @@ import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
 import { noTerms, rowOf, textsOf } from "./rows.ts"
-import { boundNow, findAll, findOption, isoTimestamp, findOne } from "../sql.ts"
+import { boundNow, findAll, findOne, findOption, whenGiven, isoTimestamp, pageAfter } from "../sql.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
 
@@ -74,8 +74,8 @@ export const makePriceEventArena = Effect.gen(function* () {
     const now = yield* DateTime.now
     const rows = yield* questions(sql`
       ${selectPriceEvent(sql, now)}
-       where c.type = 'price_event' ${status === undefined ? sql`` : sql`and ${hasStatus(sql, status, now)}`}
-         ${after === undefined ? sql`` : sql`and c.id < ${after}::uuid`}
+       where c.type = 'price_event' ${whenGiven(sql, status, (value) => sql`and ${hasStatus(sql, value, now)}`)}
+         ${pageAfter(sql, "c.id <", after)}
        order by c.id desc
        limit ${limit}`)
     return cut(rows, (last) => last.id)

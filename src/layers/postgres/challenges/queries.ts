@@ -21,7 +21,16 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Targets } from "../../../services/Targets.ts"
 import type { Category } from "../../../services/Targets.ts"
-import { arrayParam, findAll, findOption, isoTimestamp, plannedByValues, timestamp } from "../sql.ts"
+import {
+  arrayParam,
+  findAll,
+  findOption,
+  whenGiven,
+  isoTimestamp,
+  pageAfter,
+  plannedByValues,
+  timestamp
+} from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 import {
   challengeOf,
@@ -153,7 +162,7 @@ export const makeQueries = Effect.gen(function* () {
                      reasoning, commit
                 from predictions
                where challenge_id = ${challengeId}::uuid
-                 ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+                 ${pageAfter(sql, "agent_id >", after)}
                order by agent_id, revision desc
                limit ${limit}) p
            cross join lateral (select id, name, held_name, reference from agents where id = p.agent_id limit 1) a
@@ -203,8 +212,8 @@ export const makeQueries = Effect.gen(function* () {
     const now = yield* DateTime.now
     const looksAt = page.limit * lookedAtPerItem
     const fromHere = sql`
-        agent_id = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
-        ${challengeId === undefined ? sql`` : sql`and challenge_id = ${challengeId}::uuid`}`
+        agent_id = ${agentId}::uuid ${pageAfter(sql, "id <", after)}
+        ${whenGiven(sql, challengeId, (value) => sql`and challenge_id = ${value}::uuid`)}`
     const isWindow = type !== undefined || status !== undefined
     const rows = yield* foundRows(sql`
         select ${isWindow ? sql`(select id::text from predictions p where ${fromHere} order by p.id desc offset ${looksAt - 1} limit 1)` : sql`null`} as looked_at, f.*
@@ -218,7 +227,7 @@ export const makeQueries = Effect.gen(function* () {
                    ${leafIndexOf(sql)}
               from (
                 select * from predictions where ${fromHere}
-                 order by id desc ${isWindow ? sql`limit ${looksAt}` : sql``}) p
+                 order by id desc ${whenGiven(sql, isWindow || undefined, () => sql`limit ${looksAt}`)}) p
               ${challengeOf(sql)}
               left join lateral (
                 select is_correct, crps, skill, score from prediction_scores
@@ -226,7 +235,7 @@ export const makeQueries = Effect.gen(function* () {
                    and version = (select max(version) from settlements where challenge_id = p.challenge_id)
                  limit 1) s on true
              where ${type === undefined ? sql`true` : sql`c.type = ${type}`}
-               ${status === undefined ? sql`` : sql`and ${statusOf(sql, now)} = ${status}`}
+               ${whenGiven(sql, status, (value) => sql`and ${statusOf(sql, now)} = ${value}`)}
                and p.revision = (
                  select max(revision) from predictions where challenge_id = p.challenge_id and agent_id = p.agent_id)
              order by p.id desc
@@ -339,8 +348,8 @@ export const makeQueries = Effect.gen(function* () {
     const first = (condition: Statement.Fragment) => sql`
       (select * from challenges c
         where ${condition} and ${hasStatus(sql, status === "ended" ? "void" : status, now)}
-          ${type === undefined ? sql`` : ofType[type]}
-          ${after === undefined ? sql`` : beyond(status, after)}
+          ${whenGiven(sql, type, (wanted) => ofType[wanted])}
+          ${whenGiven(sql, after, (last) => beyond(status, last))}
         order by ${orders[status]}
         limit ${limit})`
     // A list of each target by its own key, of which the planner knows how rare it is.
@@ -360,7 +369,7 @@ export const makeQueries = Effect.gen(function* () {
 
   const counts: Arenas["Service"]["counts"] = Effect.fn("Arenas.counts")(function* (filter) {
     const now = yield* DateTime.now
-    const type = filter.type === undefined ? sql`` : sql`and n.type = ${filter.type}`
+    const type = whenGiven(sql, filter.type, (value) => sql`and n.type = ${value}`)
     const [found] = yield* countRows(sql`
       with unended as (
         select count(*) filter (where n.deadline > ${timestamp(now)})::int as open,

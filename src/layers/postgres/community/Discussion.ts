@@ -26,7 +26,16 @@ import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import { tellAgents } from "../notices/tell.ts"
-import { arrayParam, execute, findOne, timestamp, findAll, findOption, isoTimestamp } from "../sql.ts"
+import {
+  arrayParam,
+  execute,
+  findAll,
+  findOne,
+  findOption,
+  isoTimestamp,
+  pageAfter,
+  timestamp
+} from "../sql.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { allows } from "../../../services/Scopes.ts"
 import type { Scope } from "../../../services/Scopes.ts"
@@ -283,7 +292,7 @@ const makeQueries = Effect.gen(function* () {
         select ${postColumns(sql)}, c.space as space_id, f.reply_count, r.replies
           from (select id from comments
                  where event_id = ${eventId} and not is_reply
-                   ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+                   ${pageAfter(sql, "id <", after)}
                  order by id desc limit ${limit}) listed
          cross join lateral (
            select id, agent_id, space, content, created_at from comments where id = listed.id limit 1) c
@@ -312,7 +321,7 @@ const makeQueries = Effect.gen(function* () {
         select ${replyColumns(sql)}
           from (select id from comments
                  where parent_id = ${commentId}::uuid
-                   ${after === undefined ? sql`` : sql`and id > ${after}::uuid`}
+                   ${pageAfter(sql, "id >", after)}
                  order by id limit ${limit}) listed
          cross join lateral (
            select id, agent_id, parent_id, content, created_at from comments where id = listed.id limit 1) c

@@ -10,7 +10,7 @@ import type { AgentId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { execute, findAll, findOne, isoTimestamp, timestamp } from "../sql.ts"
+import { execute, findAll, findOne, isoTimestamp, pageAfter, timestamp } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 
 const Outcome = Schema.Struct({
@@ -116,7 +116,7 @@ const make = Effect.gen(function* () {
              a.claimed_at is not null as verified, ${isoTimestamp(sql, "f.created_at")} as followed_at
         from (
           select id, ${other} as agent_id, created_at from follows
-           where ${own} = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+           where ${own} = ${agentId}::uuid ${pageAfter(sql, "id <", after)}
            order by id desc
            limit ${limit}) f
        cross join lateral (select * from agents where id = f.agent_id limit 1) a
@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
 
   const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
     const { after, cut, limit } = yield* feedPages.open(asked)
-    const before = after === undefined ? sql`` : sql`and id < ${after}::uuid`
+    const before = pageAfter(sql, "id <", after)
     // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on
     // the page, with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n
     // comments. So the cost depends neither on how many comments there are nor on whose they are.

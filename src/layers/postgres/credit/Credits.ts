@@ -17,7 +17,17 @@ import type { OperatorId } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { makeLedgerCheck } from "./ledgerCheck.ts"
 import { accountOf, makeTransfers, treasury, maxPosted } from "./transfers.ts"
-import { boundNow, findAll, findOne, findOption, isoTimestamp, sqlDefect, timestamp, orDie } from "../sql.ts"
+import {
+  boundNow,
+  findAll,
+  findOne,
+  findOption,
+  whenGiven,
+  isoTimestamp,
+  orDie,
+  sqlDefect,
+  timestamp
+} from "../sql.ts"
 import { Plan } from "../../../services/Operators.ts"
 import { Settings } from "../../../services/Settings.ts"
 
@@ -99,7 +109,7 @@ const make = Effect.gen(function* () {
     function* (agentId, page) {
       const { after, cut, limit } = yield* seqPages.open(page, "agent")
       const account = accountOf({ kind: "agent", id: agentId })
-      const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
+      const before = whenGiven(sql, after, (last) => sql`and seq < ${last.seq}::bigint`)
       // Each side by its own index, and of what comes in only what has come.
       const rows = yield* transactionRows(sql`
         with newest as (
@@ -130,7 +140,7 @@ const make = Effect.gen(function* () {
   const movements: Credits["Service"]["movements"] = Effect.fn("Credits.movements")(function* (owner, page) {
     const { after, cut, limit } = yield* seqPages.open(page, "owner")
     const account = accountOf({ kind: "owner", id: owner })
-    const before = after === undefined ? sql`` : sql`and seq < ${after.seq}::bigint`
+    const before = whenGiven(sql, after, (last) => sql`and seq < ${last.seq}::bigint`)
     const rows = yield* movementRows(sql`
       with newest as (
         (select * from transfers where debit = ${account} and kind = 'post' ${before}

@@ -33,6 +33,7 @@ import {
   findOne,
   findOption,
   isoTimestamp,
+  pageAfter,
   timestamp,
   transaction
 } from "../sql.ts"
@@ -299,7 +300,7 @@ const make = Effect.gen(function* () {
   const list: GatewayKeys["Service"]["list"] = Effect.fn("GatewayKeys.list")(function* (of, page) {
     const { after, cut, limit } = yield* pages.open(page)
     const now = yield* DateTime.now
-    const before = after === undefined ? sql`` : sql`and k.id < ${after}::uuid`
+    const before = pageAfter(sql, "k.id <", after)
     const rows = yield* keyRows(sql`
       select ${keyColumns(now)} from ${keysNow(now)}
        where ${ownColumn(of)} = ${of.id}::uuid ${before}

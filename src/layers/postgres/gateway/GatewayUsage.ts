@@ -7,7 +7,15 @@ import type { UsageRange } from "../../../services/GatewayUsage.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
-import { findAll, findOne, isoTimestamp, timestamp, transaction, withStatementTimeout } from "../sql.ts"
+import {
+  findAll,
+  findOne,
+  whenGiven,
+  isoTimestamp,
+  timestamp,
+  transaction,
+  withStatementTimeout
+} from "../sql.ts"
 
 const sums = { ...UsageTotals.fields, cost: Schema.BigInt }
 const Totals = Schema.Struct(sums)
@@ -104,10 +112,13 @@ const make = Effect.gen(function* () {
 
   const list: GatewayUsage["Service"]["list"] = Effect.fn("GatewayUsage.list")(function* (of, range, page) {
     const { after, cut, limit } = yield* callPages.open(page)
-    const since = range.since === undefined ? sql`` : sql`and created_at >= ${timestamp(range.since)}`
-    const until = range.until === undefined ? sql`` : sql`and created_at < ${timestamp(range.until)}`
-    const before =
-      after === undefined ? sql`` : sql`and (created_at, id) < (${after.at}::timestamptz, ${after.id}::uuid)`
+    const since = whenGiven(sql, range.since, (value) => sql`and created_at >= ${timestamp(value)}`)
+    const until = whenGiven(sql, range.until, (value) => sql`and created_at < ${timestamp(value)}`)
+    const before = whenGiven(
+      sql,
+      after,
+      ({ at, id }) => sql`and (created_at, id) < (${at}::timestamptz, ${id}::uuid)`
+    )
     const rows = yield* callRows(sql`
       select id::text, request_id, key_id::text, model, provider, served_model, style, stream, prompt_tokens, cached_tokens,
              cache_write_tokens, completion_tokens, reasoning_tokens, cost, status, error, latency_ms, first_byte_ms,

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { boundTime, execute, findAll, findOption, orDie, rowsOf, transaction } from "../sql.ts"
+import { boundTime, execute, findAll, findOption, whenGiven, orDie, rowsOf, transaction } from "../sql.ts"
 import { predictionReveal } from "./entries.ts"
 
 /** Predictions that one call reveals. */
@@ -52,7 +52,7 @@ export const makeRevealDue = Effect.gen(function* () {
         from predictions p
         left join log_entries e on e.type = 'prediction.commit' and e.commit = p.commit
        where p.challenge_id = ${challenge_id}::uuid
-         ${last_agent_id === null ? sql`` : sql`and (p.agent_id, p.revision) > (${last_agent_id}::uuid, ${last_revision})`}
+         ${whenGiven(sql, last_agent_id, (last) => sql`and (p.agent_id, p.revision) > (${last}::uuid, ${last_revision})`)}
        order by p.agent_id, p.revision
        limit ${chunk + 1}`)
     const shown = found.slice(0, chunk)

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll } from "../sql.ts"
+import { findAll, whenGiven } from "../sql.ts"
 import { encode } from "../log/entries.ts"
 import { compare, membersOf, moment } from "./entry.ts"
 import { addFound, eachPage } from "./findings.ts"
@@ -69,7 +69,7 @@ export const auditAgents = Effect.fnUntraced(function* (findings: Findings) {
              a.owner_id::text, ${moment(sql, "a.key_set_at")} as key_set_at,
              r.index as registered, r.entry as registered_entry, c.index as claimed, c.entry as claimed_entry,
              k.index as keyed, k.entry as keyed_entry
-        from (select * from agents ${after === undefined ? sql`` : sql`where id > ${after.id}::uuid`}
+        from (select * from agents ${whenGiven(sql, after, (last) => sql`where id > ${last.id}::uuid`)}
                order by id limit ${pageSize}) a
         ${newest("r", "agent.register")} ${newest("c", "agent.claim")} ${newest("k", "agent.key")}
        order by a.id`)

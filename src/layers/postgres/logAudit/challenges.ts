@@ -3,7 +3,7 @@ import { Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import { loggedTerms } from "../../../scoring/kinds/kinds.ts"
 import { noTerms, termsColumns, TermsRow } from "../challenges/rows.ts"
-import { arrayParam, findAll } from "../sql.ts"
+import { arrayParam, findAll, whenGiven } from "../sql.ts"
 import { challengeCreate, encode, voided } from "../log/entries.ts"
 import { checkEmpty, compare, membersOf, moment } from "./entry.ts"
 import { eachPage } from "./findings.ts"
@@ -93,7 +93,7 @@ export const auditChallenges = Effect.fnUntraced(function* (findings: Findings) 
              ${moment(sql, "s.settled_at")} as settled_at,
              m.index::float8 as made, m.entry as made_entry, x.index::float8 as closed, x.entry as closed_entry,
              v.index::float8 as voided, v.entry as voided_entry
-        from (select * from challenges ${after === undefined ? sql`` : sql`where id > ${after.id}::uuid`}
+        from (select * from challenges ${whenGiven(sql, after, (last) => sql`where id > ${last.id}::uuid`)}
                order by id limit ${pageSize}) c
         left join settlements s on s.challenge_id = c.id and s.version = 1
         ${logged("m", "challenge.create")} ${logged("x", "challenge.close")} ${logged("v", "void")}

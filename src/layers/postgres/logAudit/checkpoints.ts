@@ -3,7 +3,7 @@ import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { cosignatureOf, parseWitnessKey } from "../../witness/cosignature.ts"
-import { findAll } from "../sql.ts"
+import { findAll, whenGiven } from "../sql.ts"
 import { checkpointText, isSignedBy, parseNote, parseVerifierKey } from "../../crypto/signedNote.ts"
 import type { Verifier } from "../../crypto/signedNote.ts"
 import { eachPage } from "./findings.ts"
@@ -56,7 +56,7 @@ export const auditCheckpoints = Effect.fnUntraced(function* (
     (after: typeof Checkpoint.Type | undefined) =>
       checkpoints(sql`
         select size::float8 as size, root, note from log_checkpoints
-         ${after === undefined ? sql`` : sql`where size > ${BigInt(after.size)}::int8`}
+         ${whenGiven(sql, after, (last) => sql`where size > ${BigInt(last.size)}::int8`)}
          order by size limit ${pageSize}`),
     (page) =>
       Effect.sync(() => {
@@ -129,7 +129,7 @@ export const auditCosignatures = Effect.fnUntraced(function* (findings: Findings
       rows(sql`
         select s.size::float8 as size, s.witness, s.line, extract(epoch from s.cosigned_at)::text as seconds, c.note
           from log_cosignatures s left join log_checkpoints c on c.size = s.size
-         ${after === undefined ? sql`` : sql`where (s.size, s.witness) > (${BigInt(after.size)}::int8, ${after.witness})`}
+         ${whenGiven(sql, after, (last) => sql`where (s.size, s.witness) > (${BigInt(last.size)}::int8, ${last.witness})`)}
          order by s.size, s.witness limit ${pageSize}`),
     (page) =>
       Effect.sync(() => {

@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { maxDifferences } from "../../../services/LogAudit.ts"
-import { findAll } from "../sql.ts"
+import { findAll, whenGiven } from "../sql.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
 import type { LoggedHead } from "./adminAudit.ts"
 import type { RecordedContinuation } from "./continuations.ts"
@@ -34,7 +34,7 @@ export const auditPending = Effect.fnUntraced(function* (findings: Findings) {
         select id::float8 as id, null::float8 as index, closed_at is not null as is_closing,
                ${entryColumns(sql)}
           from log_pending
-         ${after === undefined ? sql`` : sql`where id > ${BigInt(after.id)}::int8`}
+         ${whenGiven(sql, after, (last) => sql`where id > ${BigInt(last.id)}::int8`)}
          order by id limit ${pageSize}`),
     (page) =>
       Effect.gen(function* () {

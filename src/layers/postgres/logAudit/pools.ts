@@ -5,7 +5,7 @@ import { planCoefficients, poolRewards } from "../../../scoring/pools.ts"
 import type { WinningStake } from "../../../scoring/pools.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { arrayParam, findAll } from "../sql.ts"
+import { arrayParam, findAll, whenGiven } from "../sql.ts"
 import type { SettledPool } from "../log/entries.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
 import { PoolColumns, credits, poolColumns } from "../log/settlementEntries.ts"
@@ -146,7 +146,7 @@ export const makeAuditPools = Effect.gen(function* () {
         left join prediction_scores p
           on p.challenge_id = s.challenge_id and p.version = 1 and p.agent_id = s.agent_id
        where s.challenge_id = any(${arrayParam("uuid", challengeIds)})
-         ${after === undefined ? sql`` : sql`and (s.challenge_id, s.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
+         ${whenGiven(sql, after, (last) => sql`and (s.challenge_id, s.agent_id) > (${last.challenge_id}::uuid, ${last.agent_id}::uuid)`)}
        order by s.challenge_id, s.agent_id limit ${stakesPage}`)
 
   /** What the final entries of these challenges must say of their pools, by challenge. */

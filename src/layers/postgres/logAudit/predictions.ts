@@ -8,7 +8,7 @@ import type { AnswerValues } from "../../../services/domain/Answer.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { maxDifferences } from "../../../services/LogAudit.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
-import { findAll, rowsOf } from "../sql.ts"
+import { findAll, whenGiven, rowsOf } from "../sql.ts"
 import { predictionCommit, predictionReveal } from "../log/entries.ts"
 import { compare, exact, membersOf, moment, sentNumber } from "./entry.ts"
 import { statedForecast } from "../settlement/scores.ts"
@@ -265,7 +265,7 @@ const auditReveals = Effect.fnUntraced(function* (findings: Findings, unrevealed
       reveals(sql`
         select id::float8 as id, commit_index::float8 as commit_index, entry from log_pending
          where type = 'prediction.reveal' and commit_index is not null and entry is not null
-           ${after === undefined ? sql`` : sql`and id > ${BigInt(after.id)}::int8`}
+           ${whenGiven(sql, after, (last) => sql`and id > ${BigInt(last.id)}::int8`)}
          order by id limit ${pageSize}`),
     look
   )
@@ -288,7 +288,7 @@ export const auditPredictions = Effect.fnUntraced(function* (findings: Findings)
              ${mustBeRevealed(sql)} as must_be_revealed
         from (
           select * from predictions
-           ${after === undefined ? sql`` : sql`where (challenge_id, agent_id, revision) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid, ${after.revision}::int)`}
+           ${whenGiven(sql, after, (last) => sql`where (challenge_id, agent_id, revision) > (${last.challenge_id}::uuid, ${last.agent_id}::uuid, ${last.revision}::int)`)}
            order by challenge_id, agent_id, revision limit ${pageSize}) p
         left join challenges c on c.id = p.challenge_id
         left join lateral (

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { statedOf } from "../challenges/challengeRows.ts"
-import { arrayParam, findAll } from "../sql.ts"
+import { arrayParam, findAll, whenGiven } from "../sql.ts"
 import { amendment, settlement } from "../log/entries.ts"
 import type { SettledPool } from "../log/entries.ts"
 import { Frontier, leafHash } from "../log/frontier.ts"
@@ -147,7 +147,7 @@ export const auditSettlements = Effect.fnUntraced(function* (findings: Findings)
              e.index::float8 as index, e.entry
         from (
           select * from settlements
-           ${after === undefined ? sql`` : sql`where (challenge_id, version) > (${after.challenge_id}::uuid, ${after.version}::int)`}
+           ${whenGiven(sql, after, (last) => sql`where (challenge_id, version) > (${last.challenge_id}::uuid, ${last.version}::int)`)}
            order by challenge_id, version limit ${settlementsPage}) s
         left join challenges c on c.id = s.challenge_id
         left join log_entries e

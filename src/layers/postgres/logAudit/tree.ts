@@ -1,7 +1,7 @@
 /** The tree: every hash from the bytes of the entries, beside the hashes that are kept and the tree heads that were signed. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { findAll, findOne, findOption, rowsOf } from "../sql.ts"
+import { findAll, findOne, findOption, whenGiven, rowsOf } from "../sql.ts"
 import { emptyRoot, Frontier, leafHash } from "../log/frontier.ts"
 import type { FullNode } from "../log/frontier.ts"
 import { auditLoggedHeads } from "./adminAudit.ts"
@@ -180,7 +180,7 @@ export const auditTree = Effect.fnUntraced(function* (
   const read = (after: typeof LoggedEntry.Type | undefined) =>
     entries(sql`
       select index::float8 as index, ${entryColumns(sql)} from log_entries
-       ${after === undefined ? sql`` : sql`where index > ${BigInt(after.index)}::int8`}
+       ${whenGiven(sql, after, (last) => sql`where index > ${BigInt(last.index)}::int8`)}
        order by index limit ${pageSize}`)
 
   yield* eachPage(

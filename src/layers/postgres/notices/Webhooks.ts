@@ -28,6 +28,7 @@ import {
   findAll,
   findOne,
   findOption,
+  whenGiven,
   isoTimestamp,
   timestamp,
   transaction
@@ -170,7 +171,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     if (change.url !== undefined) yield* checkUrl(change.url)
     const now = timestamp(yield* DateTime.now)
     const { enabled } = change
-    const ability = enabled === undefined ? sql`` : switched(enabled, now)
+    const ability = whenGiven(sql, enabled, (isEnabled) => switched(isEnabled, now))
     const changed = Effect.gen(function* () {
       yield* admit(by)
       const found = yield* answered(
@@ -279,7 +280,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
       const found = yield* known(sql`
         select disabled_at is not null as disabled from webhooks where id = ${id}::uuid and ${ofHolder(of)}`)
       if (Option.isNone(found)) return yield* unknown(id)
-      const before = after === undefined ? sql`` : sql`and place < ${after}::int8`
+      const before = whenGiven(sql, after, (last) => sql`and place < ${last}::int8`)
       const sent = yield* deliveryRows(sql`
         select ${deliveryColumns}, place::float8 from webhook_deliveries d
          where webhook_id = ${id}::uuid ${before}

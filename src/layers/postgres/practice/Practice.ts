@@ -33,14 +33,15 @@ import { rejection } from "../challenges/rejections.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import {
   arrayParam,
-  boundTime,
   boundNow,
+  boundTime,
   decimal,
   execute,
   findAll,
   findOne,
   findOption,
   isoTimestamp,
+  pageAfter,
   rowsOf,
   savepoint,
   timestamp
@@ -307,7 +308,7 @@ const make = Effect.gen(function* () {
              encode(p.commit, 'hex') as commit, encode(p.salt, 'hex') as salt, convert_from(p.body, 'UTF8') as body
         from (
           select *, deadline <= ${now} as is_over from practice_predictions
-           where agent_id = ${agentId}::uuid ${after === undefined ? sql`` : sql`and id < ${after}::uuid`}
+           where agent_id = ${agentId}::uuid ${pageAfter(sql, "id <", after)}
            order by id desc
            limit ${limit}) p
        cross join lateral (select * from practice_questions where id = p.question_id limit 1) q

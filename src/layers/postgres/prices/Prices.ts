@@ -11,16 +11,18 @@ import type { ObservedPrice, PriceImport } from "../../../services/Prices.ts"
 import { noTarget } from "../../../services/Targets.ts"
 import { Settings } from "../../../services/Settings.ts"
 import {
+  arrayParam,
   decimal,
   findAll,
+  findOne,
   findOption,
+  whenGiven,
   isoTimestamp,
   orDie,
+  pageAfter,
   rowsOf,
   timestamp,
-  transaction,
-  arrayParam,
-  findOne
+  transaction
 } from "../sql.ts"
 
 const source = "admin"
@@ -258,7 +260,7 @@ const make = Effect.gen(function* () {
     const { after, cut, limit } = yield* pages.open(page)
     const rows = yield* quarantined(sql`
       select ${quarantineColumns} from price_quarantine q
-       where q.decision is null ${after === undefined ? sql`` : sql`and q.id > ${after}::uuid`}
+       where q.decision is null ${pageAfter(sql, "q.id >", after)}
        order by q.id limit ${limit}`)
     return cut(rows, (last) => last.id)
   })
@@ -397,7 +399,7 @@ const makeCandles = Effect.gen(function* () {
          cross join lateral (
            select * from price_points
             where asset = ${asset} and interval = '1h' and time = wanted.time and observed_at <= ${timestamp(now)}
-              ${knownBy === undefined ? sql`` : sql`and fetched_at <= ${timestamp(knownBy)}`}
+              ${whenGiven(sql, knownBy, (value) => sql`and fetched_at <= ${timestamp(value)}`)}
             order by source, revision desc
             limit 1) p
          order by p.time`)

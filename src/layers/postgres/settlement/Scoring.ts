@@ -6,7 +6,7 @@ import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { Cursors } from "../../../services/domain/paging.ts"
 import { Scorecard, Scoring } from "../../../services/Scoring.ts"
 import { Category } from "../../../services/Targets.ts"
-import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, pageAfter } from "../sql.ts"
 import { differences } from "./statsCheck.ts"
 import {
   challengeOf,
@@ -78,7 +78,7 @@ const make = Effect.gen(function* () {
              and revision = p.revision
            limit 1) s
        where p.agent_id = ${agentId}::uuid
-         ${after === undefined ? sql`` : sql`and p.id < ${after}::uuid`}
+         ${pageAfter(sql, "p.id <", after)}
        order by p.id desc
        limit ${limit}`)
       const { items, next_cursor } = cut(rows, (last) => last.prediction_id)

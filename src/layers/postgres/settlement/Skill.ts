@@ -2,7 +2,7 @@ import { DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../../../services/Settings.ts"
 import { Skill } from "../../../services/Skill.ts"
-import { arrayParam, boundTime, execute, findAll, findOne } from "../sql.ts"
+import { arrayParam, boundTime, execute, findAll, findOne, whenGiven } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
 import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
 import { isRanked, maxRank } from "./leaderboard.ts"
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
           from settlements t
           join prediction_scores s on s.challenge_id = t.challenge_id and s.version = t.version
           join agents a on a.id = s.agent_id and (a.claimed_at is not null or a.reference is not null)
-         where ${days} ${after === undefined ? sql`` : sql`and coalesce(a.owner_id, a.id) > ${after}::uuid`}
+         where ${days} ${whenGiven(sql, after, (last) => sql`and coalesce(a.owner_id, a.id) > ${last}::uuid`)}
          order by owner limit ${ownersPerStatement}`)
     let page = yield* some(undefined)
     while (page.length > 0) {

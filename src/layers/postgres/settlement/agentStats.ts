@@ -4,7 +4,7 @@ import type { DateTime } from "effect"
 import type { SqlClient } from "effect/sql"
 import { accuracyRate, avgScore, brierIndex, meanSkill, scoreCi95 } from "../../../scoring/agentStats.ts"
 import type { AgentStats } from "../../../scoring/agentStats.ts"
-import { findOne, timestamp, execute } from "../sql.ts"
+import { execute, findOne, pageAfter, timestamp } from "../sql.ts"
 
 const sums = [
   "scored",
@@ -142,7 +142,7 @@ export const addScores = (sql: SqlClient.SqlClient, settlement: ScoredVersion) =
         select s.agent_id, s.score, s.is_correct, s.skill
           from prediction_scores s
          where s.challenge_id = ${settlement.challengeId}::uuid and s.version = ${settlement.version}
-           ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
+           ${pageAfter(sql, "s.agent_id >", after)}
          order by s.agent_id
          limit ${agentsPerStatement}
       ),
@@ -217,7 +217,7 @@ export const amendStats = (sql: SqlClient.SqlClient, amended: ScoredVersion) => 
         select s.agent_id, s.score, s.is_correct, s.skill
           from prediction_scores s
          where s.challenge_id = ${id}::uuid and s.version = ${amended.version}
-           ${after === null ? sql`` : sql`and s.agent_id > ${after}::uuid`}
+           ${pageAfter(sql, "s.agent_id >", after)}
          order by s.agent_id
          limit ${agentsPerStatement}
       ),

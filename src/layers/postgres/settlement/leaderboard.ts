@@ -13,7 +13,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { nameTag } from "../nameTag.ts"
 import { makeCostlyReads } from "../costlyReads.ts"
-import { findAll, findOption, isoTimestamp } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, whenGiven } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
 /** The kept sums of an agent's skill on a board; null without any. */
@@ -225,13 +225,13 @@ export const makeLeaderboard = Effect.gen(function* () {
   const inOrder = (condition: Statement.Fragment, after: Place | undefined, limit: number) => sql`
     select f.* from source f
      where ${condition}
-       ${
-         after === undefined
-           ? sql``
-           : sql`and f.value <= ${after.score}::float8
-                 and (f.value < ${after.score}::float8 or f.count < ${after.count}
-                      or (f.count = ${after.count} and f.agent_id > ${after.agent_id}::uuid))`
-       }
+       ${whenGiven(
+         sql,
+         after,
+         ({ agent_id, count, score }) => sql`
+           and f.value <= ${score}::float8
+           and (f.value < ${score}::float8 or f.count < ${count} or (f.count = ${count} and f.agent_id > ${agent_id}::uuid))`
+       )}
      order by f.value desc, f.count desc, f.agent_id
      limit ${limit}`
 
@@ -287,9 +287,9 @@ export const makeLeaderboard = Effect.gen(function* () {
     const found = yield* bounded(
       rowsOf(sql`
       with ${source}, board as (${boardColumns})
-      select ${isOfSkill ? sql`${statsOrNone(sql)},` : sql``} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
+      select ${whenGiven(sql, isOfSkill || undefined, () => sql`${statsOrNone(sql)},`)} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
         from (
-          select ${isOfSkill ? sql`` : sql`${statsColumns(sql)},`} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
+          select ${whenGiven(sql, !isOfSkill || undefined, () => sql`${statsColumns(sql)},`)} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
                  a.reference is not null as reference, f.count >= ${settings.rankMinCount} as established, ${hasEnough("f")} as ranked,
                  case when f.verified and ${hasEnough("f")} then 1 + sum(n.better) over (
                    partition by f.verified, ${hasEnough("f")} order by f.value desc, f.count desc) end::int as rank,
@@ -316,15 +316,15 @@ export const makeLeaderboard = Effect.gen(function* () {
                    select * from agent_skill where agent_id = f.agent_id and board = ${board} limit 1) k on true`
                : sumsSince(sql, board, month)
            }
-           order by ${rankedFirst ? sql`${hasEnough("f")} desc,` : sql``} f.value desc, f.count desc, f.agent_id
+           order by ${whenGiven(sql, rankedFirst || undefined, () => sql`${hasEnough("f")} desc,`)} f.value desc, f.count desc, f.agent_id
            limit ${limit}) p
-        ${
-          isOfSkill
-            ? sql`left join lateral (
-                select * from agent_stats where agent_id = p.agent_id and board = ${board} limit 1) f on true`
-            : sql``
-        }
-       order by ${rankedFirst ? sql`p.ranked desc,` : sql``} p.value desc, p.count desc, p.agent_id`)
+        ${whenGiven(
+          sql,
+          isOfSkill || undefined,
+          () => sql`
+            left join lateral (select * from agent_stats where agent_id = p.agent_id and board = ${board} limit 1) f on true`
+        )}
+       order by ${whenGiven(sql, rankedFirst || undefined, () => sql`p.ranked desc,`)} p.value desc, p.count desc, p.agent_id`)
     )
     const { items, next_cursor } = cut(found, ({ agent_id, count, ranked, value }) => ({
       score: value,

@@ -10,7 +10,7 @@ import type { WinningStake } from "../../../scoring/pools.ts"
 import { Plan } from "../../../services/Operators.ts"
 import { poolAccount, release, remainder, reward, makeTransfers, maxPosted } from "../credit/transfers.ts"
 import type { Transfer } from "../credit/transfers.ts"
-import { arrayParam, execute, findAll, findOne, rowsOf, timestamp } from "../sql.ts"
+import { arrayParam, execute, findAll, findOne, pageAfter, rowsOf, timestamp } from "../sql.ts"
 
 /** Stakes are read, returned and rewarded in pages, so that no statement is long. */
 const page = 5000
@@ -68,7 +68,7 @@ export const makeSettlePool = Effect.gen(function* () {
         from (
           select * from stakes
            where challenge_id = ${challengeId}::uuid and bin = ${bin}
-             ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+             ${pageAfter(sql, "agent_id >", after)}
            order by agent_id
            limit ${page}) s
        cross join lateral (select case when ${ownerRule}::boolean then s.owner_id end as owner_id) h
@@ -94,7 +94,7 @@ export const makeSettlePool = Effect.gen(function* () {
       stakeRows(sql`
         select agent_id::text, amount from stakes
          where challenge_id = ${challengeId}::uuid
-           ${after === undefined ? sql`` : sql`and agent_id > ${after}::uuid`}
+           ${pageAfter(sql, "agent_id >", after)}
          order by agent_id limit ${page}`)
     let rows = yield* next(undefined)
     while (rows.length > 0) {

@@ -2,7 +2,7 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { arrayParam, decimal, execute, findAll, rowsOf, timestamp } from "../sql.ts"
+import { arrayParam, decimal, execute, findAll, pageAfter, rowsOf, timestamp } from "../sql.ts"
 import { addCalibration, replaceCalibration } from "./calibration.ts"
 import { distributionOf } from "../../../services/domain/Answer.ts"
 import type { Direction } from "../../../services/domain/Challenge.ts"
@@ -230,7 +230,7 @@ export const makeScoreForecasts = Effect.gen(function* () {
           select distinct on (p.agent_id) p.agent_id, p.revision, p.predicted_value, p.predicted_std, p.received_at,
                  ${statedColumns(sql)}
             from predictions p
-           where p.challenge_id = ${challengeId}::uuid ${after === undefined ? sql`` : sql`and p.agent_id > ${after}::uuid`}
+           where p.challenge_id = ${challengeId}::uuid ${pageAfter(sql, "p.agent_id >", after)}
            order by p.agent_id, p.revision desc
            limit ${page}) p
        order by p.agent_id`)

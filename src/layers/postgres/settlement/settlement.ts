@@ -13,7 +13,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
 import { questionColumns, questionOf, QuestionRow } from "../challenges/rows.ts"
 import { payloadHashOf } from "../../crypto/payloadHash.ts"
-import { boundNow, boundTime, findAll, timestamp } from "../sql.ts"
+import { boundNow, boundTime, findAll, whenGiven, timestamp } from "../sql.ts"
 import { makeSettle } from "./settle.ts"
 import type { Observed } from "./settle.ts"
 import { makeVoidChallenge } from "./voidChallenge.ts"
@@ -88,7 +88,7 @@ export const makeSettleDue = Effect.gen(function* () {
         from challenges
        where type = 'directional' and resolved_at is null and cancelled_at is null and deadline <= ${timestamp(now)}
          and resolve_at <= ${timestamp(now)}
-         ${after === undefined ? sql`` : sql`and (resolve_at, id) > (${timestamp(after.resolve_at)}, ${after.id}::uuid)`}
+         ${whenGiven(sql, after, (last) => sql`and (resolve_at, id) > (${timestamp(last.resolve_at)}, ${last.id}::uuid)`)}
        order by resolve_at, id
        limit ${batch}`)
 
@@ -199,7 +199,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
         from challenges c
        where c.type = 'price_event' and c.resolved_at is null and c.cancelled_at is null and c.deadline <= ${timestamp(now)}
          and (c.resolve_at <= ${timestamp(now)} or c.kind in ${sql.in(kindsWithWindow)})
-         ${after === undefined ? sql`` : sql`and (c.resolve_at, c.id) > (${timestamp(after.resolve_at)}, ${after.id}::uuid)`}
+         ${whenGiven(sql, after, (last) => sql`and (c.resolve_at, c.id) > (${timestamp(last.resolve_at)}, ${last.id}::uuid)`)}
        order by c.resolve_at, c.id
        limit ${limit}`)
 

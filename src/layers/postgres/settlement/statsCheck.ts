@@ -4,7 +4,7 @@
  */
 import { BigDecimal, DateTime, Duration, Effect, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
-import { findAll, findOne, timestamp, transaction, withStatementTimeout } from "../sql.ts"
+import { findAll, findOne, whenGiven, timestamp, transaction, withStatementTimeout } from "../sql.ts"
 import { pitBuckets } from "../../../scoring/calibration.ts"
 import { floatOf, statedColumns, statedOf, verdictOf } from "../challenges/challengeRows.ts"
 import { boundedSkill, brierScore, oddsOf, referenceSkill } from "../../../scoring/reference.ts"
@@ -172,7 +172,7 @@ const numericDifferences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
                 from predictions p
                where p.challenge_id in (
                  select id from challenges where type <> 'directional' and level is null and resolved_at is not null)
-                 ${after === undefined ? sql`` : sql`and (p.challenge_id, p.agent_id) > (${after.challenge_id}::uuid, ${after.agent_id}::uuid)`}
+                 ${whenGiven(sql, after, (last) => sql`and (p.challenge_id, p.agent_id) > (${last.challenge_id}::uuid, ${last.agent_id}::uuid)`)}
                order by p.challenge_id, p.agent_id, p.revision desc
                limit ${page}) p) f
         join challenges c on c.id = f.challenge_id
