@@ -44,7 +44,8 @@ const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): Quest
 const decide = (question: Question, candles: ReadonlyArray<Candle>) => question.decide(candles)
 
 /** When the candles open that can decide a question; of a daily close the last 1-hour one. */
-const candlesOf = ({ input }: Question): ReadonlyArray<number> => {
+const candlesOf = (question: Question): ReadonlyArray<number> => {
+  const input = question.input()
   if (input.by === "hours") return input.opens
   return input.by === "closes" ? input.days.map((end) => end - hour) : []
 }

@@ -33,7 +33,8 @@ type Plain = Pick<QuestionKind<unknown>, "type" | "answers" | "logged" | "questi
 
 /** The terms of a question, applied. */
 export interface Question extends Plain {
-  readonly input: Input
+  /** Made when it is asked for: a window may have a hundred thousand hours. */
+  readonly input: () => Input
   readonly resultOf: (observation: BigDecimal.BigDecimal) => Direction | null
   /** Absent where the reference is a scale or a vector. */
   readonly walk: Walk | undefined
@@ -71,7 +72,7 @@ const registered = <Terms>(kind: QuestionKind<Terms> | CandleKind<Terms>): Regis
     const terms = kind.termsOf(row)
     if (terms === undefined) return undefined
     const asked = { terms, resolveAt }
-    const input = kind.input(asked)
+    const input = () => kind.input(asked)
     return {
       ...kind,
       input,
@@ -79,7 +80,7 @@ const registered = <Terms>(kind: QuestionKind<Terms> | CandleKind<Terms>): Regis
       walk: kind.walk?.(asked),
       decide: (candles) =>
         "decide" in kind && isNonEmpty(candles)
-          ? kind.decide(asked, candles, candles.length === countOf(input))
+          ? kind.decide(asked, candles, candles.length === countOf(input()))
           : undefined
     }
   },

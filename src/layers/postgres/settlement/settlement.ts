@@ -235,7 +235,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     if (question.walk?.touches !== undefined && !isOver) {
       if (!(yield* barrierScan.mayBeDecided(due, now))) return undecided
     }
-    const decision = question.decide(yield* knownCandles(due, question.input, now))
+    const decision = question.decide(yield* knownCandles(due, question.input(), now))
     if (decision !== undefined) {
       return (yield* settle(due.id, () => Effect.succeed(observedOf(decision)))) ? "resolved" : "done"
     }
