@@ -1,6 +1,6 @@
 /**
  * The interface of a kind of question. A kind knows its terms, how it is answered, what decides it, what a random walk says of it
- * and all its texts; nothing else in the program has a list of kinds. Times are milliseconds since 1970, UTC; decimals are texts as
+ * and all its texts; `facts.ts` and `kinds.ts` list the kinds. Times are milliseconds since 1970, UTC; decimals are texts as
  * PostgreSQL prints them (`trim_scale`).
  */
 import type { BigDecimal } from "effect"
@@ -43,7 +43,7 @@ export interface TermsRow {
 export type TermsColumn = Exclude<keyof TermsRow, "scale">
 
 /** The terms of a kind, and when it is settled. */
-export interface Asked<Terms> {
+export interface DatedTerms<Terms> {
   readonly terms: Terms
   readonly resolveAt: number
 }
@@ -58,7 +58,7 @@ export interface QuestionParts {
 }
 
 /** The parts of the criteria of a question. */
-export interface Worded<Terms> extends Asked<Terms> {
+export interface Worded<Terms> extends DatedTerms<Terms> {
   readonly target: string
   readonly targetName: string
   /** A price observed later does not count. */
@@ -119,11 +119,11 @@ export interface QuestionKind<Terms> {
   readonly logged: { readonly always: ReadonlyArray<TermsColumn>; readonly since: ReadonlyArray<TermsColumn> }
   /** The typed terms of a row; undefined where the row lacks one, as a challenge without a dead zone of its own does. */
   readonly termsOf: (row: TermsRow) => Terms | undefined
-  readonly input: (asked: Asked<Terms>) => Input
+  readonly input: (dated: DatedTerms<Terms>) => Input
   /** The result that an observation gives; null of numbers and categories. */
   readonly resultOf: (terms: Terms, observation: BigDecimal.BigDecimal) => Direction | null
   /** The forecast of a random walk; absent where the reference is a scale or a vector. */
-  readonly walk?: (asked: Asked<Terms>) => Walk
+  readonly walk?: (dated: DatedTerms<Terms>) => Walk
   /** The texts of a question that no administrator has worded, by who asks it; the first is the usual one. */
   readonly questions: (parts: QuestionParts) => readonly [string, ...ReadonlyArray<string>]
   readonly criteria: InBoth<(worded: Worded<Terms>) => string>
@@ -136,7 +136,7 @@ export interface CandleKind<Terms> extends QuestionKind<Terms> {
   readonly problems: (wanted: Wanted) => ReadonlyArray<FieldProblem>
   /** The decision by the known candles of its input, in the order of time; undefined while they leave it open. */
   readonly decide: <C extends Candle>(
-    asked: Asked<Terms>,
+    dated: DatedTerms<Terms>,
     candles: readonly [C, ...ReadonlyArray<C>],
     isComplete: boolean
   ) => Decision<C> | undefined

@@ -71,16 +71,16 @@ const registered = <Terms>(kind: QuestionKind<Terms> | CandleKind<Terms>): Regis
   of: (row, resolveAt) => {
     const terms = kind.termsOf(row)
     if (terms === undefined) return undefined
-    const asked = { terms, resolveAt }
-    const input = () => kind.input(asked)
+    const dated = { terms, resolveAt }
+    const input = () => kind.input(dated)
     return {
       ...kind,
       input,
       resultOf: (observation) => kind.resultOf(terms, observation),
-      walk: kind.walk?.(asked),
+      walk: kind.walk?.(dated),
       decide: (candles) =>
         "decide" in kind && isNonEmpty(candles)
-          ? kind.decide(asked, candles, candles.length === countOf(input()))
+          ? kind.decide(dated, candles, candles.length === countOf(input()))
           : undefined
     }
   },
