@@ -24,7 +24,7 @@ import {
 } from "../support/challenges.ts"
 import { revealAll, sequenceAll } from "../support/loggedFixture.ts"
 import { get, testServer } from "../support/server.ts"
-import { createdBefore, withoutTriggers } from "../support/tampering.ts"
+import { createdBefore, underRule } from "../support/tampering.ts"
 
 const hour = 3_600_000
 
@@ -102,18 +102,7 @@ const questionsOn = Effect.fnUntraced(function* (monday: DateTime.Utc) {
   const before = <E extends { readonly id: string }, Err, R>(rule: 1 | 2, make: Effect.Effect<E, Err, R>) =>
     Effect.gen(function* () {
       const made = yield* make
-      if (rule === 1) yield* createdBefore(made.id)
-      else {
-        const sql = yield* SqlClient.SqlClient
-        yield* withoutTriggers(
-          ["challenges", "log_pending"],
-          Effect.andThen(
-            sql`update challenges set rule_version = 2 where id = ${made.id}::uuid`,
-            sql`update log_pending set entry = convert_to(replace(convert_from(entry, 'UTF8'), '"rule_version":3', '"rule_version":2'), 'UTF8')
-                 where challenge_id = ${made.id}::uuid and type = 'challenge.create'`
-          )
-        )
-      }
+      yield* rule === 1 ? createdBefore(made.id) : underRule(made.id, rule)
       return made
     })
   return [
@@ -144,7 +133,7 @@ const questionsOn = Effect.fnUntraced(function* (monday: DateTime.Utc) {
           { name: "Hold", probability: 0.5 },
           { name: "Hike", probability: 0.25 }
         ]
-      } as never),
+      }),
       vectors,
       2
     ],

@@ -299,6 +299,22 @@ const nothingToRead: ReadonlyArray<string> = [
 const steps = settings.countsEvery.defaultText ?? ""
 const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: steps, AUSPEX_ODDS_EVERY: steps } })
 
+/** The values of parameters that tell nothing of a prediction. */
+const knownToAll = {
+  token: ["x".repeat(43)],
+  asset: ["GC"],
+  name: ["terms"],
+  event_id: ["opec"],
+  news_id: ["opec"],
+  key_id: ["self"],
+  status: ["open", "closed"],
+  category: ["commodities"],
+  slug: ["world-cup"],
+  model: ["swift-1"],
+  mail: ["digest"],
+  format: ["atom", "json"]
+} as const
+
 layer(server)("An open prediction", (it) => {
   it.effect("can neither be read nor guessed by anybody else before the deadline", () =>
     Effect.gen(function* () {
@@ -371,24 +387,13 @@ layer(server)("An open prediction", (it) => {
       yield* sequenceAll
 
       const known: Known = {
+        ...knownToAll,
         challenge_id: [...challenges, pool, event].map(({ id }) => id),
         agent_id: [...victims.map(({ agentId }) => agentId), spy.agentId],
         commit: theirs.map(({ commit }) => commit),
         leaf_index: theirs.map((_, place) => String(place)),
-        token: ["x".repeat(43)],
-        asset: ["GC"],
-        name: ["terms"],
-        event_id: ["opec"],
-        news_id: ["opec"],
-        key_id: ["self"],
         comment_id: [yield* commentBy(spy.token, "opec")],
-        status: ["open", "closed"],
-        category: ["commodities"],
-        slug: ["world-cup"],
-        model: ["swift-1"],
-        webhook_id: [yield* webhookBy(spy.token)],
-        mail: ["digest"],
-        format: ["atom", "json"]
+        webhook_id: [yield* webhookBy(spy.token)]
       }
       yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
       // 0.97 stands in every page's style; what is looked for is what only the predictions have.
@@ -501,24 +506,13 @@ layer(server)("Polling everything that is public around a single prediction", (i
         yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
         yield* sequenceAll
         const known: Known = {
+          ...knownToAll,
           challenge_id: [challenge, pool, barrier].map(({ id }) => id),
           agent_id: [...agents, spy].map(({ agentId }) => agentId),
           commit: ["0".repeat(64)],
           leaf_index: ["0"],
-          token: ["x".repeat(43)],
-          asset: ["GC"],
-          name: ["terms"],
-          event_id: ["opec"],
-          news_id: ["opec"],
-          key_id: ["self"],
           comment_id: [yield* commentBy(spy.token, "opec")],
-          status: ["open", "closed"],
-          category: ["commodities"],
-          slug: ["world-cup"],
-          model: ["swift-1"],
-          webhook_id: [yield* webhookBy(spy.token)],
-          mail: ["digest"],
-          format: ["atom", "json"]
+          webhook_id: [yield* webhookBy(spy.token)]
         }
         const everything = Effect.map(
           Effect.all([crawl(known, undefined), crawl(known, spy.token)]),

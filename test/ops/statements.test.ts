@@ -619,7 +619,7 @@ const pinned: Readonly<Record<string, Pinned>> = {
     }))
   ),
   "POST /admin/challenges/:challenge_id/amend": {
-    statements: 17,
+    statements: 16,
     // Forecasts are scored a page at a time, and figures corrected ten thousand agents at a time.
     request: Effect.fnUntraced(function* (count) {
       const challenge = yield* newMacro()

@@ -11,43 +11,28 @@ import {
   wholeHour
 } from "../../src/scoring/candles.ts"
 import type { Candle } from "../../src/scoring/candles.ts"
+import { noTerms } from "../../src/scoring/kinds/kind.ts"
 import type { TermsRow } from "../../src/scoring/kinds/kind.ts"
-import { kindOf } from "../../src/scoring/kinds/kinds.ts"
-import type { Question } from "../../src/scoring/kinds/kinds.ts"
+import { candleKindOf } from "../../src/scoring/kinds/kinds.ts"
 import { ruleVersion } from "../../src/scoring/kinds/priceEvent.ts"
 import { inUtc } from "../../src/scoring/wording.ts"
 
-const noTerms: TermsRow = {
-  open_price: null,
-  dead_zone_pct: null,
-  level: null,
-  window_from: null,
-  reference_scale: null,
-  scale: null,
-  decimal_step: null,
-  period: null,
-  unit: null,
-  bin_edges: null,
-  categories: null,
-  reference: null,
-  reward_pool: null,
-  pool_owner_rule: null,
-  rule_version: ruleVersion
-}
+const newTerms: TermsRow = { ...noTerms, scale: null, rule_version: ruleVersion }
 
-const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): Question => {
-  const question = kindOf(kind, noTerms).of({ ...noTerms, ...terms }, resolveAt)
+type CandleQuestion = NonNullable<ReturnType<ReturnType<typeof candleKindOf>["byCandles"]>>
+
+const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): CandleQuestion => {
+  const question = candleKindOf(kind).byCandles({ ...newTerms, ...terms }, resolveAt)
   assert(question !== undefined)
   return question
 }
 
-const decide = (question: Question, candles: ReadonlyArray<Candle>) => question.decide(candles)
+const decide = (question: CandleQuestion, candles: ReadonlyArray<Candle>) => question.decide(candles)
 
 /** When the candles open that can decide a question; of a daily close the last 1-hour one. */
-const candlesOf = (question: Question): ReadonlyArray<number> => {
+const candlesOf = (question: CandleQuestion): ReadonlyArray<number> => {
   const input = question.input()
-  if (input.by === "hours") return input.opens
-  return input.by === "closes" ? input.days.map((end) => end - hour) : []
+  return input.by === "hours" ? input.opens : input.days.map((end) => end - hour)
 }
 
 const decimal = BigDecimal.fromStringUnsafe
@@ -66,14 +51,15 @@ const candle = (openTime: number, low: number, high: number, close = low): Candl
 
 const closing = (openTime: number, close: number) => candle(openTime, close, close)
 
-const barrier = (hours: number, level: number, version: number = ruleVersion): Question =>
+const barrier = (hours: number, level: number, version: number = ruleVersion): CandleQuestion =>
   asked("barrier", monday + hours * hour, {
     level: BigDecimal.format(cents(level)),
     window_from: monday,
     rule_version: version
   })
 
-const resultOf = (question: Question, candles: ReadonlyArray<Candle>) => decide(question, candles)?.result
+const resultOf = (question: CandleQuestion, candles: ReadonlyArray<Candle>) =>
+  decide(question, candles)?.result
 
 describe("A barrier", () => {
   it("A barrier is touched by a candle whose low or high is exactly the level", () => {
@@ -301,7 +287,7 @@ describe("The times of candles", () => {
 
 describe("The settlement text", () => {
   const terms = {
-    ...noTerms,
+    ...newTerms,
     window_from: Date.UTC(2026, 2, 2),
     level: "70000",
     reference_scale: "1.25"
@@ -327,7 +313,7 @@ describe("The settlement text", () => {
     ["barrier", ["70000"], [times.from, times.resolve, times.end]],
     ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
   ] as const)("The criteria of %s say in both languages what it settles by", (kind, said, moments) => {
-    const texts = kindOf(kind, terms).texts(terms, unworded)
+    const texts = candleKindOf(kind).texts(terms, unworded)
     for (const [text, times] of [
       [texts.resolution_criteria ?? "", moments.map(([english]) => english)],
       [texts.resolution_criteria_zh ?? "", moments.map(([, chinese]) => chinese)]

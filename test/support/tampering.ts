@@ -139,6 +139,22 @@ export const createdBefore = Effect.fnUntraced(function* (challengeId: string) {
   )
 })
 
+/** Makes a price event, whose entry waits, one of the rules with this number. */
+export const underRule = Effect.fnUntraced(function* (challengeId: string, rule: number) {
+  const sql = yield* SqlClient.SqlClient
+  yield* withoutTriggers(
+    ["challenges", "log_pending"],
+    Effect.andThen(
+      sql`update challenges set rule_version = ${rule}::smallint where id = ${challengeId}::uuid`,
+      sql`
+        update log_pending
+           set entry = convert_to(
+             regexp_replace(convert_from(entry, 'UTF8'), '"rule_version":[^,]*', ${`"rule_version":${rule}`}), 'UTF8')
+         where challenge_id = ${challengeId}::uuid and type = 'challenge.create'`
+    )
+  )
+})
+
 /** Deletes the first row that meets the condition. */
 export const deleteOne = Effect.fnUntraced(function* (table: string, where: string) {
   const sql = yield* SqlClient.SqlClient

@@ -12,11 +12,13 @@ export const makeGuide = Effect.gen(function* () {
   const settings = yield* Settings
   const gateway = yield* Gateway
   const targets = yield* Targets
+  // The calls of the API do not change while it runs.
+  const readOnce = yield* Effect.cached(Effect.sync(() => readCalls(OpenApi.fromApi(published(settings)))))
   const written = (page: typeof skill) =>
     Effect.gen(function* () {
       const { categories } = yield* targets.catalog
       const models = yield* gateway.models
-      return page(settings, readCalls(OpenApi.fromApi(published(settings))), {
+      return page(settings, yield* readOnce, {
         targets: categories.flatMap((category) => category.targets),
         hasGateway: models.length > 0
       })

@@ -3,7 +3,7 @@
  * the settings of the running instance. A test runs each of its examples.
  */
 import { Option } from "effect"
-import { greatestCount, numberKinds, yesNoKinds } from "../../services/domain/kinds.ts"
+import { maxCount, numberKinds, yesNoKinds } from "../../services/domain/kinds.ts"
 import type { LimitName, Settings } from "../../services/Settings.ts"
 import packageJson from "../../../package.json" with { type: "json" }
 import { practiceLength } from "../../services/Practice.ts"
@@ -414,8 +414,8 @@ const tutorial = (settings: Settings["Service"], instance: Instance): ReadonlyAr
 ]
 
 const inFigures = (name: string): string => {
-  const most = greatestCount(name)
-  return `\`${name}\` (${most === null ? "a price" : `0 to ${most}`})`
+  const max = maxCount(name)
+  return `\`${name}\` (${max === null ? "a price" : `0 to ${max}`})`
 }
 
 const namesOf = (targets: ReadonlyArray<Target>): string =>

@@ -23,6 +23,20 @@ import { StoreUnavailable } from "../../services/domain/errors.ts"
 import { LimitReached } from "../../services/RateLimiter.ts"
 import { StatementTimeout } from "./PooledClient.ts"
 
+/** A decimal as PostgreSQL prints it, without trailing zeros: the form in texts and in entries of the log. */
+export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)
+
+/** An amount of micro-credits in credits, as an entry of the log writes it. */
+export const credits = (sql: SqlClient.SqlClient, amount: string) =>
+  exact(sql, `(${amount})::numeric / 1000000`)
+
+/** A fragment, or an empty one where it is not wanted. */
+export const when = (
+  sql: SqlClient.SqlClient,
+  isWanted: boolean,
+  fragment: () => Statement.Fragment
+): Statement.Fragment => (isWanted ? fragment() : sql.literal(""))
+
 /** A fragment made from a value, or an empty one where there is no value. */
 export const whenGiven = <Value>(
   sql: SqlClient.SqlClient,

@@ -98,7 +98,7 @@ const byGapsToo = <C extends Candle>(
 
 export const barrier: CandleKind<BarrierTerms> = {
   type: "price_event",
-  ...candleFacts.barrier,
+  answers: candleFacts.barrier.answers,
   logged: candleTerms,
   problems: (wanted) => {
     const window = windowProblem(wanted)

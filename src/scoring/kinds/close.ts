@@ -20,7 +20,7 @@ interface CloseTerms {
 
 export const close: CandleKind<CloseTerms> = {
   type: "price_event",
-  ...candleFacts.numeric_close,
+  answers: candleFacts.numeric_close.answers,
   logged: candleTerms,
   problems: (wanted) => [...withoutLevel(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
   termsOf: (row) =>

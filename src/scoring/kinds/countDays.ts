@@ -46,7 +46,7 @@ const countsOf = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> =
 
 export const countDays: CandleKind<CountDaysTerms> = {
   type: "price_event",
-  ...candleFacts.count_days,
+  answers: candleFacts.count_days.answers,
   logged: candleTerms,
   problems: (wanted) => [...withoutLevel(wanted), ...withoutWindow(wanted), ...endsAtAWeek(wanted)],
   termsOf: (row) =>

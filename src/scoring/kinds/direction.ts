@@ -46,7 +46,6 @@ export const direction: QuestionKind<DirectionTerms> = {
     open_price === null || dead_zone_pct === null
       ? undefined
       : { openPrice: open_price, deadZonePct: dead_zone_pct },
-  input: () => ({ by: "price" }),
   resultOf: ({ deadZonePct, openPrice }, closePrice) =>
     directionalResult(
       BigDecimal.fromStringUnsafe(openPrice),

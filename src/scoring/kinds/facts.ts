@@ -1,6 +1,9 @@
-/** The facts of price events that schemas and statements need: a line for each kind. Its functions are in its own file. */
+/** The names of kinds, and the facts of price events that schemas and statements need: a line each. The functions of a kind are in its file. */
 import { Struct } from "effect"
 import { countedDays } from "../candles.ts"
+
+/** Sessions, flash hours, and the ladder. */
+export const directionKindNames = ["session", "flash", "1h", "4h", "1d"] as const
 
 interface CandleFacts {
   /** The form of its answers. Of yes or no, bullish is Yes and bearish is No. */
@@ -36,7 +39,7 @@ const namesOf = (holds: (facts: CandleFacts) => boolean): ReadonlyArray<CandleKi
 export const yesNoKinds = namesOf(({ answers }) => answers === "yes_no")
 export const numberKinds = namesOf(({ answers }) => answers === "number")
 export const countingKinds = namesOf(({ counts }) => counts !== null)
-export const kindsWithWindow = namesOf(({ hasWindow }) => hasWindow)
+export const kindsWithWindow: ReadonlyArray<string> = namesOf(({ hasWindow }) => hasWindow)
 
 /** The kinds that daily closes decide. */
 export const kindsOnCloses = candleKindNames.flatMap((name) => {
@@ -44,7 +47,7 @@ export const kindsOnCloses = candleKindNames.flatMap((name) => {
   return closes === null ? [] : [{ name, closes }]
 })
 
-const isCandleKind = (name: string): name is CandleKindName => Object.hasOwn(facts, name)
+export const isCandleKind = (name: string): name is CandleKindName => Object.hasOwn(facts, name)
 
 /** The greatest outcome of a kind that counts from 0 on; null of others. */
-export const greatestCount = (name: string): number | null => (isCandleKind(name) ? facts[name].counts : null)
+export const maxCount = (name: string): number | null => (isCandleKind(name) ? facts[name].counts : null)

@@ -42,6 +42,24 @@ export interface TermsRow {
 }
 export type TermsColumn = Exclude<keyof TermsRow, "scale">
 
+/** The columns of no kind, of which a creator fills those of its own. */
+export const noTerms = {
+  open_price: null,
+  dead_zone_pct: null,
+  level: null,
+  window_from: null,
+  reference_scale: null,
+  decimal_step: null,
+  period: null,
+  unit: null,
+  bin_edges: null,
+  categories: null,
+  reference: null,
+  reward_pool: null,
+  pool_owner_rule: null,
+  rule_version: null
+} as const satisfies Record<TermsColumn, null>
+
 /** The terms of a kind, and when it is settled. */
 export interface DatedTerms<Terms> {
   readonly terms: Terms
@@ -76,12 +94,8 @@ export interface TitleParts {
   readonly level: string
 }
 
-/** The evidence that decides a question. */
+/** The candles that decide a question. */
 export type Input =
-  /** The first price observed from the time on at which it resolves. */
-  | { readonly by: "price" }
-  /** A published value. */
-  | { readonly by: "value" }
   /** The closes of the UTC days that end at these times. */
   | { readonly by: "closes"; readonly days: ReadonlyArray<number> }
   /** The 1-hour candles that open at these times, some of which may be enough. */
@@ -119,7 +133,6 @@ export interface QuestionKind<Terms> {
   readonly logged: { readonly always: ReadonlyArray<TermsColumn>; readonly since: ReadonlyArray<TermsColumn> }
   /** The typed terms of a row; undefined where the row lacks one, as a challenge without a dead zone of its own does. */
   readonly termsOf: (row: TermsRow) => Terms | undefined
-  readonly input: (dated: DatedTerms<Terms>) => Input
   /** The result that an observation gives; null of numbers and categories. */
   readonly resultOf: (terms: Terms, observation: BigDecimal.BigDecimal) => Direction | null
   /** The forecast of a random walk; absent where the reference is a scale or a vector. */
@@ -134,6 +147,7 @@ export interface CandleKind<Terms> extends QuestionKind<Terms> {
   readonly type: "price_event"
   /** The fields of a new question that do not fit the kind. */
   readonly problems: (wanted: Wanted) => ReadonlyArray<FieldProblem>
+  readonly input: (dated: DatedTerms<Terms>) => Input
   /** The decision by the known candles of its input, in the order of time; undefined while they leave it open. */
   readonly decide: <C extends Candle>(
     dated: DatedTerms<Terms>,

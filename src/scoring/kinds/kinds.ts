@@ -1,5 +1,4 @@
-/** Every kind of question by its name in the interface. A new kind is a file beside this one and a line here. */
-import { Struct } from "effect"
+/** Every kind of question by its name in the interface. A new kind is a file beside this one, a line here and one in facts.ts. */
 import type { BigDecimal } from "effect"
 import type { Direction } from "../directional.ts"
 import type { Walk } from "../reference.ts"
@@ -8,6 +7,8 @@ import { barrier } from "./barrier.ts"
 import { close } from "./close.ts"
 import { countDays } from "./countDays.ts"
 import { direction } from "./direction.ts"
+import { directionKindNames, isCandleKind } from "./facts.ts"
+import type { CandleKindName } from "./facts.ts"
 import type {
   AnswerForm,
   CandleKind,
@@ -25,19 +26,20 @@ import { macroCategory } from "./macroCategory.ts"
 import { macroNumber } from "./macroNumber.ts"
 import { threshold } from "./threshold.ts"
 
-/** Price events, each decided by candles. */
-export const candleKinds = { numeric_close: close, barrier, count_days: countDays, threshold }
-
 /** The parts of a kind that need no terms. */
 type Plain = Pick<QuestionKind<unknown>, "type" | "answers" | "logged" | "questions">
 
 /** The terms of a question, applied. */
 export interface Question extends Plain {
-  /** Made when it is asked for: a window may have a hundred thousand hours. */
-  readonly input: () => Input
   readonly resultOf: (observation: BigDecimal.BigDecimal) => Direction | null
   /** Absent where the reference is a scale or a vector. */
   readonly walk: Walk | undefined
+}
+
+/** A price event with its terms. */
+interface CandleQuestion {
+  /** Made when it is asked for: a window may have a hundred thousand hours. */
+  readonly input: () => Input
   /** The decision by the known candles of its input, one for each time, in order; undefined while they leave it open. */
   readonly decide: <C extends Candle>(candles: ReadonlyArray<C>) => Decision<C> | undefined
 }
@@ -49,39 +51,32 @@ interface Texts {
   readonly resolution_criteria_zh: string | null
 }
 
-type Unworded = Omit<Worded<never>, "terms">
-
 /** A kind whose terms are read from a row. */
 interface Registered extends Plain {
   /** Undefined where the row lacks a term: a challenge without a dead zone of its own. */
   readonly of: (row: TermsRow, resolveAt: number) => Question | undefined
-  readonly texts: (row: TermsRow, unworded: Unworded) => Texts
+  readonly texts: (row: TermsRow, unworded: Omit<Worded<never>, "terms">) => Texts
+}
+
+interface RegisteredCandleKind
+  extends Registered, Pick<CandleKind<unknown>, "problems" | "label" | "observed" | "title"> {
+  readonly byCandles: (row: TermsRow, resolveAt: number) => CandleQuestion | undefined
 }
 
 const isNonEmpty = <C>(candles: ReadonlyArray<C>): candles is readonly [C, ...ReadonlyArray<C>] =>
   candles.length > 0
 
-const countOf = (input: Input): number => {
-  if (input.by === "closes") return input.days.length
-  return input.by === "hours" ? input.opens.length : 0
-}
+const countOf = (input: Input): number => (input.by === "closes" ? input.days : input.opens).length
 
-const registered = <Terms>(kind: QuestionKind<Terms> | CandleKind<Terms>): Registered => ({
+const registered = <Terms>(kind: QuestionKind<Terms>): Registered => ({
   ...kind,
   of: (row, resolveAt) => {
     const terms = kind.termsOf(row)
     if (terms === undefined) return undefined
-    const dated = { terms, resolveAt }
-    const input = () => kind.input(dated)
     return {
       ...kind,
-      input,
       resultOf: (observation) => kind.resultOf(terms, observation),
-      walk: kind.walk?.(dated),
-      decide: (candles) =>
-        "decide" in kind && isNonEmpty(candles)
-          ? kind.decide(dated, candles, candles.length === countOf(input()))
-          : undefined
+      walk: kind.walk?.({ terms, resolveAt })
     }
   },
   texts: (row, unworded) => {
@@ -96,16 +91,37 @@ const registered = <Terms>(kind: QuestionKind<Terms> | CandleKind<Terms>): Regis
   }
 })
 
+const registeredCandles = <Terms>(kind: CandleKind<Terms>): RegisteredCandleKind => ({
+  ...kind,
+  ...registered(kind),
+  byCandles: (row, resolveAt) => {
+    const terms = kind.termsOf(row)
+    if (terms === undefined) return undefined
+    const dated = { terms, resolveAt }
+    const input = () => kind.input(dated)
+    return {
+      input,
+      decide: (candles) =>
+        isNonEmpty(candles) ? kind.decide(dated, candles, candles.length === countOf(input())) : undefined
+    }
+  }
+})
+
+/** Price events, each decided by candles. */
+export const candleKinds: Readonly<Record<CandleKindName, RegisteredCandleKind>> = {
+  numeric_close: registeredCandles(close),
+  barrier: registeredCandles(barrier),
+  count_days: registeredCandles(countDays),
+  threshold: registeredCandles(threshold)
+}
+
 const directions = registered(direction)
 const numbers = registered(macroNumber)
 const categories = registered(macroCategory)
 
 const byName: ReadonlyMap<string, Registered> = new Map([
-  ...["session", "flash", "1h", "4h", "1d"].map((name) => [name, directions] as const),
-  ["numeric_close", registered(candleKinds.numeric_close)],
-  ["barrier", registered(candleKinds.barrier)],
-  ["count_days", registered(candleKinds.count_days)],
-  ["threshold", registered(candleKinds.threshold)]
+  ...directionKindNames.map((name) => [name, directions] as const),
+  ...Object.entries(candleKinds)
 ])
 
 type Named = Pick<TermsRow, "categories">
@@ -122,6 +138,12 @@ export const kindOf = (name: string, row: Named): Registered => {
   return found
 }
 
+/** The kind of a row of a price event. */
+export const candleKindOf = (name: string): RegisteredCandleKind => {
+  if (!isCandleKind(name)) throw new Error(`there is no kind of price event ${name}`)
+  return candleKinds[name]
+}
+
 /** The columns of terms that the entry of its creation has; of a name that there is not, those of another kind of its type. */
 export const loggedTerms = (name: string, type: string, row: Named): QuestionKind<unknown>["logged"] =>
   (find(name, row) ?? [...byName.values(), numbers].find((kind) => kind.type === type) ?? directions).logged
@@ -132,10 +154,8 @@ export const problemsOf = (wanted: Wanted): ReadonlyArray<FieldProblem> =>
 
 /** The words of pages for price events, their outcomes and their questions, by kind. */
 export const wordsOfKinds = (language: Language) => {
-  const each = <Value>(
-    of: (kind: (typeof candleKinds)[keyof typeof candleKinds]) => Value
-  ): Readonly<Record<string, Value>> =>
-    Object.fromEntries(Struct.keys(candleKinds).map((name) => [name, of(candleKinds[name])]))
+  const each = <Value>(of: (kind: RegisteredCandleKind) => Value): Readonly<Record<string, Value>> =>
+    Object.fromEntries(Object.entries(candleKinds).map(([name, kind]) => [name, of(kind)]))
   return {
     labels: each(({ label }) => label[language]),
     observed: each(({ observed }) => observed[language]),
@@ -149,8 +169,8 @@ export const outcomesOf = (answers: AnswerForm): ReadonlyArray<Direction> | null
   return answers === "yes_no" ? ["bullish", "bearish"] : null
 }
 
-/** True of a question in the words of its kind: its terms alone say the same. */
+/** True of a question in the words of its kind: its terms alone say the same. Nothing is known of the words of an unknown kind. */
 export const isStandardQuestion = (question: string, name: string, parts: QuestionParts): boolean =>
-  (name === "macro" ? [numbers, categories] : [kindOf(name, { categories: null })]).some((kind) =>
-    kind.questions(parts).includes(question)
+  (name === "macro" ? [numbers, categories] : [find(name, { categories: null })]).some(
+    (kind) => kind?.questions(parts).includes(question) === true
   )

@@ -25,7 +25,6 @@ export const macroCategory: QuestionKind<MacroCategoryTerms> = {
     period === null || categories === null || reference === null
       ? undefined
       : { period, categories: categories.map((name, index) => [name, reference[index] ?? ""] as const) },
-  input: () => ({ by: "value" }),
   resultOf: () => null,
   questions: ({ period, target, targetName }) => [
     `What will become of ${askedName(target, targetName)} for ${periodInWords(period ?? "")}?`

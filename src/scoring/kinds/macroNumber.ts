@@ -34,7 +34,6 @@ export const macroNumber: QuestionKind<MacroNumberTerms> = {
     period === null || scale === null || categories !== null
       ? undefined
       : { period, unit, scale, scaleIsFrozen: reference_scale !== null },
-  input: () => ({ by: "value" }),
   resultOf: () => null,
   questions: ({ period, target, targetName }) => [
     `What will ${askedName(target, targetName)} be for ${periodInWords(period ?? "")}?`

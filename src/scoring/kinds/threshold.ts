@@ -25,7 +25,7 @@ const resultOf = ({ level }: ThresholdTerms, observation: BigDecimal.BigDecimal)
 
 export const threshold: CandleKind<ThresholdTerms> = {
   type: "price_event",
-  ...candleFacts.threshold,
+  answers: candleFacts.threshold.answers,
   logged: candleTerms,
   problems: (wanted) => [...withLevel(wanted), ...withoutWindow(wanted), ...endsAtMidnight(wanted)],
   termsOf: (row) => (row.level === null ? undefined : { level: row.level, rule: ruleOf(row) }),

@@ -7,7 +7,7 @@ import { likeliest } from "../../scoring/directional.ts"
 import { normalDistribution, quantileDistribution, sampleDistribution } from "../../scoring/distributions.ts"
 import type { Distribution, Quantile } from "../../scoring/distributions.ts"
 import { countedDays } from "../../scoring/candles.ts"
-import { greatestCount } from "../../scoring/kinds/facts.ts"
+import { maxCount } from "../../scoring/kinds/facts.ts"
 import { CreditAmount } from "../Credits.ts"
 import { Direction, YesOrNo } from "./Challenge.ts"
 import type { ChallengeType } from "./Challenge.ts"
@@ -300,7 +300,7 @@ const valueOf = (question: Question, name: ValueName) => {
     const of = (question.outcomes ?? []).map((outcome) => [outcome, Probability] as const)
     return Schema.Struct(Object.fromEntries(of)).annotate({ description: sumTolerance })
   }
-  if (greatestCount(question.kind) !== null && name === "predicted_value") return countValue
+  if (maxCount(question.kind) !== null && name === "predicted_value") return countValue
   return isYesOrNo(question) && name === "direction" ? YesOrNo : answerValues[name]
 }
 

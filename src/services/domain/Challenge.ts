@@ -4,7 +4,7 @@
  * asks about prices of a crypto asset (src/scoring/kinds).
  */
 import { plainDecimal } from "../../scoring/wording.ts"
-import { candleKindNames } from "../../scoring/kinds/facts.ts"
+import { candleKindNames, directionKindNames } from "../../scoring/kinds/facts.ts"
 import { expectedRps } from "../../scoring/ordered.ts"
 import { DateTime, Schema } from "effect"
 import { apiError, NotFound } from "./errors.ts"
@@ -31,7 +31,7 @@ export type AnyStatus = typeof AnyStatus.Type
 /** How many hours after its deadline a question of the ladder is decided. */
 export const ladderHours = { "1h": 1, "4h": 4, "1d": 24 } as const
 
-export const DirectionalKind = Schema.Literals(["session", "flash", "1h", "4h", "1d"])
+export const DirectionalKind = Schema.Literals(directionKindNames)
 
 /** When counts that move in steps were true. */
 export const CountsAsOf = Schema.NullOr(Timestamp).annotate({

@@ -10,7 +10,7 @@ import type { PoolOdds } from "../../../services/Pools.ts"
 import { ReleaseCalendar } from "../../../services/Schedules.ts"
 import type { PublishedRelease } from "../../../services/Schedules.ts"
 import { TransparencyLog } from "../../../services/TransparencyLog.ts"
-import { candleFacts, greatestCount } from "../../../services/domain/kinds.ts"
+import { candleFacts, maxCount } from "../../../services/domain/kinds.ts"
 import type {
   Challenge,
   ChallengeSummary,
@@ -54,7 +54,7 @@ const maxPrints = 8
 const drawnFrom = ({ created_at, kind, resolve_at, window_from = null }: Spanned): DateTime.Utc => {
   const end = DateTime.toEpochMillis(DateTime.makeUnsafe(resolve_at))
   const begin = DateTime.toEpochMillis(DateTime.makeUnsafe(window_from ?? created_at))
-  const counted = greatestCount(kind)
+  const counted = maxCount(kind)
   const window = counted === null ? Math.max(end - begin, 0) : (counted + 1) * day
   // Questions about the past are created after their end.
   const length = Math.max(window, day / 4)

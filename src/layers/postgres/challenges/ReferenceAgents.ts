@@ -3,7 +3,7 @@ import { BigDecimal, Cause, DateTime, Effect, Layer, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { boundedSkill, brierScore, referenceSkill } from "../../../scoring/reference.ts"
-import { greatestCount } from "../../../scoring/kinds/facts.ts"
+import { maxCount } from "../../../scoring/kinds/facts.ts"
 import { rps, rpsScore } from "../../../scoring/ordered.ts"
 import { Arenas } from "../../../services/Arenas.ts"
 import type { Submission } from "../../../services/Arenas.ts"
@@ -102,10 +102,10 @@ const trending = (
   if (before === null || price === null) return undefined
   const move = sign * (price.price - before)
   if (outcomes !== null) return { direction: move >= 0 ? "bullish" : "bearish", confidence: slight }
-  const most = greatestCount(kind)
-  return most === null
+  const max = maxCount(kind)
+  return max === null
     ? number(price.price + move, reference_scale)
-    : number(move >= 0 ? Math.ceil(most / 2) : Math.floor(most / 2), reference_scale)
+    : number(move >= 0 ? Math.ceil(max / 2) : Math.floor(max / 2), reference_scale)
 }
 
 export const layer = Layer.effect(
@@ -194,8 +194,8 @@ export const layer = Layer.effect(
             return outcomes === null || reference === null ? undefined : vector(outcomes, reference)
           if (outcomes !== null)
             return vector(outcomes, yield* references.baseOdds(question, outcomes, yield* DateTime.now))
-          const most = greatestCount(question.kind)
-          if (most !== null) return number(most / 2, reference_scale)
+          const max = maxCount(question.kind)
+          if (max !== null) return number(max / 2, reference_scale)
           return price === null ? undefined : number(price.price, reference_scale)
         }
       }

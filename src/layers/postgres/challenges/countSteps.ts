@@ -5,7 +5,7 @@
 import { DateTime, Option } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { CountSteps } from "../../../services/Settings.ts"
-import { isoTimestamp, timestamp, whenGiven } from "../sql.ts"
+import { isoTimestamp, timestamp, when } from "../sql.ts"
 import { countsOfChallenge, hasStatus } from "./challengeRows.ts"
 
 /** Whether the counts of a challenge `c` are live. */
@@ -22,7 +22,7 @@ export const countsAsOf = (
   now: DateTime.Utc
 ) => sql`
   case when c.deadline <= ${timestamp(now)} then ${isoTimestamp(sql, "c.deadline")}
-       ${whenGiven(sql, Option.getOrUndefined(steps), () => sql`else ${isoTimestamp(sql, "coalesce(k.published_at, c.created_at)")}`)} end`
+       ${when(sql, Option.isSome(steps), () => sql`else ${isoTimestamp(sql, "coalesce(k.published_at, c.created_at)")}`)} end`
 
 const since = ({ after }: CountSteps, now: DateTime.Utc) => timestamp(DateTime.subtractDuration(now, after))
 

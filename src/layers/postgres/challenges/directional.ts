@@ -24,7 +24,8 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { areCountsLive, countsAsOf, publishCounts } from "./countSteps.ts"
 import { cancelChallenge, createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { noTerms, rowOf, textsOf } from "./rows.ts"
+import { noTerms } from "../../../scoring/kinds/kind.ts"
+import { rowOf, textsOf } from "./rows.ts"
 import {
   boundNow,
   execute,

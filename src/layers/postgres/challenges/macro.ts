@@ -18,13 +18,14 @@ import { Pools } from "../../../services/Pools.ts"
 import {
   boundNow,
   decimal,
+  exact,
   findAll,
   findOne,
   findOption,
-  whenGiven,
   isoTimestamp,
   pageAfter,
-  transaction
+  transaction,
+  whenGiven
 } from "../sql.ts"
 import {
   binsOf,
@@ -35,7 +36,8 @@ import {
 } from "../../../scoring/macro.ts"
 import { expectedRps } from "../../../scoring/ordered.ts"
 import { plainDecimal, roundedScale } from "../../../scoring/wording.ts"
-import { noTerms, textsOf } from "./rows.ts"
+import { noTerms } from "../../../scoring/kinds/kind.ts"
+import { exactList, textsOf } from "./rows.ts"
 
 export const makeMacroArena = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -202,9 +204,7 @@ const makeMacroTerms = Effect.gen(function* () {
       with given as (
         select ${`{${edges.join(",")}}`}::numeric[] as bin_edges, ${scale.reference_scale}::numeric as reference_scale
       )
-      select (select array_agg(trim_scale(e.edge)::text order by e.position)
-                from unnest(c.bin_edges) with ordinality as e (edge, position)) as bin_edges,
-             trim_scale(c.reference_scale)::text as reference_scale,
+      select ${exactList(sql, "c.bin_edges")} as bin_edges, ${exact(sql, "c.reference_scale")} as reference_scale,
              trim_scale(${scale.decimal_step}::numeric)::text as decimal_step,
              trim_scale(${scoringScale(sql)})::text as scale
         from given c`)

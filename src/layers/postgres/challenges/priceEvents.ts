@@ -28,7 +28,8 @@ import { countsOfChallenge, hasStatus, statusOf } from "./challengeRows.ts"
 import { isCloseOf } from "../prices/PriceIngestion.ts"
 import { createChallenge } from "./lifecycle.ts"
 import { makeReferences } from "./reference.ts"
-import { noTerms, rowOf, textsOf } from "./rows.ts"
+import { noTerms } from "../../../scoring/kinds/kind.ts"
+import { rowOf, textsOf } from "./rows.ts"
 import { boundNow, findAll, findOne, findOption, whenGiven, isoTimestamp, pageAfter } from "../sql.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { Settings } from "../../../services/Settings.ts"
@@ -41,7 +42,7 @@ const selectPriceEvent = (sql: SqlClient.SqlClient, now: DateTime.Utc) => sql`
          c.reference_scale::float8 as reference_scale, n.bullish + n.bearish + n.forecasts as prediction_count,
          c.resolution_criteria, c.resolution_criteria_zh, s.result, s.actual_value::float8 as actual_value,
          c.cancel_reason as void_reason,
-         c.resolved_at is null and c.cancelled_at is null and coalesce(c.rule_version, 1) >= 2 and exists (
+         c.resolved_at is null and c.cancelled_at is null and exists (
            select 1 from price_quarantine q
             where q.asset = c.target and q.interval = '1d' and ${isCloseOf(sql)} and q.decision is null) as awaits_decision
     from challenges c

@@ -25,11 +25,12 @@ import {
   arrayParam,
   findAll,
   findOption,
-  whenGiven,
   isoTimestamp,
   pageAfter,
   plannedByValues,
-  timestamp
+  timestamp,
+  when,
+  whenGiven
 } from "../sql.ts"
 import { nameTag } from "../nameTag.ts"
 import {
@@ -227,7 +228,7 @@ export const makeQueries = Effect.gen(function* () {
                    ${leafIndexOf(sql)}
               from (
                 select * from predictions where ${fromHere}
-                 order by id desc ${whenGiven(sql, isWindow || undefined, () => sql`limit ${looksAt}`)}) p
+                 order by id desc ${when(sql, isWindow, () => sql`limit ${looksAt}`)}) p
               ${challengeOf(sql)}
               left join lateral (
                 select is_correct, crps, skill, score from prediction_scores

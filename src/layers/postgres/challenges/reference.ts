@@ -16,7 +16,8 @@ import { hour } from "../../../scoring/candles.ts"
 import { kindOf, outcomesOf } from "../../../scoring/kinds/kinds.ts"
 import { ReferenceForecast } from "../../../services/domain/Challenge.ts"
 import { arrayParam, decimal, execute, findAll, findOption, timestamp } from "../sql.ts"
-import { noTerms, questionColumns, questionOf, QuestionRow } from "./rows.ts"
+import { noTerms } from "../../../scoring/kinds/kind.ts"
+import { questionColumns, questionOf, QuestionRow } from "./rows.ts"
 
 const textOf = (value: number | null): string | null => (value === null ? null : String(value))
 

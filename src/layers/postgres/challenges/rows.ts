@@ -3,6 +3,7 @@ import { DateTime, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { kindOf } from "../../../scoring/kinds/kinds.ts"
 import type { Question } from "../../../scoring/kinds/kinds.ts"
+import { credits, exact } from "../sql.ts"
 import { scoringScale } from "./challengeRows.ts"
 
 const Text = Schema.NullOr(Schema.String)
@@ -29,35 +30,18 @@ export const TermsRow = Schema.Struct({
 })
 export type TermsRow = typeof TermsRow.Type
 
-/** No terms, of which a creator fills those of its kind. */
-export const noTerms = {
-  open_price: null,
-  dead_zone_pct: null,
-  level: null,
-  window_from: null,
-  reference_scale: null,
-  decimal_step: null,
-  period: null,
-  unit: null,
-  bin_edges: null,
-  categories: null,
-  reference: null,
-  reward_pool: null,
-  pool_owner_rule: null,
-  rule_version: null
-} as const
-
-const exact = (column: string) => `trim_scale(c.${column})::text as ${column}`
-
-const exactList = (column: string) => `
-  (select array_agg(trim_scale(e.value)::text order by e.place)
-     from unnest(c.${column}) with ordinality as e (value, place)) as ${column}`
+/** The decimals of a list `column`, as PostgreSQL prints them. */
+export const exactList = (sql: SqlClient.SqlClient, column: string) =>
+  sql.literal(`
+    (select array_agg(trim_scale(e.value)::text order by e.place)
+       from unnest(${column}) with ordinality as e (value, place))`)
 
 /** The columns of `TermsRow` of a challenge `c`, but for `window_from`. */
 export const termsColumns = (sql: SqlClient.SqlClient) => sql`
-  ${sql.literal(["open_price", "dead_zone_pct", "level", "reference_scale", "decimal_step"].map(exact).join(", "))},
-  ${sql.literal(["bin_edges", "reference"].map(exactList).join(", "))}, c.period, c.unit, c.categories,
-  trim_scale(c.reward_pool::numeric / 1000000)::text as reward_pool, c.pool_owner_rule, c.rule_version::int as rule_version`
+  ${exact(sql, "c.open_price")} as open_price, ${exact(sql, "c.dead_zone_pct")} as dead_zone_pct, ${exact(sql, "c.level")} as level,
+  ${exact(sql, "c.reference_scale")} as reference_scale, ${exact(sql, "c.decimal_step")} as decimal_step,
+  ${exactList(sql, "c.bin_edges")} as bin_edges, ${exactList(sql, "c.reference")} as reference, c.period, c.unit, c.categories,
+  ${credits(sql, "c.reward_pool")} as reward_pool, c.pool_owner_rule, c.rule_version::int as rule_version`
 
 /** The columns of `QuestionRow` of a challenge `c`. */
 export const questionColumns = (sql: SqlClient.SqlClient) => sql`

@@ -1,7 +1,7 @@
 /** The entries of settlements and voids, composed from the tables within the transaction that writes these. */
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
-import { arrayParam, execute, findAll, rowsOf } from "../sql.ts"
+import { arrayParam, credits, execute, findAll, rowsOf } from "../sql.ts"
 import { tellChallenges } from "../notices/tell.ts"
 import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
@@ -117,10 +117,6 @@ const settledChallenges = Effect.fnUntraced(function* (
   )
   return rows.map((row) => ({ ...row, pool: hasPool(row) ? (pools.get(row.challenge_id) ?? null) : null }))
 })
-
-/** Micro-credits as credits, in decimals, as entries write them. */
-export const credits = (sql: SqlClient.SqlClient, amount: string) =>
-  sql.literal(`trim_scale((${amount})::numeric / 1000000)::text`)
 
 /** The columns that entries have of a row `p` of `pool_settlements`. */
 export const poolColumns = (sql: SqlClient.SqlClient) => sql`

@@ -154,9 +154,6 @@ export const moment = (sql: SqlClient.SqlClient, column: string) =>
     case when ${column} = date_trunc('milliseconds', ${column}) then to_char(${column}, 'MS') else to_char(${column}, 'US') end
     || 'Z'`)
 
-/** A decimal as an entry writes it. */
-export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)
-
 /** Whether two texts are the same number. */
 export const isSameDecimal = (one: string | null, other: string): boolean => {
   if (one === null) return false

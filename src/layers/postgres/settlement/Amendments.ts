@@ -1,6 +1,6 @@
 import { BigDecimal, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { greatestCount } from "../../../scoring/kinds/facts.ts"
+import { maxCount } from "../../../scoring/kinds/facts.ts"
 import { kindOf, outcomesOf } from "../../../scoring/kinds/kinds.ts"
 import { Amendments, SettledChallenge } from "../../../services/Amendments.ts"
 import type { Amendment } from "../../../services/Amendments.ts"
@@ -13,10 +13,10 @@ import {
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { isUuid } from "../../../services/domain/ids.ts"
 import { statusOf, settlementOf, versionsOf } from "../challenges/challengeRows.ts"
-import { boundTime, decimal, execute, findOne, findOption, isoTimestamp } from "../sql.ts"
+import { boundTime, decimal, findOne, findOption, isoTimestamp } from "../sql.ts"
 import { faultOfCategory } from "./scores.ts"
 import { makeSettle } from "./settle.ts"
-import { makeSettlementTransaction } from "./settlementTransaction.ts"
+import type { Observed } from "./settle.ts"
 
 /** A challenge to amend. Settlement columns are of its newest version, null before it is settled. */
 const AmendedRow = Schema.Struct({
@@ -64,11 +64,11 @@ const valueFor = Effect.fnUntraced(function* (challenge: Amended, amendment: Ame
   }
   const wrongCategory = faultOfCategory(challenge.categories, value)
   if (wrongCategory !== undefined) return yield* InvalidRequest.of(field, wrongCategory)
-  const most = greatestCount(challenge.kind)
-  if (most !== null && !(Number.isInteger(value) && value >= 0 && value <= most)) {
-    return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${most}`)
+  const max = maxCount(challenge.kind)
+  if (max !== null && !(Number.isInteger(value) && value >= 0 && value <= max)) {
+    return yield* InvalidRequest.of(field, `Expected a whole number from 0 to ${max}`)
   }
-  const isPrice = challenge.type !== "macro" && most === null
+  const isPrice = challenge.type !== "macro" && max === null
   if (isPrice && !challenge.negative_prices && value <= 0) {
     return yield* InvalidRequest.of(field, `Expected a price above 0: ${challenge.target} has no other`)
   }
@@ -79,7 +79,6 @@ const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const amended = findOption(AmendedRow)
   const viewRow = findOne(ViewRow)
-  const inSettlement = yield* makeSettlementTransaction
   const settlement = yield* makeSettle
 
   const read = (id: string, amendment: Amendment, now: DateTime.Utc) => {
@@ -124,8 +123,16 @@ const make = Effect.gen(function* () {
         detail: `Version ${same_version} had this value for this reason, and version ${version} has amended it to ${observation} since: give a reason why it is right after all.`
       })
     }
-    return { ...challenge, version, observation, observed_at, value }
+    const observed: Observed = {
+      observation: BigDecimal.fromStringUnsafe(value),
+      source: "admin",
+      observedAt: observed_at,
+      fetchedAt: challenge.now,
+      payloadHash: null
+    }
+    return { observed, amended: { version, observation, reason: amendment.reason } }
   })
+
   const view = Effect.fnUntraced(function* (id: string) {
     const { settled_at, source, version, ...row } = yield* viewRow(sql`
       select c.id::text as challenge_id, c.type, c.target as asset, c.question, 'resolved' as status, s.result,
@@ -145,29 +152,13 @@ const make = Effect.gen(function* () {
       yield* Effect.annotateCurrentSpan({ "challenge.id": challengeId })
       // Rejects at once what cannot be done, before waiting for other settlements.
       if ((yield* decide(challengeId, amendment)) === null) return yield* view(challengeId)
-      const outcome = yield* inSettlement(
-        Effect.result(
-          Effect.gen(function* () {
-            yield* execute(sql`select 1 from challenges where id = ${challengeId}::uuid for no key update`)
-            // Decided again under the lock: another administrator may have been faster.
-            const decided = yield* decide(challengeId, amendment)
-            if (decided === null) return
-            const { id, now, observation, value, version } = decided
-            const observed = {
-              observation: BigDecimal.fromStringUnsafe(value),
-              source: "admin",
-              observedAt: decided.observed_at,
-              fetchedAt: now,
-              payloadHash: null
-            }
-            yield* settlement.amend(id, observed, now, { version, observation, reason: amendment.reason })
-            yield* Effect.logInfo("a settlement was amended").pipe(
-              Effect.annotateLogs({ challenge_id: id, version: version + 1 })
-            )
-          })
+      // Decided again under the lock: another administrator may have been faster.
+      const version = yield* settlement.amend(challengeId, decide(challengeId, amendment))
+      if (version !== null) {
+        yield* Effect.logInfo("a settlement was amended").pipe(
+          Effect.annotateLogs({ challenge_id: challengeId.toLowerCase(), version })
         )
-      )
-      yield* Effect.fromResult(outcome)
+      }
       return yield* view(challengeId)
     }
   )

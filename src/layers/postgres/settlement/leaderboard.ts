@@ -13,7 +13,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { nameTag } from "../nameTag.ts"
 import { makeCostlyReads } from "../costlyReads.ts"
-import { findAll, findOption, isoTimestamp, whenGiven } from "../sql.ts"
+import { findAll, findOption, isoTimestamp, when, whenGiven } from "../sql.ts"
 import { statsColumns, statsOrNone, StatsRow, toPublic } from "./agentStats.ts"
 
 /** The kept sums of an agent's skill on a board; null without any. */
@@ -287,9 +287,9 @@ export const makeLeaderboard = Effect.gen(function* () {
     const found = yield* bounded(
       rowsOf(sql`
       with ${source}, board as (${boardColumns})
-      select ${whenGiven(sql, isOfSkill || undefined, () => sql`${statsOrNone(sql)},`)} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
+      select ${when(sql, isOfSkill, () => sql`${statsOrNone(sql)},`)} p.*, (select row_count from board) as board_rows, (select reference_count from board) as board_references, (select updated_at from board) as board_updated_at
         from (
-          select ${whenGiven(sql, !isOfSkill || undefined, () => sql`${statsColumns(sql)},`)} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
+          select ${when(sql, !isOfSkill, () => sql`${statsColumns(sql)},`)} f.agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.model_provider, a.model_name, f.verified,
                  a.reference is not null as reference, f.count >= ${settings.rankMinCount} as established, ${hasEnough("f")} as ranked,
                  case when f.verified and ${hasEnough("f")} then 1 + sum(n.better) over (
                    partition by f.verified, ${hasEnough("f")} order by f.value desc, f.count desc) end::int as rank,
@@ -316,15 +316,15 @@ export const makeLeaderboard = Effect.gen(function* () {
                    select * from agent_skill where agent_id = f.agent_id and board = ${board} limit 1) k on true`
                : sumsSince(sql, board, month)
            }
-           order by ${whenGiven(sql, rankedFirst || undefined, () => sql`${hasEnough("f")} desc,`)} f.value desc, f.count desc, f.agent_id
+           order by ${when(sql, rankedFirst, () => sql`${hasEnough("f")} desc,`)} f.value desc, f.count desc, f.agent_id
            limit ${limit}) p
-        ${whenGiven(
+        ${when(
           sql,
-          isOfSkill || undefined,
+          isOfSkill,
           () => sql`
             left join lateral (select * from agent_stats where agent_id = p.agent_id and board = ${board} limit 1) f on true`
         )}
-       order by ${whenGiven(sql, rankedFirst || undefined, () => sql`p.ranked desc,`)} p.value desc, p.count desc, p.agent_id`)
+       order by ${when(sql, rankedFirst, () => sql`p.ranked desc,`)} p.value desc, p.count desc, p.agent_id`)
     )
     const { items, next_cursor } = cut(found, ({ agent_id, count, ranked, value }) => ({
       score: value,

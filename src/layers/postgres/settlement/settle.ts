@@ -124,7 +124,7 @@ export const makeSettle = Effect.gen(function* () {
     yield* returnRest(id)
   })
 
-  /** Closes the challenge and settles it. False if it has ended, or is not closed yet. */
+  /** Closes the challenge and settles it by an observation that is read in the transaction. False if it has ended, or is not closed yet. */
   const settle = Effect.fn("Scoring.settle")(function* (
     id: string,
     observed: (now: DateTime.Utc) => Effect.Effect<Observed>
@@ -146,16 +146,29 @@ export const makeSettle = Effect.gen(function* () {
     )
   })
 
-  /** Writes another version of a settlement, within a transaction that has locked the challenge. */
-  const amend = Effect.fnUntraced(function* (
-    id: string,
-    observed: Observed,
-    now: DateTime.Utc,
-    amended: Amended
-  ) {
-    const found = yield* locked(id, sql`c.resolved_at is not null`)
-    if (Option.isSome(found)) yield* write(id, found.value, observed, now, amended)
-  })
+  /** Settles by an observation that is known already. */
+  const settleBy = (id: string, observed: Observed) => settle(id, () => Effect.succeed(observed))
 
-  return { settle, amend }
+  /**
+   * Writes another version of a settlement and answers its number. `decide` runs under the lock of the challenge; null writes
+   * nothing.
+   */
+  const amend = <E>(
+    id: string,
+    decide: Effect.Effect<{ readonly observed: Observed; readonly amended: Amended } | null, E>
+  ): Effect.Effect<number | null, E> =>
+    inSettlement(
+      Effect.result(
+        Effect.gen(function* () {
+          const found = yield* locked(id, sql`true`)
+          const decided = yield* decide
+          if (decided === null) return null
+          const { amended, observed } = decided
+          yield* write(id, Option.getOrThrow(found), observed, observed.fetchedAt, amended)
+          return amended.version + 1
+        })
+      )
+    ).pipe(Effect.flatMap(Effect.fromResult))
+
+  return { settle, settleBy, amend }
 })

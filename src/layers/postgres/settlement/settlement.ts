@@ -3,15 +3,16 @@ import { BigDecimal, Cause, DateTime, Effect, Option, Schema, Duration } from "e
 import { SqlClient } from "effect/sql"
 import { closingCandles, hour } from "../../../scoring/candles.ts"
 import { kindsWithWindow } from "../../../scoring/kinds/facts.ts"
+import { candleKindOf } from "../../../scoring/kinds/kinds.ts"
 import type { Decision, Input } from "../../../scoring/kinds/kind.ts"
 import { inUtc } from "../../../scoring/wording.ts"
 import { ChallengeId } from "../../../services/domain/ids.ts"
 import { Prices } from "../../../services/Prices.ts"
-import type { ObservedPrice, KnownCandle, HourlySpan } from "../../../services/Prices.ts"
+import type { KnownCandle, HourlySpan } from "../../../services/Prices.ts"
 import type { Scoring } from "../../../services/Scoring.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { cancelChallenge, closeChallenges } from "../challenges/lifecycle.ts"
-import { questionColumns, questionOf, QuestionRow } from "../challenges/rows.ts"
+import { questionColumns, QuestionRow } from "../challenges/rows.ts"
 import { payloadHashOf } from "../../crypto/payloadHash.ts"
 import { boundNow, boundTime, findAll, whenGiven, timestamp } from "../sql.ts"
 import { makeSettle } from "./settle.ts"
@@ -39,15 +40,9 @@ export const makeSettleDue = Effect.gen(function* () {
   const settings = yield* Settings
   const dueRows = findAll(Due)
   const overdueRows = findAll(Overdue)
-  const { settle } = yield* makeSettle
+  const { settleBy } = yield* makeSettle
   const { voidWithoutValue } = yield* makeVoidChallenge
   const priceEvents = yield* makeSettlePriceEvents
-
-  const settleBy = (due: typeof Due.Type, { price, ...observed }: ObservedPrice) =>
-    Effect.map(
-      settle(due.id, () => Effect.succeed({ ...observed, observation: price })),
-      (settled) => (settled ? ("resolved" as const) : ("done" as const))
-    )
 
   const cancel = Effect.fn("Scoring.cancelWithoutPrice")(function* (due: typeof Due.Type, now: DateTime.Utc) {
     const reason = `No closing price was observed by ${inUtc(DateTime.toEpochMillis(due.close_price_until))}.`
@@ -64,7 +59,10 @@ export const makeSettleDue = Effect.gen(function* () {
     now: DateTime.Utc
   ): Effect.fn.Return<Outcome> {
     const price = yield* prices.firstBetween(due.target, due.resolve_at, due.close_price_until)
-    if (Option.isSome(price)) return yield* settleBy(due, price.value)
+    if (Option.isSome(price)) {
+      const { price: observation, ...observed } = price.value
+      return (yield* settleBy(due.id, { ...observed, observation })) ? "resolved" : "done"
+    }
     if (DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)) return yield* cancel(due, now)
     return "waiting"
   })
@@ -188,7 +186,7 @@ const makeSettlePriceEvents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const prices = yield* Prices
   const dueRows = findAll(DuePriceEvent)
-  const { settle } = yield* makeSettle
+  const { settleBy } = yield* makeSettle
   const { voidWithoutCandles } = yield* makeVoidChallenge
   const barrierScan = yield* makeBarrierScan
 
@@ -213,7 +211,6 @@ const makeSettlePriceEvents = Effect.gen(function* () {
       const passed = input.opens.filter((openTime) => openTime < DateTime.toEpochMillis(now))
       return yield* prices.hourly(due.target, passed, due.cancel_at)
     }
-    if (input.by !== "closes") return []
     const { contested, counting } = closingCandles(
       yield* prices.closes(due.target, input.days, due.cancel_at)
     )
@@ -226,19 +223,17 @@ const makeSettlePriceEvents = Effect.gen(function* () {
     due: DuePriceEvent,
     now: DateTime.Utc
   ): Effect.fn.Return<Outcome> {
-    const question = questionOf(due)
+    const question = candleKindOf(due.kind).byCandles(due, DateTime.toEpochMillis(due.resolve_at))
     if (question === undefined)
       return yield* Effect.die(new Error(`question ${due.id} has the terms of no kind`))
     // A window that leaves it open is not over yet.
     const undecided = DateTime.isGreaterThanOrEqualTo(now, due.resolve_at) ? "waiting" : "done"
     const isOver = DateTime.isGreaterThanOrEqualTo(now, due.cancel_at)
-    if (question.walk?.touches !== undefined && !isOver) {
+    if (kindsWithWindow.includes(due.kind) && !isOver) {
       if (!(yield* barrierScan.mayBeDecided(due, now))) return undecided
     }
     const decision = question.decide(yield* knownCandles(due, question.input(), now))
-    if (decision !== undefined) {
-      return (yield* settle(due.id, () => Effect.succeed(observedOf(decision)))) ? "resolved" : "done"
-    }
+    if (decision !== undefined) return (yield* settleBy(due.id, observedOf(decision))) ? "resolved" : "done"
     if (!isOver) return undecided
     return (yield* voidWithoutCandles(due)) ? "cancelled" : "done"
   })
