@@ -36,7 +36,7 @@ interface Rule {
 
 const project = fileURLToPath(new URL("..", import.meta.url))
 const rootOfSrc = ["config.ts", "http", "jobs", "layers", "main.ts", "scoring", "services"]
-const recordStatement = "src/layers/postgres/challenges/predictions.ts"
+const recordStatement = "src/layers/postgres/challenges/predictions/predictions.ts"
 const maxClosure = 40
 const violationsFile = "scripts/violations.json"
 

@@ -43,7 +43,7 @@ import { topCommentCount } from "../../../services/Events.ts"
 import { NotFound } from "../../../services/domain/errors.ts"
 import { nameTag } from "../nameTag.ts"
 import { isRanked, rankOf } from "../settlement/leaderboard.ts"
-import { makeBudget, overBudget, storeBytes } from "../challenges/agentBytes.ts"
+import { makeBudget, overBudget, storeBytes } from "../challenges/predictions/agentBytes.ts"
 import { floatOf } from "../challenges/challengeRows.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {

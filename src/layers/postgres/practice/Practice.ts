@@ -28,8 +28,8 @@ import { failingAtLimits } from "../../../services/RateLimiter.ts"
 import { canonicalJson } from "../../crypto/canonicalJson.ts"
 import { candlesOf } from "../../prices/Replay.ts"
 import { floatOf, statedOf } from "../challenges/challengeRows.ts"
-import { saltBytes } from "../challenges/predictions.ts"
-import { rejection } from "../challenges/rejections.ts"
+import { saltBytes } from "../challenges/predictions/predictions.ts"
+import { rejection } from "../challenges/predictions/rejections.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
 import {
   arrayParam,

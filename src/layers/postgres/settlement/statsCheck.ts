@@ -12,7 +12,7 @@ import { Direction } from "../../../services/domain/Challenge.ts"
 import { questionColumns, QuestionRow } from "../challenges/rows.ts"
 import { makeReferences, stepFor } from "../challenges/reference.ts"
 import type { SettledReference } from "../challenges/reference.ts"
-import { beginning, differingSums } from "./agentSkill.ts"
+import { beginning, differingSums } from "../skill/agentSkill.ts"
 import { calibrationOf, forecastScore, numericScore, statedForecast } from "./scores.ts"
 
 const maxReported = 100

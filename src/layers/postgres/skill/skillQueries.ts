@@ -23,7 +23,15 @@ import type { Comparison, Skill } from "../../../services/Skill.ts"
 import { Category } from "../../../services/Targets.ts"
 import { makeReferences } from "../challenges/reference.ts"
 import { nameTag } from "../nameTag.ts"
-import { SkillSums, isRanked, maxRank, rankBefore, rankOf, skillOf, skillSums } from "./leaderboard.ts"
+import {
+  SkillSums,
+  isRanked,
+  maxRank,
+  rankBefore,
+  rankOf,
+  skillOf,
+  skillSums
+} from "../settlement/leaderboard.ts"
 import { findAll, findOption, isoTimestamp, timestamp } from "../sql.ts"
 
 /** So many of an agent's newest answers are looked through. */

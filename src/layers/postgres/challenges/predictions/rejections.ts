@@ -1,26 +1,26 @@
 /** Predictions that are not recorded: why, as the statement says it, and as the agent is told. */
 import { Schema } from "effect"
 import type { DateTime } from "effect"
-import { countedDays } from "../../../scoring/candles.ts"
-import { misfit, noPool } from "../../../services/domain/Answer.ts"
-import type { AnswerValues } from "../../../services/domain/Answer.ts"
+import { countedDays } from "../../../../scoring/candles.ts"
+import { misfit, noPool } from "../../../../services/domain/Answer.ts"
+import type { AnswerValues } from "../../../../services/domain/Answer.ts"
 import {
   ChallengeCancelled,
   ChallengeClosed,
   ChallengeType,
   notRecordedInTime
-} from "../../../services/domain/Challenge.ts"
-import type { NotRecordedInTime } from "../../../services/domain/Challenge.ts"
+} from "../../../../services/domain/Challenge.ts"
+import type { NotRecordedInTime } from "../../../../services/domain/Challenge.ts"
 import {
   DuplicatePrediction,
   ProvisionalLimit,
   RevisionConflict,
   RevisionLimit,
   ScopeNotSubscribed
-} from "../../../services/domain/Prediction.ts"
-import { InvalidRequest } from "../../../services/domain/errors.ts"
-import type { FieldProblem, NotFound } from "../../../services/domain/errors.ts"
-import type { TooManyRequests } from "../../../services/RateLimiter.ts"
+} from "../../../../services/domain/Prediction.ts"
+import { InvalidRequest } from "../../../../services/domain/errors.ts"
+import type { FieldProblem, NotFound } from "../../../../services/domain/errors.ts"
+import type { TooManyRequests } from "../../../../services/RateLimiter.ts"
 import { bytesUsedUp, claimHint } from "./agentBytes.ts"
 
 /** What a challenge asks for, beside each outcome. */

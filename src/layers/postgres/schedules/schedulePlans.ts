@@ -25,10 +25,10 @@ import type { ChallengeType, PriceEventKind } from "../../../services/domain/Cha
 import type { firstProgram } from "../../../services/Instances.ts"
 import { Prices } from "../../../services/Prices.ts"
 import { decimalStep, minSurprises, referenceScale, edgesAround } from "../../../scoring/macro.ts"
-import { categoriesOf } from "./challengeRows.ts"
-import { makeEarlierPrints } from "./macro.ts"
-import { makeDailyCloses } from "./priceEvents.ts"
-import { makeReferences } from "./reference.ts"
+import { categoriesOf } from "../challenges/challengeRows.ts"
+import { makeEarlierPrints } from "../challenges/macro.ts"
+import { makeDailyCloses } from "../challenges/priceEvents.ts"
+import { makeReferences } from "../challenges/reference.ts"
 
 /** A challenge is due and cannot be made, for a reason that may pass. */
 export class NotYet extends Data.TaggedError("NotYet")<{ readonly reason: string }> {}

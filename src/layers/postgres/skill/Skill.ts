@@ -5,8 +5,8 @@ import { Skill } from "../../../services/Skill.ts"
 import { arrayParam, boundTime, execute, findAll, findOne, whenGiven } from "../sql.ts"
 import { addDays, beginning, countAsked, countQuestions } from "./agentSkill.ts"
 import { makeComparison, makeOfOwner, makeProfile, makeReferenceOf, makeStanding } from "./skillQueries.ts"
-import { isRanked, maxRank } from "./leaderboard.ts"
-import { makeSkillTransaction } from "./settlementTransaction.ts"
+import { isRanked, maxRank } from "../settlement/leaderboard.ts"
+import { makeSkillTransaction } from "../settlement/settlementTransaction.ts"
 
 const Due = Schema.Struct({
   day: Schema.String,

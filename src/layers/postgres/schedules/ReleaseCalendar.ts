@@ -9,7 +9,7 @@ import { PublishedRelease, Release, ReleaseCalendar } from "../../../services/Sc
 import type { PlannedRelease } from "../../../services/Schedules.ts"
 import { Targets } from "../../../services/Targets.ts"
 import { OutcomeName } from "../../../services/domain/Challenge.ts"
-import { categoriesOf, outcomeNameOf, withOutcomeName } from "./challengeRows.ts"
+import { categoriesOf, outcomeNameOf, withOutcomeName } from "../challenges/challengeRows.ts"
 import { decimal, execute, findAll, isoTimestamp, timestamp, transaction } from "../sql.ts"
 import { releasePeriod } from "./schedulePlans.ts"
 

@@ -5,10 +5,10 @@
 import { DateTime, Duration, Effect, Predicate, Schema } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import type { Statement } from "effect/sql"
-import type { AgentId } from "../../../services/domain/ids.ts"
-import { TooManyRequests } from "../../../services/RateLimiter.ts"
-import { Settings } from "../../../services/Settings.ts"
-import { findOne, savepoint } from "../sql.ts"
+import type { AgentId } from "../../../../services/domain/ids.ts"
+import { TooManyRequests } from "../../../../services/RateLimiter.ts"
+import { Settings } from "../../../../services/Settings.ts"
+import { findOne, savepoint } from "../../sql.ts"
 
 export const claimHint =
   "Ask your operator to claim you; POST /api/v1/agent/registry/claim-link/refresh makes a new claim link."
