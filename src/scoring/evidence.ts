@@ -117,7 +117,7 @@ export const eValue = ({ logWealth }: Pick<Evidence, "logWealth">): number =>
   Number(Math.exp(Math.min(logWealth, 700)).toPrecision(12))
 
 /** The e-value from which an agent is told from the reference at the level, of an owner with so many agents. */
-export const tellingValue = (tries = 1): number => atLeastOne(tries) / level
+export const neededValue = (tries = 1): number => atLeastOne(tries) / level
 
 /** A century: who leads by less than this tells does not lead. */
 const maxDays = 36_500
@@ -130,7 +130,7 @@ export const daysNeeded = (
   evidence: Pick<Evidence, "days" | "sum" | "deviation" | "logWealth">,
   tries = 1
 ) => {
-  const rest = Math.log(tellingValue(tries)) - evidence.logWealth
+  const rest = Math.log(neededValue(tries)) - evidence.logWealth
   if (rest <= 0) return 0
   if (evidence.days === 0 || evidence.sum <= 0) return null
   const mean = evidence.sum / evidence.days

@@ -211,7 +211,7 @@ export class Notices extends Context.Service<
      * Counts as a waiting reader until the scope ends, if there is room for one more. Readers without a token, which come from an
      * address, share half of the room, and have little of it each.
      */
-    readonly seat: (
+    readonly reserveWaiter: (
       of: { readonly address: string } | "agent"
     ) => Effect.Effect<void, WaitRefused, Scope.Scope>
     /**

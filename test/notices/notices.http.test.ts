@@ -199,10 +199,10 @@ layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
     "without a token waits with nineteen others of its address, and leaves half of the room to agents",
     () =>
       Effect.gen(function* () {
-        const { seat } = yield* Notices
+        const { reserveWaiter } = yield* Notices
         const taken = (address: string, count: number) =>
           Effect.map(
-            Effect.forEach(Array.from({ length: count }), () => Effect.result(seat({ address }))),
+            Effect.forEach(Array.from({ length: count }), () => Effect.result(reserveWaiter({ address }))),
             (all) => all.filter(Result.isSuccess).length
           )
         const room = Effect.scoped(
@@ -216,8 +216,8 @@ layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
             let all = 41
             for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
             assert.strictEqual(all, 500)
-            yield* Effect.forEach(Array.from({ length: 500 }), () => seat("agent"))
-            assert.strictEqual((yield* Effect.flip(seat("agent"))).retry_after, 10)
+            yield* Effect.forEach(Array.from({ length: 500 }), () => reserveWaiter("agent"))
+            assert.strictEqual((yield* Effect.flip(reserveWaiter("agent"))).retry_after, 10)
           })
         )
         yield* room

@@ -24,7 +24,7 @@ describe("Readers that take nothing", () => {
       yield* Effect.forEach(Array.from({ length: readers }), (_, index) =>
         Effect.acquireRelease(
           Effect.sync(() => {
-            // An address has twenty seats.
+            // An address has twenty waiting readers.
             const localAddress = `127.0.0.${2 + Math.floor(index / 20)}`
             const socket = connect({ port: auspex.port, host: "127.0.0.1", localAddress }, () => {
               // Never read from.

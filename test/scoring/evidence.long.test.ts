@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { studentT975 } from "../../src/scoring/agentStats.ts"
-import { addDay, confidenceSequence, eValue, noEvidence, tellingValue } from "../../src/scoring/evidence.ts"
+import { addDay, confidenceSequence, eValue, noEvidence, neededValue } from "../../src/scoring/evidence.ts"
 import { direction } from "../../src/scoring/kinds/direction.ts"
 import type { Evidence } from "../../src/scoring/evidence.ts"
 import {
@@ -89,7 +89,7 @@ describe("Evidence that is looked at on every day", () => {
         evidence = addDay(evidence, { sum, count: 10 })
         against = addDay(against, { sum: -sum, count: 10 })
         const [low, high] = confidenceSequence(evidence) ?? [-1, 1]
-        told ||= low > 0 || high < 0 || (eValue(evidence) + eValue(against)) / 2 >= tellingValue()
+        told ||= low > 0 || high < 0 || (eValue(evidence) + eValue(against)) / 2 >= neededValue()
         toldByInterval ||= interval(sum / 10)
       }
       called += Number(told)
@@ -112,7 +112,7 @@ describe("Evidence that is looked at on every day", () => {
         let evidence: Evidence = noEvidence
         for (let day = 1; day <= 2000; day++) {
           evidence = addDay(evidence, dayOf(uniform, answers, accuracy, earned))
-          if (evidence.logWealth >= Math.log(tellingValue())) return day
+          if (evidence.logWealth >= Math.log(neededValue())) return day
         }
         return Infinity
       }).toSorted((a, b) => a - b)
@@ -142,7 +142,7 @@ describe("Evidence that is looked at on every day", () => {
         let evidence = noEvidence
         for (let day = 0; day < days; day++) {
           evidence = addDay(evidence, dayOf(uniform, 10, 0.5, earned))
-          if (evidence.logWealth >= Math.log(tellingValue(agents))) return true
+          if (evidence.logWealth >= Math.log(neededValue(agents))) return true
         }
         return false
       })
@@ -166,7 +166,7 @@ describe("Evidence that is looked at on every day", () => {
           count += 1
         }
         evidence = addDay(evidence, { sum, count })
-        if (evidence.logWealth >= Math.log(tellingValue())) return true
+        if (evidence.logWealth >= Math.log(neededValue())) return true
       }
       return false
     }).length
@@ -259,7 +259,7 @@ describe("On recorded prices", () => {
     assert.isAtLeast(waited.length, 15)
     assert.isAbove(share, 0.8)
     assert.isAbove(mean(waited.map(({ score }) => score)), mean(others.map(({ score }) => score)))
-    assert.isBelow(Math.exp(evidence.logWealth), tellingValue())
+    assert.isBelow(Math.exp(evidence.logWealth), neededValue())
     assert.isBelow(sequence[0], 0)
     assert.isAbove(sequence[1], 0)
   })
@@ -274,7 +274,7 @@ describe("On recorded prices", () => {
         const evidence = evidenceOf(
           made.slice(0, 180).map(({ earn }) => earn(0, Math.floor(3 * uniform()), 0.5 * uniform()))
         )
-        return evidence.logWealth >= Math.log(tellingValue(50))
+        return evidence.logWealth >= Math.log(neededValue(50))
       })
     ).length
     report(
@@ -291,7 +291,7 @@ describe("On recorded prices", () => {
       let evidence = noEvidence
       for (let day = 1; day <= 1000; day++) {
         evidence = addDay(evidence, dayOf(uniform, 310, 0.53, earned))
-        if (evidence.logWealth >= Math.log(tellingValue())) return day
+        if (evidence.logWealth >= Math.log(neededValue())) return day
       }
       return Infinity
     })

@@ -6,7 +6,7 @@ import {
   daysNeeded,
   eValue,
   noEvidence,
-  tellingValue
+  neededValue
 } from "../../src/scoring/evidence.ts"
 import type { Evidence } from "../../src/scoring/evidence.ts"
 import { times } from "../support/concurrently.ts"
@@ -89,5 +89,5 @@ it.each([
   [3, 60],
   [50, 1000]
 ] as const)("With %i agents of an owner one is told from an e-value of %i on", (tries, value) => {
-  assert.closeTo(tellingValue(tries), value, 1e-9)
+  assert.closeTo(neededValue(tries), value, 1e-9)
 })

@@ -65,12 +65,12 @@ const makeStallWatch = Effect.gen(function* () {
   }
 })
 
-type Seat = Parameters<Notices["Service"]["seat"]>[0]
+type Waiter = Parameters<Notices["Service"]["reserveWaiter"]>[0]
 
-const seatOf = (reader: Reader) =>
+const waiterOf = (reader: Reader) =>
   reader === "public"
-    ? Effect.map(CurrentRequest, ({ address }): Seat => ({ address }))
-    : Effect.succeed<Seat>("agent")
+    ? Effect.map(CurrentRequest, ({ address }): Waiter => ({ address }))
+    : Effect.succeed<Waiter>("agent")
 
 const makeStream = Effect.gen(function* () {
   const notices = yield* Notices
@@ -80,11 +80,11 @@ const makeStream = Effect.gen(function* () {
     after,
     permitted,
     reader,
-    seat,
+    waiter,
     types
-  }: Streaming & { readonly seat: Seat }) {
+  }: Streaming & { readonly waiter: Waiter }) {
     const { handed, taken } = yield* makeStallWatch
-    yield* notices.seat(seat)
+    yield* notices.reserveWaiter(waiter)
     const retry = `retry: ${yield* reconnect}\n`
     const next = Effect.fnUntraced(function* (cursor: string | undefined) {
       yield* taken
@@ -111,10 +111,10 @@ const makeStream = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (streaming: Streaming) {
     // Refused with a status, if so; the stream counts once it is sent.
-    const seat = yield* seatOf(streaming.reader)
-    yield* Effect.scoped(notices.seat(seat))
+    const waiter = yield* waiterOf(streaming.reader)
+    yield* Effect.scoped(notices.reserveWaiter(waiter))
     const request = yield* HttpServerRequest.HttpServerRequest
-    const texts = textsOf({ ...streaming, seat }).pipe(
+    const texts = textsOf({ ...streaming, waiter }).pipe(
       Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       Effect.catchTag("WaitRefused", ({ retry_after }) =>
         Effect.succeed(Stream.succeed(bytesOf(`retry: ${retry_after * 1000}\n\n`)))
@@ -177,7 +177,10 @@ const agentHandlers = HttpApiBuilder.group(
           wait === 0
             ? yield* notices.read(agentId, query)
             : yield* Effect.scoped(
-                Effect.andThen(notices.seat("agent"), notices.next(agentId, query, Duration.seconds(wait)))
+                Effect.andThen(
+                  notices.reserveWaiter("agent"),
+                  notices.next(agentId, query, Duration.seconds(wait))
+                )
               )
         return { items: read.notices.map(({ notice }) => notice), next_cursor: read.cursor }
       }),

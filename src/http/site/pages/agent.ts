@@ -58,7 +58,7 @@ import type { Frame, Page } from "../views/layout.ts"
 import { userText } from "../views/markdown.ts"
 import { proofOf } from "../views/proof.ts"
 import { categoryName, horizonName, modelOf, number, rankChange, withMinus } from "../views/words.ts"
-import { askedOf, settledPredictions } from "./predictions.ts"
+import { askedOf, recentlySettled } from "./predictions.ts"
 import type { Asked } from "./predictions.ts"
 
 export const layer = HttpRouter.use(
@@ -377,7 +377,7 @@ const lastPredictions = (frame: Frame, { agent_id, overall, predictions }: Score
           : null
       }
     </header>
-    ${predictions.length === 0 ? empty(words.none) : settledPredictions(frame, predictions, asked)}
+    ${predictions.length === 0 ? empty(words.none) : recentlySettled(frame, predictions, asked)}
   </section>`
 }
 

@@ -74,7 +74,7 @@ const settledPrediction = (frame: Frame, view: Settled, asked: Asked) => {
 }
 
 /** With how to check them. */
-export const settledPredictions = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
+export const recentlySettled = (frame: Frame, predictions: ReadonlyArray<Settled>, asked: Asked) => {
   const words = frame.say.agentPage
   const [before, check, after] = words.sealed
   return html`<p>${before}<a href=${frame.at(verifyPage())}>${check}</a>${after}</p>
@@ -128,7 +128,7 @@ const predictionsView = (
       ${
         predictions.length === 0
           ? empty(count === 0 ? words.none : words.noMore)
-          : html`${settledPredictions(frame, predictions, asked)}
+          : html`${recentlySettled(frame, predictions, asked)}
             ${nextPage(frame, predictionsPage(agent_id), next_cursor)}`
       }
     `

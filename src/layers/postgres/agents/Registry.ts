@@ -45,7 +45,7 @@ import { makeSecretRotation, makeTokenFailures } from "./credentials.ts"
 import { requestedScopesOf } from "./scopes.ts"
 import { submitUrl } from "./pendingChallenge.ts"
 import { nameTag } from "../nameTag.ts"
-import { tellAgents } from "../notices/tell.ts"
+import { insertAgentNotices } from "../notices/insertNotices.ts"
 
 const {
   status: _,
@@ -425,7 +425,7 @@ const make = Effect.gen(function* () {
          where a.id = h.id
         returning a.id, a.name, a.owner_id, a.token_epoch, h.suspended_at is null and a.suspended_at is not null as is_suspended
       ),
-      told as (${tellAgents(sql, {
+      inserted_notices as (${insertAgentNotices(sql, {
         type: "agent.suspended",
         agentId: "a.id",
         // Each suspension ends the tokens that were issued before it.

@@ -22,7 +22,7 @@ import { claimsFault, clockSkew, readAssertion } from "../../keys/assertion.ts"
 import type { Assertion } from "../../keys/assertion.ts"
 import { assertionKey } from "../../keys/publicKeys.ts"
 import { makeClientSecret, sameHash, sha256 } from "../../crypto/secrets.ts"
-import { tellRevoked } from "../notices/tell.ts"
+import { insertRevokedNotices } from "../notices/insertNotices.ts"
 import { boundTime, execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Statement } from "effect/sql"
@@ -262,7 +262,7 @@ export const makeSecretRotation = Effect.gen(function* () {
                  where agent_id = ${id}::uuid and revoked_at is null and (expires_at is null or expires_at > ${timestamp(now)})
                 returning *
               )
-              ${tellRevoked(sql, timestamp(now), sql`revoked k`)}
+              ${insertRevokedNotices(sql, timestamp(now), sql`revoked k`)}
               returning 1`
           : []
       // Whoever held the old secret may have made them; the agent enables its own again.

@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import { wholeCredits } from "../../../services/Credits.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { accountOf, makeTransfers, maxPosted, treasury } from "../credit/transfers.ts"
-import { tellAgents } from "../notices/tell.ts"
+import { insertAgentNotices } from "../notices/insertNotices.ts"
 import { execute, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
 /** Errors of links of both kinds. */
@@ -132,7 +132,7 @@ export const makeOwnership = Effect.gen(function* () {
          where id = ${agentId}::uuid and claimed_at is null
         returning id, claimed_at
       ),
-      told as (${tellAgents(sql, {
+      inserted_notices as (${insertAgentNotices(sql, {
         type: "agent.claimed",
         agentId: "a.id",
         cause: "a.id::text",

@@ -4,7 +4,7 @@ import type { DateTime } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { challengeCreate, voided } from "../log/entries.ts"
 import type { CreatedChallenge, Voided } from "../log/entries.ts"
-import { tellChallenges } from "../notices/tell.ts"
+import { insertChallengeNotices } from "../notices/insertNotices.ts"
 import { noReference } from "./reference.ts"
 import type { FrozenReference } from "./reference.ts"
 import { arrayParam, boundTime, execute, isoTimestamp, orDie, timestamp } from "../sql.ts"
@@ -37,7 +37,7 @@ export const createChallenge = (
               ${reference.odds === null ? null : arrayParam("numeric", reference.odds)}::numeric[], ${reference.loss}::numeric)
       returning *
     ),
-    told as (${tellChallenges(sql, {
+    inserted_notices as (${insertChallengeNotices(sql, {
       type: "challenge.opened",
       at: "c.created_at",
       data: sql`jsonb_build_object('question', c.question, 'deadline', ${isoTimestamp(sql, "c.deadline")},
@@ -68,7 +68,7 @@ export const closeChallenges = (
       update challenges c set closed_at = ${boundTime(sql, now)} from due where c.id = due.id
       returning c.*
     ),
-    told as (${tellChallenges(sql, {
+    inserted_notices as (${insertChallengeNotices(sql, {
       type: "challenge.closed",
       at: "c.closed_at",
       data: sql`jsonb_build_object('deadline', ${isoTimestamp(sql, "c.deadline")})`,
@@ -82,8 +82,8 @@ export const closeChallenges = (
   )
 
 /** That the challenges `c` of this source have no result. */
-export const tellVoid = (sql: SqlClient.SqlClient, from: Statement.Fragment) =>
-  tellChallenges(sql, {
+export const insertVoidNotices = (sql: SqlClient.SqlClient, from: Statement.Fragment) =>
+  insertChallengeNotices(sql, {
     type: "challenge.void",
     at: "c.cancelled_at",
     data: sql`jsonb_build_object('reason', c.cancel_reason)`,
@@ -110,7 +110,7 @@ export const cancelChallenge = (
         from locked where c.id = locked.id and c.resolved_at is null and c.cancelled_at is null
       returning c.*
     ),
-    told as (${tellVoid(sql, sql`cancelled c`)}),
+    inserted_notices as (${insertVoidNotices(sql, sql`cancelled c`)}),
     ends as (
       select id, 'challenge.close' as type, cancelled_at as closed_at, null::bytea as entry, 1 as step
         from cancelled where closed_at is null

@@ -25,7 +25,7 @@ import { Settings } from "../../../services/Settings.ts"
 import { cheapSpan } from "../../cheapSpan.ts"
 import { tokenHeaders } from "../../crypto/accessTokens.ts"
 import { makeAcceptance } from "../RateLimiter.ts"
-import { tellAgents } from "../notices/tell.ts"
+import { insertAgentNotices } from "../notices/insertNotices.ts"
 import {
   arrayParam,
   execute,
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
         select id, agent_id, event_id, parent_id, ${space}, ${content}, ${timestamp(createdAt)}
           from decided where outcome = 'posted'
       ),
-      replied as (${tellAgents(sql, {
+      replied as (${insertAgentNotices(sql, {
         type: "comment.replied",
         agentId: "p.agent_id",
         cause: "d.id::text",
@@ -151,7 +151,7 @@ const make = Effect.gen(function* () {
         at: sql`${timestamp(createdAt)}`,
         from: sql`decided d join comments p on p.id = d.parent_id where d.outcome = 'posted' and p.agent_id <> d.agent_id`
       })}),
-      mentioned as (${tellAgents(sql, {
+      mentioned as (${insertAgentNotices(sql, {
         type: "comment.mentioned",
         agentId: "a.id",
         cause: "d.id::text",

@@ -9,7 +9,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import type { Page } from "../../../services/domain/paging.ts"
 import { InstantText } from "../../../services/domain/text.ts"
 import { unknownEvent, social } from "./Discussion.ts"
-import { tellEvents } from "../notices/tell.ts"
+import { insertEventNotices } from "../notices/insertNotices.ts"
 import { findAll, isoTimestamp, timestamp } from "../sql.ts"
 
 const isEventId = Schema.is(EventId)
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
         spaces = excluded.spaces, assets = excluded.assets, updated_at = excluded.updated_at
       returning events.*, old.id is null as is_new
       ),
-      told as (${tellEvents(sql, sql`stored e where e.is_new`)})
+      inserted_notices as (${insertEventNotices(sql, sql`stored e where e.is_new`)})
       select ${columns} from stored e ${social(sql)}`)
 
   const importAll: Events["Service"]["importAll"] = Effect.fn("Events.importAll")(function* (imported) {

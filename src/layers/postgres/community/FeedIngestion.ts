@@ -14,7 +14,7 @@ import type { FeedItem } from "../../feeds/feedItems.ts"
 import { fetchFeed } from "../../feeds/feeds.ts"
 import type { FeedAnswer, Validators } from "../../feeds/feeds.ts"
 import type { FetchFailed } from "../../keys/fetchDocument.ts"
-import { tellEvents } from "../notices/tell.ts"
+import { insertEventNotices } from "../notices/insertNotices.ts"
 import { arrayParam, boundNow, execute, findAll, findOne, timestamp, transaction } from "../sql.ts"
 
 const concurrency = 4
@@ -147,7 +147,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
           from found where event_id is null order by id
         returning *
       ),
-      told as (${tellEvents(sql, sql`made e`)}),
+      inserted_notices as (${insertEventNotices(sql, sql`made e`)}),
       known as (
         -- With the other keys of known items, too: an item may come back by any of them.
         insert into feed_items (key, event_id, feed_url, seen_at)

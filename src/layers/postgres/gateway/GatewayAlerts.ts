@@ -9,7 +9,7 @@ import { OwnerMails } from "../../../services/OwnerMails.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { textsOf } from "../../mail/language.ts"
-import { tellAgents } from "../notices/tell.ts"
+import { insertAgentNotices } from "../notices/insertNotices.ts"
 import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
 const batch = 100
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
         returning 1`)
       if (rows.length === 0) return 0
       yield* execute(
-        tellAgents(sql, {
+        insertAgentNotices(sql, {
           type: "credit.low",
           agentId: "k.agent_id",
           cause: sql`concat_ws('/', k.id, ${alert.period}::text, ${alert.since}::text, ${alert.credit_limit}::int8, ${alert.percent}::int)`,

@@ -24,7 +24,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { checkEpoch } from "../../../services/Tokens.ts"
 import { isGatewayKey, makeGatewayKey, sha256 } from "../../crypto/secrets.ts"
-import { tellRevoked } from "../notices/tell.ts"
+import { insertRevokedNotices } from "../notices/insertNotices.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
   arrayParam,
@@ -405,7 +405,7 @@ const make = Effect.gen(function* () {
              where k.id = h.id
             returning k.*, h.revoked_at is null as is_new
           ),
-          told as (${tellRevoked(sql, timestamp(now), sql`revoked k where k.is_new`)})
+          inserted_notices as (${insertRevokedNotices(sql, timestamp(now), sql`revoked k where k.is_new`)})
           select encode(key_hash, 'hex') as hash from revoked`)
       : Option.none()
     if (Option.isNone(revoked)) return yield* noKey(keyId)

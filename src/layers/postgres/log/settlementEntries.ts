@@ -2,7 +2,7 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 import { arrayParam, credits, execute, findAll, rowsOf } from "../sql.ts"
-import { tellChallenges } from "../notices/tell.ts"
+import { insertChallengeNotices } from "../notices/insertNotices.ts"
 import { amendment, settlement } from "./entries.ts"
 import type { SettledPool, Voided } from "./entries.ts"
 
@@ -17,14 +17,14 @@ export const logSettlement = Effect.fnUntraced(function* (sql: SqlClient.SqlClie
         ? ["settlement", settlement(settled)]
         : ["amendment", amendment({ ...settled, previous_version, reason })]
     yield* execute(sql`
-      with told as (${tellSettlement(sql, settled)})
+      with inserted_notices as (${insertSettlementNotices(sql, settled)})
       insert into log_pending (type, challenge_id, version, entry)
       values (${type}, ${settled.challenge_id}::uuid, ${settled.version}, ${entry})`)
   }
 })
 
-const tellSettlement = (sql: SqlClient.SqlClient, { challenge_id, version }: SettlementKey) =>
-  tellChallenges(sql, {
+const insertSettlementNotices = (sql: SqlClient.SqlClient, { challenge_id, version }: SettlementKey) =>
+  insertChallengeNotices(sql, {
     type: version === 1 ? "challenge.settled" : "challenge.amended",
     at: "s.settled_at",
     data: sql`

@@ -36,7 +36,7 @@ import { Cursors } from "../../../services/domain/paging.ts"
 import { countedAddress } from "../../../services/RateLimiter.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { Notifications } from "../Notifications.ts"
-import { settledPredictions, settledStakes } from "./derived.ts"
+import { settlementNotices, stakeNotices } from "./derived.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import {
   boundTime,
@@ -212,9 +212,9 @@ const make = Effect.gen(function* () {
                   and type = any(string_to_array(r.own_types, ','))
                 order by seq limit r.max) n
            union all
-           ${settledPredictions(client, ofSettlement("prediction.settled", 1))}
+           ${settlementNotices(client, ofSettlement("prediction.settled", 1))}
            union all
-           ${settledStakes(client, ofSettlement("stake.settled", 2))}
+           ${stakeNotices(client, ofSettlement("stake.settled", 2))}
          ),
          shown as (
            select t.seq * ${partCount} + t.part as at, t.written, t.id, t.type, t.subject, t.data, t.created_at
@@ -340,7 +340,7 @@ const make = Effect.gen(function* () {
       let found = yield* look
       if (isFound(found)) return found
       const again = Effect.gen(function* () {
-        yield* seat("agent")
+        yield* reserveWaiter("agent")
         while (!isFound(found) && !isDraining()) {
           yield* woken(agentId, types, head)
           head = seen
@@ -374,18 +374,18 @@ const make = Effect.gen(function* () {
       : `${maxOfNetwork} readers without a token wait from this address, as many as may: read without waiting.`
   }
 
-  const seat: Notices["Service"]["seat"] = (of) =>
+  const reserveWaiter: Notices["Service"]["reserveWaiter"] = (of) =>
     Effect.suspend(() => {
       const network = of === "agent" ? undefined : countedAddress(of.address, networkBits)
       const detail = whyRefused(network)
       if (detail !== undefined)
         return Effect.fail(new WaitRefused({ detail, retry_after: isDraining() ? 1 : 10 }))
-      const seated = { network }
+      const waiter = { network }
       const move = (by: 1 | -1) =>
         Effect.suspend(() => {
           waiting += by
-          if (by === -1) anonymous.delete(seated)
-          else if (network !== undefined) anonymous.add(seated)
+          if (by === -1) anonymous.delete(waiter)
+          else if (network !== undefined) anonymous.add(waiter)
           return Metric.update(waitingGauge, waiting)
         })
       return Effect.acquireRelease(move(1), () => move(-1))
@@ -490,7 +490,7 @@ const make = Effect.gen(function* () {
 
   yield* Effect.forkScoped(Effect.andThen(health.draining, Effect.sync(wakeAll)))
 
-  return Notices.of({ read, next, latest, seat, until, advance, watch, trim })
+  return Notices.of({ read, next, latest, reserveWaiter, until, advance, watch, trim })
 })
 
 export const layer = Layer.effect(Notices, make)

@@ -39,7 +39,7 @@ import {
   transaction,
   withStatementTimeout
 } from "../sql.ts"
-import { settledPredictions, settledStakes } from "./derived.ts"
+import { settlementNotices, stakeNotices } from "./derived.ts"
 
 /** Notices that are looked at by one statement, each for every webhook. */
 const maxNotices = 100
@@ -263,9 +263,9 @@ export const make = Effect.fnUntraced(function* (
             from told n join hooked r on r.agent_id = n.agent_id and n.type = any(r.types) and r.since < n.seq
              and (not r.muted or n.type = 'agent.suspended')
           union all
-          ${settledPredictions(sql, own("prediction.settled"))}
+          ${settlementNotices(sql, own("prediction.settled"))}
           union all
-          ${settledStakes(sql, own("stake.settled"))}
+          ${stakeNotices(sql, own("stake.settled"))}
         ),
         made as (
           insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at, due_at)

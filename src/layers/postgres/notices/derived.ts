@@ -16,7 +16,7 @@ interface Told {
 }
 
 /** Whose predictions were scored. */
-export const settledPredictions = (sql: SqlClient.SqlClient, told: Told) => {
+export const settlementNotices = (sql: SqlClient.SqlClient, told: Told) => {
   const agentId = sql.literal(told.agentId)
   return sql`
     select ${told.columns}, ${sql.literal(derivedId(told.agentId, "prediction"))} as id, 'prediction.settled' as type,
@@ -36,7 +36,7 @@ export const settledPredictions = (sql: SqlClient.SqlClient, told: Told) => {
 }
 
 /** Whose stakes were paid or given back. */
-export const settledStakes = (sql: SqlClient.SqlClient, told: Told) => {
+export const stakeNotices = (sql: SqlClient.SqlClient, told: Told) => {
   const agentId = sql.literal(told.agentId)
   return sql`
     select ${told.columns}, ${sql.literal(derivedId(told.agentId, "stake"))} as id, 'stake.settled' as type,

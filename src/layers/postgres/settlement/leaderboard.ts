@@ -2,7 +2,7 @@
 import { Duration, Effect, Option, Schema, Struct, identity } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
-import { confidenceSequence, daysNeeded, eValue, tellingValue } from "../../../scoring/evidence.ts"
+import { confidenceSequence, daysNeeded, eValue, neededValue } from "../../../scoring/evidence.ts"
 import { InvalidRequest } from "../../../services/domain/errors.ts"
 import { AgentId } from "../../../services/domain/ids.ts"
 import { NameTag } from "../../../services/domain/names.ts"
@@ -100,7 +100,7 @@ export const skillOf = (sums: typeof SkillSums.Type | null, tries: number | null
       score: score_sum / days,
       sequence,
       e_value: e,
-      told: mayLead && e >= tellingValue(tries)
+      told: mayLead && e >= neededValue(tries)
     },
     needed: mayLead ? daysNeeded(evidence, tries) : null
   }

@@ -8,7 +8,7 @@ import { voidedChallenges } from "../log/settlementEntries.ts"
 import { boundNow, boundTime, execute, orDie, timestamp } from "../sql.ts"
 import { makeSettlePool } from "./poolSettlement.ts"
 import { makeSettlementTransaction } from "./settlementTransaction.ts"
-import { closeChallenges, tellVoid } from "../challenges/lifecycle.ts"
+import { closeChallenges, insertVoidNotices } from "../challenges/lifecycle.ts"
 
 export const makeVoidChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -38,7 +38,7 @@ export const makeVoidChallenge = Effect.gen(function* () {
         if (type === "macro") yield* settlePool(challengeId, null, now)
         for (const challenge of yield* voidedChallenges(sql, [challengeId])) {
           yield* execute(sql`
-            with told as (${tellVoid(sql, sql`challenges c where c.id = ${challengeId}::uuid`)})
+            with inserted_notices as (${insertVoidNotices(sql, sql`challenges c where c.id = ${challengeId}::uuid`)})
             insert into log_pending (type, challenge_id, version, entry)
             values ('void', ${challengeId}::uuid, 1, ${voided(challenge)})`)
         }

@@ -8,7 +8,7 @@ import {
   confidenceSequence,
   eValue,
   noEvidence,
-  tellingValue
+  neededValue
 } from "../../../scoring/evidence.ts"
 import type { Evidence } from "../../../scoring/evidence.ts"
 import { ReferenceForecast, unknownChallenge } from "../../../services/domain/Challenge.ts"
@@ -207,7 +207,7 @@ const eitherWay = ([ahead, behind]: readonly [Evidence, Evidence]): number =>
 
 /** Which of the two is told to be better. */
 const betterOf = (evidence: readonly [Evidence, Evidence]): Comparison["told"] => {
-  if (eitherWay(evidence) < tellingValue()) return null
+  if (eitherWay(evidence) < neededValue()) return null
   return evidence[0].logWealth > evidence[1].logWealth ? "a" : "b"
 }
 
@@ -247,7 +247,7 @@ const besideWalk = (
     difference_ci95: isWhole ? clustered.interval : null,
     sequence: evidence?.sequence ?? null,
     e_value: evidence?.e_value ?? null,
-    told_from: tellingValue(tries),
+    told_from: neededValue(tries),
     told: better(),
     by_day: by_day.map(({ answers, day, sequence, skill }) => ({
       day,
@@ -331,7 +331,7 @@ export const makeComparison = Effect.gen(function* () {
       difference_ci95: difference?.interval ?? null,
       sequence,
       e_value: last === undefined ? null : eitherWay(last),
-      told_from: tellingValue(),
+      told_from: neededValue(),
       told: last === undefined || !isOfAgents ? null : betterOf(last),
       by_day: days
         .map((each, index) => ({

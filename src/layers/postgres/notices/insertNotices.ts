@@ -3,7 +3,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { OwnType, PublicType } from "../../../services/Notices.ts"
 
 /** Tells everybody of the challenges `c` of this source, once: of a type, or of each `version` of it. */
-export const tellChallenges = (
+export const insertChallengeNotices = (
   sql: SqlClient.SqlClient,
   notice: {
     readonly type: PublicType
@@ -26,7 +26,7 @@ export const tellChallenges = (
 }
 
 /** Tells everybody of the events `e` of this source, once each. */
-export const tellEvents = (sql: SqlClient.SqlClient, from: Statement.Fragment) => sql`
+export const insertEventNotices = (sql: SqlClient.SqlClient, from: Statement.Fragment) => sql`
   insert into notices (type, cause, subject, data, created_at)
   select 'event.published', e.id, jsonb_build_object('event_id', e.id),
          jsonb_build_object('title', e.title, 'assets', e.assets, 'spaces', e.spaces), e.created_at
@@ -34,7 +34,7 @@ export const tellEvents = (sql: SqlClient.SqlClient, from: Statement.Fragment) =
    order by e.id`
 
 /** Tells agents what is their own. All but `data` are expressions over the source. */
-export const tellAgents = (
+export const insertAgentNotices = (
   sql: SqlClient.SqlClient,
   notice: {
     readonly type: Exclude<OwnType, "prediction.settled" | "stake.settled">
@@ -53,8 +53,8 @@ export const tellAgents = (
     from ${notice.from}`
 
 /** That these keys, as rows `k` of `gateway_keys`, were revoked. */
-export const tellRevoked = (sql: SqlClient.SqlClient, at: Date, from: Statement.Fragment) =>
-  tellAgents(sql, {
+export const insertRevokedNotices = (sql: SqlClient.SqlClient, at: Date, from: Statement.Fragment) =>
+  insertAgentNotices(sql, {
     type: "key.revoked",
     agentId: "k.agent_id",
     cause: "k.id::text",
