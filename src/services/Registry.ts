@@ -12,6 +12,8 @@ import { JsonSchema } from "./domain/jsonSchema.ts"
 import type { RegistrationAnswer } from "./RegistrationJudge.ts"
 import { Scope, allScopes, needlessScopes } from "./Scopes.ts"
 import { AgentStatus } from "./domain/agentStatus.ts"
+import { AuthMethod } from "./domain/credentials.ts"
+import type { GatewayKeysAtRotation, RotatedSecret, SecretRotation } from "./domain/credentials.ts"
 import { apiError } from "./domain/errors.ts"
 import type { InvalidRequest, NotFound } from "./domain/errors.ts"
 import { AgentId, ChallengeId, EventId, RegistrationChallengeId } from "./domain/ids.ts"
@@ -23,8 +25,6 @@ import type { Page, PageOf } from "./domain/paging.ts"
 const spaces = ["finance", "policy", "technology", "international", "ai"] as const
 export const Space = Schema.Literals(spaces)
 export type Space = typeof Space.Type
-
-export const AuthMethod = Schema.Literals(["client_credentials", "private_key_jwt"])
 
 /**
  * Format characters, such as directional marks and joiners, what takes room or none but shows nothing (fillers, variation
@@ -291,22 +291,6 @@ export const Action = Schema.Union([
 export type Action = typeof Action.Type
 
 export const Actions = pageSchema(Action).annotate({ identifier: "Actions" })
-
-/** The one answer that holds a secret, when a secret was rotated. */
-export const RotatedSecret = Schema.Struct({ agent_id: AgentId, client_secret: Schema.String })
-export type RotatedSecret = typeof RotatedSecret.Type
-
-/** What becomes of an agent's gateway keys when its secret is rotated. */
-export const GatewayKeysAtRotation = Schema.Literals(["revoke", "keep"])
-export type GatewayKeysAtRotation = typeof GatewayKeysAtRotation.Type
-
-/** The answer of who rotates the secret of an agent that may have gateway keys. */
-export const SecretRotation = Schema.Struct({
-  ...RotatedSecret.fields,
-  revoked_gateway_keys: Schema.Int.annotate({ description: "how many gateway keys ended with the secret" }),
-  disabled_webhooks: Schema.Int.annotate({ description: "how many of its webhooks were disabled with it" })
-}).annotate({ identifier: "SecretRotation" })
-export type SecretRotation = typeof SecretRotation.Type
 
 /** What an agent is asked, as it may read it again while it has not passed and has attempts left. */
 export const RegistrationChallenge = Schema.Struct({

@@ -11,7 +11,6 @@ import {
   Registered,
   Registration,
   RegistrationChallenge,
-  RotatedSecret,
   ScopeChange,
   ScopeSummary,
   SecretAlreadyUsed,
@@ -27,6 +26,7 @@ import {
 } from "../../services/Tokens.ts"
 import { AnyStatus, ChallengeType } from "../../services/domain/Challenge.ts"
 import { PracticeRecord } from "../../services/Practice.ts"
+import { RotatedSecret } from "../../services/domain/credentials.ts"
 import { OwnPredictions } from "../../services/domain/Prediction.ts"
 import { InvalidRequest, NotFound } from "../../services/domain/errors.ts"
 import { TargetKeyInPath } from "../../services/domain/ids.ts"

@@ -397,9 +397,8 @@ export const ListCounts = Schema.Struct({
 })
 export type ListCounts = typeof ListCounts.Type
 
-/** 404: no challenge has this id. The id is cut, because the caller may have sent anything. */
-export const unknownChallenge = (id: string): NotFound =>
-  new NotFound({ detail: `There is no challenge ${id.slice(0, 64)}.` })
+/** 404: no challenge has this id. */
+export const unknownChallenge = (id: string): NotFound => NotFound.of("challenge", id)
 
 /** 400: a cancelled challenge takes no submission, live or paper-trade. */
 export class ChallengeCancelled extends apiError("ChallengeCancelled", 400, "challenge_cancelled") {}

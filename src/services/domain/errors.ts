@@ -42,7 +42,21 @@ export const apiError = <const Tag extends string, const Code extends string>(
 ) => apiErrorWith(tag, httpApiStatus, { code: errorCode(code) })
 
 /** 404: nothing has this identifier. */
-export class NotFound extends apiError("NotFound", 404, "not_found") {}
+export class NotFound extends apiError("NotFound", 404, "not_found") {
+  /** An error about an identifier, which is cut since the caller may have sent anything. */
+  static of(kind: string, id: string): NotFound {
+    return new NotFound({ detail: `There is no ${kind} ${id.slice(0, 64)}.` })
+  }
+
+  static agent(id: string): NotFound {
+    return NotFound.of("agent", id)
+  }
+
+  /** An error about an agent that is missing or has another owner, which the caller must not tell apart. */
+  static notOwned(): NotFound {
+    return new NotFound({ detail: "You own no agent with this identifier." })
+  }
+}
 
 /** One thing that is wrong with a request, by the path of the field. */
 export const FieldProblem = Schema.Struct({

@@ -62,7 +62,7 @@ const topUps = HttpRouter.use(
       const own = yield* operators.account(operator.operatorId)
       const agent = own.agents.find((each) => each.agentId === agentId)
       if (agent === undefined) {
-        return yield* new NotFound({ detail: "You own no agent with this identifier." })
+        return yield* NotFound.notOwned()
       }
       const { status = 200, ...rest } = more
       return show(site, frame, topUpView(frame, { own, agent, key: randomUUID(), ...rest }), { status })

@@ -30,7 +30,7 @@ import {
   isoTimestamp
 } from "../sql.ts"
 import { makeSecretRotation } from "./credentials.ts"
-import { AuthMethod } from "../../../services/Registry.ts"
+import { AuthMethod } from "../../../services/domain/credentials.ts"
 import { statusAt } from "../../../services/domain/agentStatus.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import { Mailer } from "../../../services/Mailer.ts"
@@ -320,7 +320,7 @@ const make = Effect.gen(function* () {
         : Option.none()
     // Another owner's agent is answered as unknown.
     if (Option.isNone(rotated)) {
-      return yield* new NotFound({ detail: "You own no agent with this identifier." })
+      return yield* NotFound.notOwned()
     }
     return rotated.value
   })
@@ -333,12 +333,11 @@ const make = Effect.gen(function* () {
              where id = ${agentId}::uuid and owner_id = ${operatorId}::uuid
             returning 1`.pipe(orDie)
         : []
-      if (changed.length === 0)
-        return yield* new NotFound({ detail: "You own no agent with this identifier." })
+      if (changed.length === 0) return yield* NotFound.notOwned()
     }
   )
 
-  const noOwner = (id: string) => new NotFound({ detail: `There is no owner ${id.slice(0, 64)}.` })
+  const noOwner = (id: string) => NotFound.of("owner", id)
 
   const owner: Operators["Service"]["owner"] = Effect.fn("Operators.owner")(function* (ownerId) {
     if (!isUuid(ownerId)) return yield* noOwner(ownerId)

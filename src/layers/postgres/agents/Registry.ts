@@ -197,8 +197,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const noChallenge = (id: string) =>
-    new NotFound({ detail: `There is no registration challenge ${id.slice(0, 64)}.` })
+  const noChallenge = (id: string) => NotFound.of("registration challenge", id)
 
   const locked = (maxAttempts: number) =>
     new ChallengeLocked({ detail: `All ${maxAttempts} attempts are used: register again.` })
@@ -355,10 +354,8 @@ const make = Effect.gen(function* () {
     }
   )
 
-  const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
-
   const profile: Registry["Service"]["profile"] = Effect.fn("Registry.profile")(function* (agentId) {
-    if (!isUuid(agentId)) return yield* noAgent(agentId)
+    if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
     const found = yield* profileRow(sql`
       select a.id::text as agent_id, name, ${nameTag(sql)} as name_tag, type, bio, languages, model_provider, model_name,
              model_version, model_capability_tag, operator_contact, hosting_mode, policy_profile, owner_org, disclosure_level,
@@ -369,7 +366,7 @@ const make = Effect.gen(function* () {
              owner_id::text, o.plan
         from agents a left join operators o on o.id = a.owner_id
        where a.id = ${agentId}::uuid`)
-    if (Option.isNone(found)) return yield* noAgent(agentId)
+    if (Option.isNone(found)) return yield* NotFound.agent(agentId)
     const { grace_ends, challenge_passed_at, claimed_at, suspended_at, owner_id, plan, ...columns } =
       found.value
     const effective = effectiveScopes(
@@ -393,14 +390,14 @@ const make = Effect.gen(function* () {
 
   const rotateSecret: Registry["Service"]["rotateSecret"] = Effect.fn("Registry.rotateSecret")(
     function* (agentId, gatewayKeys) {
-      if (!isUuid(agentId)) return yield* noAgent(agentId)
+      if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const rotated = yield* rotate(sql`id = ${agentId}::uuid`, gatewayKeys)
-      return yield* Option.match(rotated, { onNone: () => noAgent(agentId), onSome: Effect.succeed })
+      return yield* Option.match(rotated, { onNone: () => NotFound.agent(agentId), onSome: Effect.succeed })
     }
   )
 
   const amend: Registry["Service"]["amend"] = Effect.fn("Registry.amend")(function* (agentId, change) {
-    if (!isUuid(agentId)) return yield* noAgent(agentId)
+    if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
     const { credit_arena_enabled, reason, suspended } = change
     if (reason !== undefined && suspended !== true) {
       return yield* InvalidRequest.of("reason", "Expected no value: only a suspension has a reason")
@@ -467,16 +464,14 @@ const make = Effect.gen(function* () {
                  ${isoTimestamp(sql, "a.created_at")} as created_at
             from agents a where a.id = ${agentId}::uuid`)
         : Option.none()
-      if (Option.isNone(found)) {
-        return yield* new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
-      }
+      if (Option.isNone(found)) return yield* NotFound.agent(agentId)
       return found.value
     }
   )
 
   const scopesOf = (agentId: AgentId, found: Option.Option<typeof ScopeRow.Type>) =>
     Option.match(found, {
-      onNone: () => Effect.fail(new NotFound({ detail: `There is no agent ${agentId}.` })),
+      onNone: () => Effect.fail(NotFound.agent(agentId)),
       onSome: (agent) => Effect.succeed(scopeSummary(agent))
     })
 

@@ -16,7 +16,7 @@ import type {
 import { AgentId, isUuid } from "../../../services/domain/ids.ts"
 import { KeySets } from "../../../services/KeySets.ts"
 import type { TooManyRequests } from "../../../services/RateLimiter.ts"
-import { AuthMethod } from "../../../services/Registry.ts"
+import { AuthMethod } from "../../../services/domain/credentials.ts"
 import { Settings } from "../../../services/Settings.ts"
 import { claimsFault, clockSkew, readAssertion } from "../../keys/assertion.ts"
 import type { Assertion } from "../../keys/assertion.ts"
@@ -26,7 +26,7 @@ import { insertRevokedNotices } from "../notices/insertNotices.ts"
 import { boundTime, execute, findOption, orDie, timestamp, transaction } from "../sql.ts"
 import { RateLimiter } from "../../../services/RateLimiter.ts"
 import type { Statement } from "effect/sql"
-import type { GatewayKeysAtRotation, SecretRotation } from "../../../services/Registry.ts"
+import type { GatewayKeysAtRotation, SecretRotation } from "../../../services/domain/credentials.ts"
 
 const CredentialsRow = Schema.Struct({
   id: AgentId,

@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
 
   const publish = Effect.fnUntraced(function* (draft: Draft) {
     const parentId = draft.parent_comment_id ?? null
-    if (parentId !== null && !isUuid(parentId)) return yield* unknownPost("comment", parentId)
+    if (parentId !== null && !isUuid(parentId)) return yield* NotFound.of("comment", parentId)
     const createdAt = yield* DateTime.now
     const owed = yield* OwedUses
     const id = CommentId.make(yield* random.uuidV7())
@@ -173,7 +173,7 @@ const make = Effect.gen(function* () {
     const { event_id, outcome } = posted
     const parent = parentId === null ? null : CommentId.make(parentId.toLowerCase())
     if (outcome === "unknown_event") return yield* unknownEvent(draft.news_id ?? "")
-    if (outcome === "unknown_parent" || event_id === null) return yield* unknownPost("comment", parent ?? "")
+    if (outcome === "unknown_parent" || event_id === null) return yield* NotFound.of("comment", parent ?? "")
     if (outcome === "reply_to_reply") return yield* replyToReply(parent ?? "")
     if (outcome === "other_event") return yield* parentOfOtherEvent(parent ?? "", draft.news_id ?? "")
     return {
@@ -202,7 +202,7 @@ const make = Effect.gen(function* () {
     )
 
   const like: Discussion["Service"]["like"] = Effect.fnUntraced(function* ({ agentId, id, kind }) {
-    if (!isUuid(id)) return yield* unknownPost(kind, id)
+    if (!isUuid(id)) return yield* NotFound.of(kind, id)
     const likedAt = yield* DateTime.now
     const owed = yield* OwedUses
     const accepted = yield* accept({
@@ -232,7 +232,7 @@ const make = Effect.gen(function* () {
       ),
       accepted as (${accepted})
       select outcome from decided cross join accepted`)
-    if (outcome === "unknown") return yield* unknownPost(kind, id)
+    if (outcome === "unknown") return yield* NotFound.of(kind, id)
     if (outcome === "other_kind") return yield* otherKind(kind, id)
     if (outcome === "own_post") return yield* ownPost()
   }, cheapSpan("Discussion.like"))
@@ -312,11 +312,11 @@ const makeQueries = Effect.gen(function* () {
   const replies: Discussion["Service"]["replies"] = Effect.fn("Discussion.replies")(
     function* (eventId, commentId, page) {
       if (!isEventId(eventId)) return yield* unknownEvent(eventId)
-      if (!isUuid(commentId)) return yield* unknownPost("comment", commentId)
+      if (!isUuid(commentId)) return yield* NotFound.of("comment", commentId)
       const { after, cut, limit } = yield* replyPages.open(page, commentId.toLowerCase())
       const parent = yield* known(sql`
         select id::text from comments where event_id = ${eventId} and not is_reply and id = ${commentId}::uuid`)
-      if (Option.isNone(parent)) return yield* unknownPost("comment", commentId)
+      if (Option.isNone(parent)) return yield* NotFound.of("comment", commentId)
       const rows = yield* replyRows(sql`
         select ${replyColumns(sql)}
           from (select id from comments
@@ -490,9 +490,6 @@ export const social = (sql: SqlClient.SqlClient) => sql`
                 where id = c.agent_id limit 1) a) m) t`
 
 export const unknownEvent = (id: string) => new NotFound({ detail: `There is no event ${id.slice(0, 128)}.` })
-
-const unknownPost = (kind: PostKind, id: string) =>
-  new NotFound({ detail: `There is no ${kind} ${id.slice(0, 64)}.` })
 
 const otherKind = (kind: PostKind, id: string) =>
   new NotFound({

@@ -21,8 +21,6 @@ const Outcome = Schema.Struct({
 
 const FollowRow = Schema.Struct({ ...FollowedAgent.fields, id: Schema.String })
 
-const unknownAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
-
 /** The smallest id. */
 const minId = "00000000-0000-0000-0000-000000000000"
 
@@ -44,7 +42,7 @@ const make = Effect.gen(function* () {
   }
 
   const follow: Social["Service"]["follow"] = Effect.fn("Social.follow")(function* (agentId, asked) {
-    if (!isUuid(asked)) return yield* unknownAgent(asked)
+    if (!isUuid(asked)) return yield* NotFound.agent(asked)
     const target = asked.toLowerCase()
     if (target === agentId) {
       return yield* new FollowRefused({ detail: "An agent cannot follow itself.", code: "self_follow" })
@@ -79,7 +77,7 @@ const make = Effect.gen(function* () {
       select exists (select from target) as known, exists (select from made) as made,
              coalesce((select count from own), 0)::int as following
         from accepted`)
-    if (!known) return yield* unknownAgent(asked)
+    if (!known) return yield* NotFound.agent(asked)
     if (made || following < settings.followsPerAgent) return
     // A statement of its own: the one above has not seen a follow that committed while it waited for the count.
     const { exists } = yield* followRow(sql`

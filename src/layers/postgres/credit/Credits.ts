@@ -98,9 +98,7 @@ const make = Effect.gen(function* () {
 
   const balance: Credits["Service"]["balance"] = Effect.fn("Credits.balance")(function* (agentId) {
     const found = yield* accountRow(accountOf({ kind: "agent", id: agentId }))
-    if (Option.isNone(found)) {
-      return yield* new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
-    }
+    if (Option.isNone(found)) return yield* NotFound.agent(agentId)
     const { available, frozen } = found.value
     return { available_balance: available, frozen_balance: frozen, currency: "CREDITS" }
   })
@@ -173,9 +171,7 @@ const make = Effect.gen(function* () {
   const grant: Credits["Service"]["grant"] = Effect.fn("Credits.grant")(function* (to, asked) {
     const account = accountOf(to)
     const found = isUuid(to.id) ? yield* accountRow(account) : Option.none()
-    if (Option.isNone(found)) {
-      return yield* new NotFound({ detail: `There is no ${to.kind} ${to.id.slice(0, 64)}.` })
-    }
+    if (Option.isNone(found)) return yield* NotFound.of(to.kind, to.id)
     const { amount, idempotency_key, reason } = asked
     const id = `grant:admin:${account}:${idempotency_key}`
     const transfer = { id, kind: "post", debit: treasury, credit: account, amount, reason } as const
@@ -221,7 +217,7 @@ const make = Effect.gen(function* () {
       ? yield* sql`
           select 1 from agents where id = ${agentId}::uuid and owner_id = ${owner}::uuid`.pipe(orDie)
       : []
-    if (owned.length === 0) return yield* new NotFound({ detail: "You own no agent with this identifier." })
+    if (owned.length === 0) return yield* NotFound.notOwned()
     const { amount, idempotency_key } = asked
     const debit = accountOf({ kind: "owner", id: owner })
     const credit = accountOf({ kind: "agent", id: agentId })

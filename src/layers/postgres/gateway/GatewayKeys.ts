@@ -185,9 +185,7 @@ const make = Effect.gen(function* () {
     return holderOf(key.value)
   })
 
-  const noKey = (id: string) => new NotFound({ detail: `There is no gateway key ${id.slice(0, 64)}.` })
-
-  const noAgent = (id: string) => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` })
+  const noKey = (id: string) => NotFound.of("gateway key", id)
 
   const mayUse = ({ id, kind }: Holder, agentId: string, ownerId: string | null) =>
     kind === "agent" ? id.toLowerCase() === agentId.toLowerCase() : id.toLowerCase() === ownerId
@@ -218,7 +216,8 @@ const make = Effect.gen(function* () {
         from agents a left join operators o on o.id = a.owner_id
        where a.id = ${agentId}::uuid
          for no key update of a`)
-    if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id)) return yield* noAgent(agentId)
+    if (Option.isNone(found) || !mayUse(by, agentId, found.value.owner_id))
+      return yield* NotFound.agent(agentId)
     yield* checkEpoch(by, found.value.epoch)
     const reason = disabledReason(found.value)
     if (reason !== undefined) return yield* new GatewayDisabled({ detail: reason })
@@ -249,7 +248,7 @@ const make = Effect.gen(function* () {
 
   const create: GatewayKeys["Service"]["create"] = Effect.fn("GatewayKeys.create")(
     function* (by, agentId, asked) {
-      if (!isUuid(agentId)) return yield* noAgent(agentId)
+      if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const now = yield* DateTime.now
       const expiresAt = yield* expiryOf(asked.expires_at, now)
       const id = GatewayKeyId.make(yield* random.uuidV7())

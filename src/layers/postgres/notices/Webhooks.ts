@@ -79,7 +79,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   const ofOwner = (id: string) =>
     sql`(owner_id = ${id}::uuid or agent_id in (select a.id from agents a where a.owner_id = ${id}::uuid))`
 
-  const unknown = (id: string) => new NotFound({ detail: `There is no webhook ${id.slice(0, 64)}.` })
+  const unknown = (id: string) => NotFound.of("webhook", id)
 
   /** The webhook that a statement answers; none has a malformed id. */
   const answered = Effect.fnUntraced(function* (id: string, statement: Statement.Statement<object>) {

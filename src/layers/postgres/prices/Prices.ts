@@ -266,7 +266,7 @@ const make = Effect.gen(function* () {
   })
 
   const decide: Prices["Service"]["decide"] = Effect.fn("Prices.decide")(function* (id, decision) {
-    const unknown = new NotFound({ detail: `There is no quarantined price ${id.slice(0, 64)}.` })
+    const unknown = NotFound.of("quarantined price", id)
     if (!isUuid(id)) return yield* unknown
     const now = yield* DateTime.now
     return yield* transaction(sql)(

@@ -52,12 +52,11 @@ const make = Effect.gen(function* () {
 
   const scorecard: Scoring["Service"]["scorecard"] = Effect.fn("Scoring.scorecard")(
     function* (agentId, page) {
-      const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
-      if (!isUuid(agentId)) return yield* unknown
+      if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const { after, cut, limit } = yield* scorecardPages.open(page, agentId.toLowerCase())
       const agent = yield* named(sql`
       select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
-      if (Option.isNone(agent)) return yield* unknown
+      if (Option.isNone(agent)) return yield* NotFound.agent(agentId)
       const boards = yield* boardStats(sql`
       select ${statsColumns(sql)}, f.board from agent_stats f where f.agent_id = ${agentId}::uuid order by f.board`)
       const rows = yield* scored(sql`
@@ -108,11 +107,10 @@ const make = Effect.gen(function* () {
 
   const calibrationOf: Scoring["Service"]["calibrationOf"] = Effect.fn("Scoring.calibrationOf")(
     function* (agentId) {
-      const unknown = new NotFound({ detail: `There is no agent ${agentId.slice(0, 64)}.` })
-      if (!isUuid(agentId)) return yield* unknown
+      if (!isUuid(agentId)) return yield* NotFound.agent(agentId)
       const agent = yield* named(sql`
         select a.name, ${nameTag(sql)} as name_tag, a.claimed_at is not null as verified from agents a where a.id = ${agentId}::uuid`)
-      if (Option.isNone(agent)) return yield* unknown
+      if (Option.isNone(agent)) return yield* NotFound.agent(agentId)
       const found = yield* calibrationRow(sql`
         select ${calibrationColumns(sql)} from calibration_stats where agent_id = ${agentId}::uuid`)
       return toPublicCalibration(Option.getOrUndefined(found))

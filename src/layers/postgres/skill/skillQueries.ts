@@ -77,9 +77,7 @@ const makeFindAgent = Effect.gen(function* () {
           select a.id::text as agent_id, a.name as agent_name, ${nameTag(sql)} as name_tag, a.reference
             from agents a where a.id = ${id}::uuid`)
       : Option.none()
-    return yield* Effect.fromOption(agent).pipe(
-      Effect.mapError(() => new NotFound({ detail: `There is no agent ${id.slice(0, 64)}.` }))
-    )
+    return yield* Effect.fromOption(agent).pipe(Effect.mapError(() => NotFound.agent(id)))
   })
 })
 
