@@ -1,4 +1,4 @@
-/** How often an agent revises a prediction, and how many bytes its answers have on a day, whatever comes at once. */
+/** Limits of an agent: revisions of a prediction, and bytes of answers on a day; both hold for concurrent requests. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -32,7 +32,7 @@ const storedBy = Effect.fnUntraced(function* (agentId: string) {
   return Number(row?.[0])
 })
 
-/** Leaves an agent room for so many bytes of the day. */
+/** Leaves an agent room for this many bytes of the day. */
 const leaveBytes = Effect.fnUntraced(function* (agentId: string, room: number) {
   const sql = yield* SqlClient.SqlClient
   const day = sql`(${timestamp(yield* DateTime.now)}::timestamptz at time zone 'UTC')::date`
@@ -51,7 +51,7 @@ const counted = Effect.fnUntraced(function* (agentId: string) {
 })
 
 layer(testServer({ environment }))("Revisions", (it) => {
-  it.effect("of an agent on a challenge are few while it is unclaimed, and more once it is claimed", () =>
+  it.effect("An unclaimed agent may revise a prediction a few times, and a claimed agent more often", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -85,7 +85,7 @@ layer(testServer({ environment }))("Revisions", (it) => {
     })
   )
 
-  it.effect("that come at once, alone and in batches, are as many as there may be", () =>
+  it.effect("Concurrent revisions, single and in batches, never exceed the limit", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -111,7 +111,7 @@ layer(
     environment: { ...environment, AUSPEX_REVISIONS: "10000", AUSPEX_PROVISIONAL_REVISIONS: "10000" }
   })
 )("The bytes of an agent's answers", (it) => {
-  it.effect("are at most so many a day, exactly what is stored, and there is room again the next day", () =>
+  it.effect("An agent's stored bytes are limited a day, counted exactly, and free again the next day", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -129,7 +129,7 @@ layer(
       assert.isBelow(stored, 100_000)
       assert.isAbove(stored, 95_000)
       assert.strictEqual(yield* counted(agentId), stored)
-      // A smaller one has room.
+      // A smaller answer has room.
       assert.strictEqual((yield* send(normal)).status, 200)
       yield* claim(agentId)
       assert.strictEqual((yield* send(long(4000))).status, 200)
@@ -140,7 +140,7 @@ layer(
     })
   )
 
-  it.effect("are never more, however many come at once; each of a batch is decided for itself", () =>
+  it.effect("Concurrent answers never exceed the byte limit; each item of a batch is decided by itself", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -156,7 +156,7 @@ layer(
       assert.isAtMost(stored, 100_000)
       assert.isAbove(stored, 90_000)
       assert.strictEqual(yield* counted(agentId), stored)
-      // Those that are too long are refused, and the short ones between them are recorded.
+      // Answers that are too long are refused, and the short ones between them are recorded.
       const other = yield* onboard()
       let answer = yield* post(path(id), { token: other.token, json: long(4000) })
       while (answer.status < 400) answer = yield* post(path(id), { token: other.token, json: long(4000) })
@@ -171,51 +171,49 @@ layer(
     })
   )
 
-  it.effect(
-    "count comments and replies with their texts, exactly what is stored, whatever comes at once",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const sql = yield* SqlClient.SqlClient
-        const event = yield* newEvent()
-        const other = yield* onboardClaimed()
-        const said = yield* post("/api/v1/agent/comments", {
-          token: other.token,
-          json: { news_id: event.news_id, content: "What do you think?" }
-        })
-        const parent = String(said.json["comment_id"])
-        const ways = [
-          ["/api/v1/agent/comments", { news_id: event.news_id }],
-          ["/api/v1/agent/comments", { news_id: event.news_id, parent_comment_id: parent }],
-          [`/api/v1/agent/comments/${parent}/replies`, {}]
-        ] as const
-        const texts = ["x".repeat(4000), "理".repeat(4000), "\u{1d11e}".repeat(4000), "x", "é".repeat(500)]
-        for (const [way, fields] of ways) {
-          const agent = yield* onboard()
-          for (const content of texts) {
-            const send = post(way, { token: agent.token, json: { ...fields, content } })
-            yield* leaveBytes(agent.agentId, 3 * (200 + Buffer.byteLength(content)))
-            const answers = yield* Effect.all(
-              times(8, () => send),
-              { concurrency: "unbounded" }
-            )
-            const statuses = answers.map(({ status }) => status).sort()
-            assert.deepStrictEqual(statuses, [201, 201, 201, 429, 429, 429, 429, 429])
-            const refused = yield* send
-            assert.deepStrictEqual([refused.status, refused.json["code"]], [429, "rate_limited"])
-            assert.include(refused.text, "at most 100000 bytes a day (UTC)")
-            assert.isAbove(Number(refused.headers.get("retry-after")), 60)
-            assert.strictEqual(yield* counted(agent.agentId), 100_000)
-            const rows = yield* sql`
+  it.effect("Comments and replies count the bytes of their stored texts exactly, also concurrent ones", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const sql = yield* SqlClient.SqlClient
+      const event = yield* newEvent()
+      const other = yield* onboardClaimed()
+      const said = yield* post("/api/v1/agent/comments", {
+        token: other.token,
+        json: { news_id: event.news_id, content: "What do you think?" }
+      })
+      const parent = String(said.json["comment_id"])
+      const ways = [
+        ["/api/v1/agent/comments", { news_id: event.news_id }],
+        ["/api/v1/agent/comments", { news_id: event.news_id, parent_comment_id: parent }],
+        [`/api/v1/agent/comments/${parent}/replies`, {}]
+      ] as const
+      const texts = ["x".repeat(4000), "理".repeat(4000), "\u{1d11e}".repeat(4000), "x", "é".repeat(500)]
+      for (const [way, fields] of ways) {
+        const agent = yield* onboard()
+        for (const content of texts) {
+          const send = post(way, { token: agent.token, json: { ...fields, content } })
+          yield* leaveBytes(agent.agentId, 3 * (200 + Buffer.byteLength(content)))
+          const answers = yield* Effect.all(
+            times(8, () => send),
+            { concurrency: "unbounded" }
+          )
+          const statuses = answers.map(({ status }) => status).sort()
+          assert.deepStrictEqual(statuses, [201, 201, 201, 429, 429, 429, 429, 429])
+          const refused = yield* send
+          assert.deepStrictEqual([refused.status, refused.json["code"]], [429, "rate_limited"])
+          assert.include(refused.text, "at most 100000 bytes a day (UTC)")
+          assert.isAbove(Number(refused.headers.get("retry-after")), 60)
+          assert.strictEqual(yield* counted(agent.agentId), 100_000)
+          const rows = yield* sql`
             select count(*)::int from comments
              where agent_id = ${agent.agentId}::uuid and content = ${content}`.values
-            assert.deepStrictEqual(rows, [[3]])
-          }
+          assert.deepStrictEqual(rows, [[3]])
         }
-      })
+      }
+    })
   )
 
-  it.effect("are one budget of answers and posts, from the next day on whole, and larger once claimed", () =>
+  it.effect("Answers and posts share one byte limit, whole again each day and larger after the claim", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { news_id } = yield* newEvent()
@@ -231,7 +229,7 @@ layer(
       while (status === 201) status = (yield* say("理".repeat(4000))).status
       assert.strictEqual(status, 429)
       while (status !== 429) status = (yield* post(path(id), { token, json: long(4000) })).status
-      // What is refused for another reason stores nothing.
+      // A post that is refused for another reason stores nothing.
       const before = yield* counted(agentId)
       assert.strictEqual(
         (yield* post("/api/v1/agent/comments", { token, json: { news_id: "nowhere", content: "?" } })).status,
@@ -246,64 +244,62 @@ layer(
     })
   )
 
-  it.effect(
-    "that are used up are told with the way to more where the agent is unclaimed, at every door",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const { news_id } = yield* newEvent()
-        const other = yield* onboardClaimed()
-        const said = yield* post("/api/v1/agent/comments", {
-          token: other.token,
-          json: { news_id, content: "What do you think?" }
-        })
-        const parent = String(said.json["comment_id"])
-        const direction = yield* newChallenge({ deadline: plus(monday, "1 day") })
-        const number = yield* newMacro({ period: "2026-07" })
-        const closed = yield* newChallenge({ deadline: plus(monday, "10 minutes") })
-        yield* moveTo(plus(monday, "20 minutes"))
-        const up = { direction: "bullish", confidence: 0.5 }
-        const doors: ReadonlyArray<readonly [string, object]> = [
-          [path(direction.id), up],
-          [path(number.id), normal],
-          [`/api/v1/eval/macro/challenges/${number.id}/predict`, normal],
-          [path(closed.id), up],
-          ["/api/v1/agent/comments", { news_id, content: "I think so." }],
-          ["/api/v1/agent/comments", { news_id, content: "I think so.", parent_comment_id: parent }],
-          [`/api/v1/agent/comments/${parent}/replies`, { content: "I think so." }],
-          ["/api/v1/eval/predictions", { predictions: [{ challenge_id: number.id, ...normal }] }]
-        ]
-        const [stranger, owned] = [yield* onboard(), yield* onboardClaimed()]
-        for (const { agentId, token } of [stranger, owned]) {
-          yield* leaveBytes(agentId, 0)
-          for (const [door, json] of doors) {
-            const { headers, json: told, status, text } = yield* post(door, { token, json })
-            assert.strictEqual(status, 429, `${door} ${text}`)
-            assert.deepStrictEqual(
-              [told["code"], told["retry_after"]],
-              ["rate_limited", Number(headers.get("retry-after"))]
-            )
-            if (agentId === stranger.agentId) assert.match(String(told["hint"]), /claim-link\/refresh/)
-            else assert.notProperty(told, "hint")
-          }
-        }
-        // Among others that are taken, an item has it, too.
-        yield* leaveBytes(stranger.agentId, 2000)
-        const some = yield* post("/api/v1/eval/predictions", {
-          token: stranger.token,
-          json: {
-            predictions: [
-              { challenge_id: number.id, ...long(4000) },
-              { challenge_id: direction.id, ...up }
-            ]
-          }
-        })
-        assert.strictEqual(member(some.json, "items", 1, "outcome"), "recorded", some.text)
-        assert.match(String(member(some.json, "items", 0, "error", "hint")), /claim-link\/refresh/)
+  it.effect("Every endpoint tells an unclaimed agent whose bytes are used up how to get more", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const { news_id } = yield* newEvent()
+      const other = yield* onboardClaimed()
+      const said = yield* post("/api/v1/agent/comments", {
+        token: other.token,
+        json: { news_id, content: "What do you think?" }
       })
+      const parent = String(said.json["comment_id"])
+      const direction = yield* newChallenge({ deadline: plus(monday, "1 day") })
+      const number = yield* newMacro({ period: "2026-07" })
+      const closed = yield* newChallenge({ deadline: plus(monday, "10 minutes") })
+      yield* moveTo(plus(monday, "20 minutes"))
+      const up = { direction: "bullish", confidence: 0.5 }
+      const doors: ReadonlyArray<readonly [string, object]> = [
+        [path(direction.id), up],
+        [path(number.id), normal],
+        [`/api/v1/eval/macro/challenges/${number.id}/predict`, normal],
+        [path(closed.id), up],
+        ["/api/v1/agent/comments", { news_id, content: "I think so." }],
+        ["/api/v1/agent/comments", { news_id, content: "I think so.", parent_comment_id: parent }],
+        [`/api/v1/agent/comments/${parent}/replies`, { content: "I think so." }],
+        ["/api/v1/eval/predictions", { predictions: [{ challenge_id: number.id, ...normal }] }]
+      ]
+      const [stranger, owned] = [yield* onboard(), yield* onboardClaimed()]
+      for (const { agentId, token } of [stranger, owned]) {
+        yield* leaveBytes(agentId, 0)
+        for (const [door, json] of doors) {
+          const { headers, json: told, status, text } = yield* post(door, { token, json })
+          assert.strictEqual(status, 429, `${door} ${text}`)
+          assert.deepStrictEqual(
+            [told["code"], told["retry_after"]],
+            ["rate_limited", Number(headers.get("retry-after"))]
+          )
+          if (agentId === stranger.agentId) assert.match(String(told["hint"]), /claim-link\/refresh/)
+          else assert.notProperty(told, "hint")
+        }
+      }
+      // An item among others that are taken says it, too.
+      yield* leaveBytes(stranger.agentId, 2000)
+      const some = yield* post("/api/v1/eval/predictions", {
+        token: stranger.token,
+        json: {
+          predictions: [
+            { challenge_id: number.id, ...long(4000) },
+            { challenge_id: direction.id, ...up }
+          ]
+        }
+      })
+      assert.strictEqual(member(some.json, "items", 1, "outcome"), "recorded", some.text)
+      assert.match(String(member(some.json, "items", 0, "error", "hint")), /claim-link\/refresh/)
+    })
   )
 
-  it.effect("count paper-trade signals with their reasons", () =>
+  it.effect("Paper-trade signals count their bytes with their reasons", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { token } = yield* onboard()

@@ -1,4 +1,4 @@
-/** Which numbers of agents the door takes, through HTTP: range, granularity, and the slack that the document promises. */
+/** Numbers that agents send, through HTTP: range, granularity, and the slack that the document promises. */
 import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { sumProblem } from "../../src/services/domain/agentNumbers.ts"
@@ -54,75 +54,68 @@ const at = (...ps: ReadonlyArray<number>) => ({
 const drawn = (first: number) => ({ samples: [first, ...times(9, (index) => 3 + index / 10)] })
 const normal = (predicted_value: number, predicted_std: number) => ({ predicted_value, predicted_std })
 
-layer(testServer({ environment: generous }))("The door", (it) => {
-  it.effect(
-    "refuses a number beyond its range or granularity by the name of its field, and says what is right",
-    () =>
-      Effect.gen(function* () {
-        const { sent } = yield* asked
-        const tiny = [5e-324, 1e-320, 1e-308, 1e-200, 1e-160, 9.9e-10]
-        const table = [
-          ...tiny.map(
-            (x) =>
-              [
-                "direction",
-                { direction: "bullish", confidence: x },
-                "confidence",
-                "0, or a value from 1e-9 to 1"
-              ] as const
-          ),
-          ...tiny.map(
-            (x) =>
-              ["direction", vector(1, x, 0), "probabilities.neutral", "0, or a value from 1e-9 to 1"] as const
-          ),
-          ["direction", { direction: "bullish", confidence: 1 + 2 ** -52 }, "confidence", "between 0 and 1"],
-          ["direction", { direction: "bullish", confidence: 1e308 }, "confidence", "between 0 and 1"],
-          ...[5e-324, 1e-200, -1e-160, 9e-13].map(
-            (x) =>
-              [
-                "series",
-                normal(x, 1),
-                "predicted_value",
-                "0, or a value at least 1e-12 away from it"
-              ] as const
-          ),
-          ...[1e308, -1e308, 1000000000000000.1].map(
-            (x) => ["series", normal(x, 1), "predicted_value", "-1000000000000000"] as const
-          ),
-          ...[0, 5e-324, 1e-308, 2.3e-308, 1e-160, 9e-13].map(
-            (x) => ["series", normal(3, x), "predicted_std", "1e-12"] as const
-          ),
-          ["series", normal(3, 1e308), "predicted_std", "at most 1"],
-          ["series", drawn(1e-200), "samples.0", "1e-12"],
-          ["series", drawn(1e16), "samples.0", "1000000000000000"],
-          ["series", spread(0, 1e-200, 3), "quantiles.1.value", "1e-12"],
-          ["series", spread(3, 3, 3), "quantiles", "no standard deviation above 0"],
-          ["series", spread(3, 2, 4), "quantiles.1", "no lower value"],
-          ["series", at(0.1, 0.1, 0.9), "quantiles.1", "p above"],
-          ["series", at(0.1, 0.1 + 1e-12, 0.9), "quantiles.1", "p above"],
-          ["series", at(0.009, 0.5, 0.9), "quantiles.0.p", "between 0.01 and 0.99"],
-          ["count", normal(7.001, 1), "predicted_value", "from 0 to 7"],
-          ["count", normal(-0.001, 1), "predicted_value", "from 0 to 7"],
-          ["close", spread(99, 99, 101), "quantiles", "equal ones are taken where outcomes come in steps"],
-          ["direction", vector(0.33, 0.33, 0.33), "probabilities", "sum to 1 within 0.0000015"],
-          ["direction", vector(0.5, 0.3, 0.200002), "probabilities", "sum to 1 within 0.0000015"],
-          [
-            "yesOrNo",
-            { probabilities: { bullish: 0.5, bearish: 0.499998 } },
-            "probabilities",
-            "sum to 1 within"
-          ]
-        ] as const
-        for (const [question, answer, field, right] of table) {
-          const refused = yield* sent(question, answer)
-          const what = `${question} ${JSON.stringify(answer)}: ${refused.text}`
-          assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], what)
-          assert.include(String(member(refused.json, "errors", 0, "message")), right, what)
-        }
-      })
+layer(testServer({ environment: generous }))("Numbers of agents", (it) => {
+  it.effect("A number beyond its range or granularity is refused by its field's name and told the rule", () =>
+    Effect.gen(function* () {
+      const { sent } = yield* asked
+      const tiny = [5e-324, 1e-320, 1e-308, 1e-200, 1e-160, 9.9e-10]
+      const table = [
+        ...tiny.map(
+          (x) =>
+            [
+              "direction",
+              { direction: "bullish", confidence: x },
+              "confidence",
+              "0, or a value from 1e-9 to 1"
+            ] as const
+        ),
+        ...tiny.map(
+          (x) =>
+            ["direction", vector(1, x, 0), "probabilities.neutral", "0, or a value from 1e-9 to 1"] as const
+        ),
+        ["direction", { direction: "bullish", confidence: 1 + 2 ** -52 }, "confidence", "between 0 and 1"],
+        ["direction", { direction: "bullish", confidence: 1e308 }, "confidence", "between 0 and 1"],
+        ...[5e-324, 1e-200, -1e-160, 9e-13].map(
+          (x) =>
+            ["series", normal(x, 1), "predicted_value", "0, or a value at least 1e-12 away from it"] as const
+        ),
+        ...[1e308, -1e308, 1000000000000000.1].map(
+          (x) => ["series", normal(x, 1), "predicted_value", "-1000000000000000"] as const
+        ),
+        ...[0, 5e-324, 1e-308, 2.3e-308, 1e-160, 9e-13].map(
+          (x) => ["series", normal(3, x), "predicted_std", "1e-12"] as const
+        ),
+        ["series", normal(3, 1e308), "predicted_std", "at most 1"],
+        ["series", drawn(1e-200), "samples.0", "1e-12"],
+        ["series", drawn(1e16), "samples.0", "1000000000000000"],
+        ["series", spread(0, 1e-200, 3), "quantiles.1.value", "1e-12"],
+        ["series", spread(3, 3, 3), "quantiles", "no standard deviation above 0"],
+        ["series", spread(3, 2, 4), "quantiles.1", "no lower value"],
+        ["series", at(0.1, 0.1, 0.9), "quantiles.1", "p above"],
+        ["series", at(0.1, 0.1 + 1e-12, 0.9), "quantiles.1", "p above"],
+        ["series", at(0.009, 0.5, 0.9), "quantiles.0.p", "between 0.01 and 0.99"],
+        ["count", normal(7.001, 1), "predicted_value", "from 0 to 7"],
+        ["count", normal(-0.001, 1), "predicted_value", "from 0 to 7"],
+        ["close", spread(99, 99, 101), "quantiles", "equal ones are taken where outcomes come in steps"],
+        ["direction", vector(0.33, 0.33, 0.33), "probabilities", "sum to 1 within 0.0000015"],
+        ["direction", vector(0.5, 0.3, 0.200002), "probabilities", "sum to 1 within 0.0000015"],
+        [
+          "yesOrNo",
+          { probabilities: { bullish: 0.5, bearish: 0.499998 } },
+          "probabilities",
+          "sum to 1 within"
+        ]
+      ] as const
+      for (const [question, answer, field, right] of table) {
+        const refused = yield* sent(question, answer)
+        const what = `${question} ${JSON.stringify(answer)}: ${refused.text}`
+        assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], what)
+        assert.include(String(member(refused.json, "errors", 0, "message")), right, what)
+      }
+    })
   )
 
-  it.effect("takes what the document promises, with the slack that rounding and doubles need", () =>
+  it.effect("A number within the documented slack for rounding and doubles is accepted", () =>
     Effect.gen(function* () {
       const { sent } = yield* asked
       const third = 0.333333
@@ -169,7 +162,7 @@ layer(testServer({ environment: generous }))("The door", (it) => {
     })
   )
 
-  it.effect("rounds samples to seven significant digits, and seals and answers what it rounded", () =>
+  it.effect("Samples are rounded to seven significant digits, also in the receipt and the answer", () =>
     Effect.gen(function* () {
       const { sent } = yield* asked
       const { json, text } = yield* sent("close", {
@@ -182,7 +175,7 @@ layer(testServer({ environment: generous }))("The door", (it) => {
   )
 })
 
-/** So many equal numbers, the last of which is another. */
+/** This many equal numbers, except for the last. */
 const equal = (count: number, each: number, last = each) => [...times(count - 1, () => each), last]
 const roundedTo = (decimals: number, numbers: ReadonlyArray<number>) =>
   numbers.map((each) => Number(each.toFixed(decimals)))
@@ -232,9 +225,6 @@ it.each([
   ["1 beside what is no small number", [1, 1e-5], false],
   ["rounded Dirichlet draws", roundedTo(6, [0.1234567, 0.2345678, 0.3456789, 0.2962966]), true],
   ["negative numbers that sum to one", [1.5, -0.5], true]
-] as const)(
-  "probabilities sum to one within half a millionth for each and a hair: %s",
-  (_, numbers, sums) => {
-    assert.strictEqual(sumProblem(numbers) === undefined, sums)
-  }
-)
+] as const)("sumProblem allows half a millionth for each probability and a hair: %s", (_, numbers, sums) => {
+  assert.strictEqual(sumProblem(numbers) === undefined, sums)
+})

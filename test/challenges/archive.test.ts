@@ -1,4 +1,4 @@
-/** Tournaments that are over: imported once, read by everybody, changed by nobody. */
+/** Tournaments that are over: administrators import them once, everybody reads them, and nobody changes them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -25,7 +25,7 @@ const stored = (slug: string) =>
   countOf((sql) => sql`select count(*)::int as count from archived_challenges where tournament = ${slug}`)
 
 layer(testServer())("The archive", (it) => {
-  it.effect("shows a tournament as it was imported", () =>
+  it.effect("A tournament is shown as it was imported", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const cancelled = {
@@ -85,7 +85,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("takes the same import again as no import, also when ten come at once", () =>
+  it.effect("The same import again changes nothing, also ten times at once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const answers = yield* Effect.forEach(
@@ -103,7 +103,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("refuses another import of a slug that is taken, and keeps what it has", () =>
+  it.effect("Another import under a taken slug is refused, and the archive keeps the first", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* imported(tournament({ slug: "taken" }))
@@ -122,7 +122,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("lets one of several different imports of a slug in, and all of it", () =>
+  it.effect("Of several different imports of a slug at once exactly one is stored, and all of it", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const answers = yield* concurrently(
@@ -136,7 +136,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("names every field that is wrong, and stores nothing then", () =>
+  it.effect("An import with wrong fields names each of them, and stores nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const wrong = yield* imported({
@@ -197,7 +197,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("takes only what is over", () =>
+  it.effect("Only a tournament that is over can be imported", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const later = "2999-01-01T00:00:00Z"
@@ -209,7 +209,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("lists tournaments last ended first, page by page, and those that ended together by slug", () =>
+  it.effect("Tournaments are listed page by page, the last to end first, and equal ends by slug", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const ends = ["2019", "2021", "2020", "2020", "2020"]
@@ -234,7 +234,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("shows the challenges of a tournament in their order, page by page", () =>
+  it.effect("The challenges of a tournament are listed in their order, page by page", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* imported(tournament({ slug: "long", matches: 7 }))
@@ -253,7 +253,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("answers 404 for what it does not have, and 400 for a cursor that is none of its own", () =>
+  it.effect("An unknown slug is 404, and a cursor of another list is 400", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* imported(tournament({ slug: "here" }))
@@ -276,7 +276,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("has ETags like other public reads, and 304 for whoever has it", () =>
+  it.effect("The archive has ETags like other public reads, and 304 for a client that is current", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* imported(tournament({ slug: "tagged" }))
@@ -288,33 +288,31 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect(
-    "is absent from scope lists, targets and challenges, and nothing in it can be subscribed to",
-    () =>
-      Effect.gen(function* () {
-        const before = yield* Effect.forEach(
-          ["public/prediction-scopes", "public/target-catalog", "eval/challenges", "events"],
-          (path) => get(`/api/v1/${path}`)
-        )
-        yield* freshWeek
-        yield* imported(tournament({ slug: "scopeless" }))
-        const after = yield* Effect.forEach(
-          ["public/prediction-scopes", "public/target-catalog", "eval/challenges", "events"],
-          (path) => get(`/api/v1/${path}`)
-        )
-        assert.deepStrictEqual(
-          after.map(({ text }) => text),
-          before.map(({ text }) => text)
-        )
-        const { token } = yield* onboard()
-        const refused = yield* post("/api/v1/agent/prediction-scope/scopeless", { token })
-        assert.strictEqual(refused.status, 404)
-        const own = yield* get("/api/v1/agent/prediction-scope", { token })
-        assert.deepStrictEqual(own.json, { scopes: [] })
-      })
+  it.effect("An imported tournament adds no scope, target or challenge, and cannot be subscribed to", () =>
+    Effect.gen(function* () {
+      const before = yield* Effect.forEach(
+        ["public/prediction-scopes", "public/target-catalog", "eval/challenges", "events"],
+        (path) => get(`/api/v1/${path}`)
+      )
+      yield* freshWeek
+      yield* imported(tournament({ slug: "scopeless" }))
+      const after = yield* Effect.forEach(
+        ["public/prediction-scopes", "public/target-catalog", "eval/challenges", "events"],
+        (path) => get(`/api/v1/${path}`)
+      )
+      assert.deepStrictEqual(
+        after.map(({ text }) => text),
+        before.map(({ text }) => text)
+      )
+      const { token } = yield* onboard()
+      const refused = yield* post("/api/v1/agent/prediction-scope/scopeless", { token })
+      assert.strictEqual(refused.status, 404)
+      const own = yield* get("/api/v1/agent/prediction-scope", { token })
+      assert.deepStrictEqual(own.json, { scopes: [] })
+    })
   )
 
-  it.effect("is written by administrators only", () =>
+  it.effect("Only administrators write to the archive", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const json = tournament({ slug: "foreign" })
@@ -327,7 +325,7 @@ layer(testServer())("The archive", (it) => {
     })
   )
 
-  it.effect("takes a tournament of five thousand challenges", () =>
+  it.effect("A tournament of five thousand challenges can be imported", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenges = times(5000, () => match(0))

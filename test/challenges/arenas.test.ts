@@ -1,4 +1,4 @@
-/** Challenges: how they are made and frozen, what lists and results show, and to whom. */
+/** Challenges: how they are made and frozen, and what lists and results show to whom. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { services } from "../../src/layers/postgres/layer.ts"
@@ -48,7 +48,7 @@ const seen = Effect.fnUntraced(function* (challenge: Challenge) {
   return found
 })
 
-/** What a direction does not say, and is not scored by. */
+/** Members that a direction leaves out, and scores that it does not have. */
 const noForecast = {
   probabilities: null,
   predicted_value: null,
@@ -63,7 +63,7 @@ const noForecast = {
 }
 
 layer(testServices())("A new challenge", (it) => {
-  it.effect("freezes its terms and says how it settles, in English and Chinese", () =>
+  it.effect("A new challenge freezes its terms and says how it settles, in English and Chinese", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const deadline = plus(now, "6 hours")
@@ -107,7 +107,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("takes the target's dead zone when none is given, and asks a question of its own", () =>
+  it.effect("A challenge without a given dead zone takes its target's, and gets its own question", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* Arenas.use((arenas) =>
@@ -124,7 +124,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("with a null dead zone is an older one, without frozen texts", () =>
+  it.effect("A challenge with a null dead zone is an older one, without frozen texts", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const made = yield* newChallenge({ dead_zone_pct: null })
@@ -135,7 +135,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("without an open price opens at the latest price known", () =>
+  it.effect("A challenge without a given open price opens at the latest known price", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const terms = { asset: "ES", deadline: plus(now, "1 hour"), resolve_at: plus(now, "1 hour") }
@@ -149,14 +149,14 @@ layer(testServices())("A new challenge", (it) => {
       yield* importCandles("ES", "1h", [
         [plus(now, "-2 hours"), 5000.25],
         [plus(now, "-1 hours"), 5001.5],
-        // Under way, and not known before it ends.
+        // This candle is under way, and unknown before it ends.
         [now, 9999]
       ])
       assert.strictEqual((yield* create).open_price, 5001.5)
     })
   )
 
-  it.effect("that resolves by now needs an open price: the latest one may be its closing price", () =>
+  it.effect("A challenge that resolves by now needs an open price: the latest may be its closing price", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importCandles("HG", "1h", [[plus(now, "-1 hours"), 4.5]])
@@ -171,7 +171,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("opens at no latest price that is not above zero: a change from it has no percentage", () =>
+  it.effect("A latest price that is not above zero opens no challenge: it has no percentages", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("CL", [[now, -37.63]])
@@ -188,7 +188,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("is refused on a paused target, for admins too", () =>
+  it.effect("A challenge on a paused target is refused, for administrators too", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const paused = yield* Effect.flip(newChallenge({ asset: "BTC" }))
@@ -201,7 +201,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("is refused, naming the field, for what cannot be", () =>
+  it.effect("A challenge with impossible terms is refused by the name of the field", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const wrong = [
@@ -221,7 +221,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("is not changed by a later change of its target's dead zone", () =>
+  it.effect("A later change of the target's dead zone does not change a challenge", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { deadline, resolve_at } = {
@@ -241,7 +241,7 @@ layer(testServices())("A new challenge", (it) => {
     })
   )
 
-  it.effect("is not changed by a later change of settings", () =>
+  it.effect("A later change of settings does not change a challenge", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* newChallenge({ asset: "ZN", deadline: now })
@@ -268,7 +268,7 @@ layer(testServices())("A new challenge", (it) => {
 })
 
 layer(testServices())("The list of challenges", (it) => {
-  it.effect("tells status by the clock, without any job", () =>
+  it.effect("The status of a challenge follows the clock, without any job", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -294,7 +294,7 @@ layer(testServices())("The list of challenges", (it) => {
     })
   )
 
-  it.effect("has filters by status, event and asset, each with its total", () =>
+  it.effect("The list of challenges filters by status, event and asset, each with its total", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const event_id = EventId.make("evt-1")
@@ -313,7 +313,7 @@ layer(testServices())("The list of challenges", (it) => {
     })
   )
 
-  it.effect("pages by cursor, newest first, never repeating or skipping while new ones arrive", () =>
+  it.effect("Pages of challenges, newest first, never repeat or skip one while new ones arrive", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const made = yield* Effect.replicateEffect(newChallenge({ asset: "DXY" }), 11)
@@ -333,7 +333,7 @@ layer(testServices())("The list of challenges", (it) => {
     })
   )
 
-  it.effect("refuses a cursor that is none of ours, naming the parameter", () =>
+  it.effect("A cursor of another list is refused by the name of the parameter", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -363,7 +363,7 @@ layer(testServices())("The list of challenges", (it) => {
 })
 
 layer(testServices())("Active challenges", (it) => {
-  it.effect("are none for an agent without scopes, which gets a hint that names the call to subscribe", () =>
+  it.effect("An agent without scopes gets no active challenges, and a hint on how to subscribe", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* newChallenge()
@@ -373,7 +373,7 @@ layer(testServices())("Active challenges", (it) => {
     })
   )
 
-  it.effect("are the open ones of the subscribed scopes only, newest first, in pages", () =>
+  it.effect("Active challenges are the open ones of the agent's scopes only, newest first, in pages", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const targets = yield* Targets
@@ -400,7 +400,7 @@ layer(testServices())("Active challenges", (it) => {
 })
 
 layer(testServices())("The results of a challenge", (it) => {
-  it.effect("hide predictions before the deadline, show them after it, with scores after settlement", () =>
+  it.effect("Results show predictions from the deadline on, and scores after the settlement", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 hour") })
@@ -498,7 +498,7 @@ layer(testServices())("The results of a challenge", (it) => {
     })
   )
 
-  it.effect("come in pages that never repeat or skip an agent", () =>
+  it.effect("Pages of results never repeat or skip an agent", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -520,7 +520,7 @@ layer(testServices())("The results of a challenge", (it) => {
     })
   )
 
-  it.effect("that was cancelled name the reason and score nobody", () =>
+  it.effect("Results of a cancelled challenge name the reason and score nobody", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -544,7 +544,7 @@ layer(testServices())("The results of a challenge", (it) => {
 })
 
 layer(testServices())("An agent's own predictions", (it) => {
-  it.effect("show open ones too, the latest revision of each, newest first, and nobody else's", () =>
+  it.effect("An agent's predictions have open ones too, each by its latest revision, and no one else's", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -577,7 +577,7 @@ layer(testServices())("An agent's own predictions", (it) => {
     })
   )
 
-  it.effect("are those of a challenge, of a type, or of challenges with a status, where asked for", () =>
+  it.effect("An agent's predictions can be filtered by challenge, type and status", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -621,7 +621,7 @@ layer(testServices())("An agent's own predictions", (it) => {
     })
   )
 
-  it.effect("of a rare type are found by going on, also from a page that has none", () =>
+  it.effect("Predictions of a rare type are found by following the cursor, also from an empty page", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -643,7 +643,7 @@ layer(testServices())("An agent's own predictions", (it) => {
     })
   )
 
-  it.effect("come in pages", () =>
+  it.effect("An agent's predictions come in pages", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -663,7 +663,7 @@ layer(testServices())("An agent's own predictions", (it) => {
 })
 
 layer(testServices())("Cancelling a challenge", (it) => {
-  it.effect("is possible while it is open or closed, once, with its reason", () =>
+  it.effect("A challenge can be cancelled once while it is open or closed, with a reason", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       for (const deadline of [plus(now, "1 hour"), now]) {
@@ -677,7 +677,7 @@ layer(testServices())("Cancelling a challenge", (it) => {
     })
   )
 
-  it.effect("is not possible once it is resolved", () =>
+  it.effect("A resolved challenge cannot be cancelled", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge({ deadline: now })

@@ -1,4 +1,4 @@
-/** Keys of targets as they are sent: in any case, and as filters of lists. */
+/** Keys of targets in requests: in any case, and as filters of lists. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { onboard } from "../support/agents.ts"
@@ -9,7 +9,7 @@ import { testAdminToken } from "../support/settings.ts"
 const token = testAdminToken
 
 layer(testServer())("The key of a target", (it) => {
-  it.effect("is taken in any case where an agent subscribes and unsubscribes", () =>
+  it.effect("A key in any case subscribes and unsubscribes an agent", () =>
     Effect.gen(function* () {
       const agent = yield* onboard()
       const asked = { token: agent.token }
@@ -26,7 +26,7 @@ layer(testServer())("The key of a target", (it) => {
     })
   )
 
-  it.effect("is taken in any case as a filter of challenges and events", () =>
+  it.effect("A key in any case filters challenges and events", () =>
     Effect.gen(function* () {
       const { id } = yield* newChallenge()
       const listed = yield* get("/api/v1/eval/challenges?asset=gc&limit=1")
@@ -41,43 +41,41 @@ layer(testServer())("The key of a target", (it) => {
     })
   )
 
-  it.effect(
-    "is taken in any case from administrators: challenges of every type, prices, releases, targets",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const deadline = "2099-01-02T00:00:00Z"
-        const scale = { reference_scale: 0.12 }
-        const made = [
-          ["challenges", { asset: "gc", open_price: 100, deadline, resolve_at: deadline }, "GC"],
-          [
-            "macro/challenges",
-            { asset: "cpi", period: "2098-12", deadline, bin_edges: [3, 3.1], reward_pool: 0, ...scale },
-            "CPI"
-          ],
-          [
-            "price-events/challenges",
-            { kind: "threshold", asset: "eth", level: 100, deadline, resolve_at: deadline },
-            "ETH"
-          ]
-        ] as const
-        for (const [path, json, asset] of made) {
-          const answer = yield* post(`/api/v1/admin/${path}`, { token, json })
-          assert.deepStrictEqual([answer.status, answer.json["asset"]], [201, asset], answer.text)
-        }
-        const quotes = [{ time: "2026-01-05T00:00:00Z", price: 100 }]
-        assert.strictEqual(
-          (yield* post("/api/v1/admin/prices", { token, json: { asset: "cl", quotes } })).status,
-          201
-        )
-        const target = yield* send("PATCH", "/api/v1/admin/targets/cl", { token, json: { paused: true } })
-        assert.deepStrictEqual([target.json["key"], target.json["paused"]], ["CL", true])
-      })
+  it.effect("A key in any case serves administrators: for challenges, prices, releases and targets", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const deadline = "2099-01-02T00:00:00Z"
+      const scale = { reference_scale: 0.12 }
+      const made = [
+        ["challenges", { asset: "gc", open_price: 100, deadline, resolve_at: deadline }, "GC"],
+        [
+          "macro/challenges",
+          { asset: "cpi", period: "2098-12", deadline, bin_edges: [3, 3.1], reward_pool: 0, ...scale },
+          "CPI"
+        ],
+        [
+          "price-events/challenges",
+          { kind: "threshold", asset: "eth", level: 100, deadline, resolve_at: deadline },
+          "ETH"
+        ]
+      ] as const
+      for (const [path, json, asset] of made) {
+        const answer = yield* post(`/api/v1/admin/${path}`, { token, json })
+        assert.deepStrictEqual([answer.status, answer.json["asset"]], [201, asset], answer.text)
+      }
+      const quotes = [{ time: "2026-01-05T00:00:00Z", price: 100 }]
+      assert.strictEqual(
+        (yield* post("/api/v1/admin/prices", { token, json: { asset: "cl", quotes } })).status,
+        201
+      )
+      const target = yield* send("PATCH", "/api/v1/admin/targets/cl", { token, json: { paused: true } })
+      assert.deepStrictEqual([target.json["key"], target.json["paused"]], ["CL", true])
+    })
   )
 })
 
 layer(testServer())("A filter", (it) => {
-  it.effect("by what is no target is refused, with those that there are and the one that was meant", () =>
+  it.effect("A filter by an unknown target is refused, with the known ones and the one that was meant", () =>
     Effect.gen(function* () {
       const keys = "GC, ES, CL, ZN, HG, NG, BTC, ZS, DXY, ETH"
       const refused = yield* get("/api/v1/eval/challenges?asset=gold")
@@ -100,7 +98,7 @@ layer(testServer())("A filter", (it) => {
     ["/api/v1/eval/price-events/challenges?status=foo", "status", "all"],
     ["/api/v1/eval/leaderboard?category=foo", "category", "crypto"],
     ["/api/v1/events?space=foo", "space", "finance"]
-  ] as const)("as in %s is refused, and told what is allowed", ([path, name, allowed]) =>
+  ] as const)("A filter as in %s is refused with the allowed values", ([path, name, allowed]) =>
     Effect.gen(function* () {
       const refused = yield* get(path)
       assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [name]])

@@ -9,7 +9,7 @@ import { times } from "../support/concurrently.ts"
 import { deadlocks, rowsOf } from "../support/database.ts"
 import { member, post, testServer } from "../support/server.ts"
 
-/** Of a provisional agent, by the interface. */
+/** A provisional agent that registered through the API. */
 const cap = 10
 const limit = 12
 /** The first answer to a question and its revisions. */
@@ -80,7 +80,7 @@ const limited = testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: `${limit}/
 
 layer(limited)("Answers of a provisional agent that race", (it) => {
   it.effect.prop(
-    "Answers that race fill the cap, the limit and the revisions exactly, are refused by none before it is full, and are stored as they were told",
+    "Racing answers fill the cap, the limit and the revisions exactly, and none before it is full",
     [Schema.Array(Sending).check(Schema.isMinLength(2), Schema.isMaxLength(6))],
     ([sendings]) =>
       Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Answers in a batch: each item has the outcome and the receipt, or the error, that it would have had alone. */
+/** Answers in a batch: each item has the outcome and receipt, or the error, of a single answer. */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Schema } from "effect"
@@ -55,7 +55,7 @@ const predictionsOf = (agentId: string) =>
        order by challenge_id, revision`
   )
 
-/** In a week of its own. */
+/** A claimed agent subscribed to ETH, in a week of its own. */
 const predictor = Effect.gen(function* () {
   yield* freshWeek
   const agent = yield* onboardClaimed()
@@ -64,49 +64,47 @@ const predictor = Effect.gen(function* () {
 })
 
 layer(testServer())("POST /eval/predictions", (it) => {
-  it.effect(
-    "answers questions of every type at once, each with its own receipt, which proves what was sent",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, token } = yield* predictor
-        const gold = yield* newChallenge()
-        const cpi = yield* newMacro()
-        const barrier = yield* newPriceEvent({ kind: "barrier" })
-        const count = yield* newPriceEvent({ kind: "count_days" })
-        const answer = yield* send(token, [
-          { challenge_id: gold.id, ...up, reasoning: "Calm." },
-          { challenge_id: cpi.id, ...normal },
-          { challenge_id: barrier.id, direction: "bearish", confidence: 1 },
-          { challenge_id: count.id, predicted_value: 4, predicted_std: 1.5 }
-        ])
-        assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(
-          outcomesOf(answer),
-          times(4, () => "recorded")
+  it.effect("A batch answers questions of every type, and each item's receipt proves what was sent", () =>
+    Effect.gen(function* () {
+      const { agentId, token } = yield* predictor
+      const gold = yield* newChallenge()
+      const cpi = yield* newMacro()
+      const barrier = yield* newPriceEvent({ kind: "barrier" })
+      const count = yield* newPriceEvent({ kind: "count_days" })
+      const answer = yield* send(token, [
+        { challenge_id: gold.id, ...up, reasoning: "Calm." },
+        { challenge_id: cpi.id, ...normal },
+        { challenge_id: barrier.id, direction: "bearish", confidence: 1 },
+        { challenge_id: count.id, predicted_value: 4, predicted_std: 1.5 }
+      ])
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(
+        outcomesOf(answer),
+        times(4, () => "recorded")
+      )
+      const items = itemsOf(answer)
+      assert.deepStrictEqual(
+        items.map((item) => member(item, "challenge_id")),
+        [gold.id, cpi.id, barrier.id, count.id]
+      )
+      for (const item of items) {
+        const [body, commit, salt] = ["body", "commit", "salt"].map((name) =>
+          String(member(item, "receipt", name))
         )
-        const items = itemsOf(answer)
-        assert.deepStrictEqual(
-          items.map((item) => member(item, "challenge_id")),
-          [gold.id, cpi.id, barrier.id, count.id]
-        )
-        for (const item of items) {
-          const [body, commit, salt] = ["body", "commit", "salt"].map((name) =>
-            String(member(item, "receipt", name))
-          )
-          const sealed = createHash("sha256")
-            .update("auspex/commit/v1\0")
-            .update(Buffer.from(salt ?? "", "hex"))
-            .update(body ?? "")
-          assert.strictEqual(sealed.digest("hex"), commit)
-          assert.strictEqual(member(JSON.parse(body ?? ""), "agent_id"), agentId)
-        }
-        assert.strictEqual(member(items[1], "predicted_value"), 3.1)
-        assert.isNull(member(items[1], "stake"))
-        assert.isNull(member(items[0], "predicted_value"))
-      })
+        const sealed = createHash("sha256")
+          .update("auspex/commit/v1\0")
+          .update(Buffer.from(salt ?? "", "hex"))
+          .update(body ?? "")
+        assert.strictEqual(sealed.digest("hex"), commit)
+        assert.strictEqual(member(JSON.parse(body ?? ""), "agent_id"), agentId)
+      }
+      assert.strictEqual(member(items[1], "predicted_value"), 3.1)
+      assert.isNull(member(items[1], "stake"))
+      assert.isNull(member(items[0], "predicted_value"))
+    })
   )
 
-  it.effect("gives each item the error that it would have had alone, and takes the others", () =>
+  it.effect("An item that fails has the error of a single answer, and the other items are taken", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const [gold, again, cpi] = [yield* newChallenge(), yield* newChallenge(), yield* newMacro()]
@@ -176,7 +174,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("takes items on one challenge in their order: the first, its duplicate, its revision", () =>
+  it.effect("Items on one challenge are taken in their order: the first, its duplicate, its revision", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [gold, cpi] = [yield* newChallenge(), yield* newMacro()]
@@ -200,7 +198,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("takes a hundred, also where many of them are on one challenge", () =>
+  it.effect("A batch of a hundred items is taken, also with many items on one challenge", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const open = yield* Effect.all(times(10, () => newMacro()))
@@ -215,7 +213,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("is refused as a whole only where its envelope is wrong, and then does nothing", () =>
+  it.effect("Only a wrong envelope refuses a whole batch, which then records nothing", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const { id } = yield* newChallenge()
@@ -249,7 +247,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("takes paper-trade signals after the deadline, a minute apart", () =>
+  it.effect("A batch takes paper-trade signals after the deadline, a minute apart", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [gold, open] = [
@@ -272,7 +270,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
     })
   )
 
-  it.effect("is settled like predictions that came alone", () =>
+  it.effect("The predictions of a batch are settled like single ones", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const { token } = yield* onboardClaimed()
@@ -288,7 +286,7 @@ layer(testServer())("POST /eval/predictions", (it) => {
 })
 
 layer(testServer())("Stakes in a batch", (it) => {
-  it.effect("are made with their answers or not at all, each by the rules of its pool", () =>
+  it.effect("A stake is made with its answer or not at all, each by the rules of its pool", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* onboardClaimed({
@@ -312,7 +310,7 @@ layer(testServer())("Stakes in a batch", (it) => {
     })
   )
 
-  it.effect("need their scope: without it that item alone is refused", () =>
+  it.effect("An item with a stake needs the scope for stakes; without it that item alone is refused", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [gold, cpi] = [yield* newChallenge(), yield* newMacro()]
@@ -332,7 +330,7 @@ layer(testServer())("Stakes in a batch", (it) => {
 })
 
 layer(testServer())("An Idempotency-Key of a batch", (it) => {
-  it.effect("makes it once: the answer comes again, and nothing is revised", () =>
+  it.effect("A batch sent again with its key gets the same answer, and revises nothing", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const open = yield* Effect.all(times(20, () => newMacro()))
@@ -351,7 +349,7 @@ layer(testServer())("An Idempotency-Key of a batch", (it) => {
     })
   )
 
-  it.effect("sent many times at once is carried out once", () =>
+  it.effect("A batch sent many times at once with one key is carried out once", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const open = yield* Effect.all(times(5, () => newMacro()))
@@ -376,7 +374,7 @@ layer(testServer(), { excludeTestServices: true })(
   "A batch without a key during which the database is lost",
   (it) => {
     it.effect(
-      "is told so and has recorded nothing, however much was written by then, and can be sent again",
+      "A keyless batch records nothing when the database is lost, answers 503, and can be resent",
       () =>
         Effect.gen(function* () {
           const agent = yield* onboardClaimed({
@@ -384,7 +382,7 @@ layer(testServer(), { excludeTestServices: true })(
           })
           yield* fund(`agent:${agent.agentId}`, 120)
           const [first, second] = [yield* newMacro(), yield* newMacro()]
-          // Three statements: what comes first on each challenge, what revises it, and the stake with its answer.
+          // Three statements: the first answer to each challenge, its revision, and the stake with its answer.
           const sent = send(agent.token, [
             { challenge_id: first.id, ...normal },
             { challenge_id: first.id, ...normal, predicted_value: 3.2 },
@@ -403,7 +401,7 @@ layer(testServer(), { excludeTestServices: true })(
 )
 
 layer(testServer())("The provisional cap", (it) => {
-  it.effect("counts the challenges of a batch, of which the first that are left are taken", () =>
+  it.effect("The cap counts the challenges of a batch, and takes as many of them as are left, in order", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -411,7 +409,7 @@ layer(testServer())("The provisional cap", (it) => {
       const first = open.slice(0, 2).map(({ id }) => ({ challenge_id: id, ...up }))
       yield* send(token, first)
       const answer = yield* send(token, [
-        // A revision uses none of it, and neither does what is refused.
+        // Revisions and refused items use none of it.
         { challenge_id: open[0]?.id, ...up, is_revision: true },
         { challenge_id: open[1]?.id, ...up },
         ...open.slice(2).map(({ id }) => ({ challenge_id: id, ...up }))
@@ -431,7 +429,7 @@ layer(testServer())("The provisional cap", (it) => {
   it.effect.each([
     ["without keys", () => ({})],
     ["with keys", (index: number) => ({ "idempotency-key": `race-${index}` })]
-  ] as const)("holds exactly when batches race, %s", ([, headersOf]) =>
+  ] as const)("Racing batches fill the provisional cap exactly, %s", ([, headersOf]) =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboard()
@@ -466,39 +464,34 @@ const limited = testServer({
 })
 
 layer(limited)("The limit of predictions", (it) => {
-  it.effect(
-    "counts the items that are accepted: what is refused uses none, and the rest is told when to come",
-    () =>
-      Effect.gen(function* () {
-        const { token } = yield* predictor
-        const open = yield* Effect.all(times(14, () => newMacro()))
-        const right = open.map(({ id }) => ({ challenge_id: id, ...normal }))
-        const refused = times(3, () => ({ challenge_id: unknownId, ...normal }))
-        const first = yield* send(token, [...right.slice(0, 6), ...refused])
-        assert.deepStrictEqual(outcomesOf(first), [
-          ...times(6, () => "recorded"),
-          ...times(3, () => "not_found")
-        ])
-        const second = yield* send(token, [
-          { challenge_id: open[6]?.id, predicted_std: 0 },
-          ...right.slice(6)
-        ])
-        assert.deepStrictEqual(outcomesOf(second), [
-          "invalid_request",
-          ...times(4, () => "recorded"),
-          ...times(4, () => "rate_limited")
-        ])
-        assert.strictEqual(member(itemsOf(second)[5], "error", "retry_after"), 60)
-        yield* TestClock.adjust("1 minute")
-        const third = yield* send(token, right.slice(10))
-        assert.deepStrictEqual(
-          outcomesOf(third),
-          times(4, () => "recorded")
-        )
-      })
+  it.effect("The limit counts accepted items only, and items beyond it say when to retry", () =>
+    Effect.gen(function* () {
+      const { token } = yield* predictor
+      const open = yield* Effect.all(times(14, () => newMacro()))
+      const right = open.map(({ id }) => ({ challenge_id: id, ...normal }))
+      const refused = times(3, () => ({ challenge_id: unknownId, ...normal }))
+      const first = yield* send(token, [...right.slice(0, 6), ...refused])
+      assert.deepStrictEqual(outcomesOf(first), [
+        ...times(6, () => "recorded"),
+        ...times(3, () => "not_found")
+      ])
+      const second = yield* send(token, [{ challenge_id: open[6]?.id, predicted_std: 0 }, ...right.slice(6)])
+      assert.deepStrictEqual(outcomesOf(second), [
+        "invalid_request",
+        ...times(4, () => "recorded"),
+        ...times(4, () => "rate_limited")
+      ])
+      assert.strictEqual(member(itemsOf(second)[5], "error", "retry_after"), 60)
+      yield* TestClock.adjust("1 minute")
+      const third = yield* send(token, right.slice(10))
+      assert.deepStrictEqual(
+        outcomesOf(third),
+        times(4, () => "recorded")
+      )
+    })
   )
 
-  it.effect("holds exactly when batches race", () =>
+  it.effect("Racing batches fill the limit of predictions exactly", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* predictor
       const open = yield* Effect.all(times(24, () => newMacro()))
@@ -526,7 +519,7 @@ layer(limited)("The limit of predictions", (it) => {
     })
   )
 
-  it.effect("has refused items count as refused writes, and refuses the batch when these are used up", () =>
+  it.effect("Refused items count as refused writes, and a batch is refused once these are used up", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const { id } = yield* newChallenge()
@@ -548,7 +541,7 @@ layer(limited)("The limit of predictions", (it) => {
     ["with a key", { "idempotency-key": "full" }, 4],
     ["of unknown challenges and nonsense", {}, 3]
   ] as const)(
-    "refuses a batch %s as a whole when there is room for none, as one refused write",
+    "A batch %s is refused whole if there is room for none, as one refused write",
     ([name, headers, count]) =>
       Effect.gen(function* () {
         const { token } = yield* predictor
@@ -563,7 +556,7 @@ layer(limited)("The limit of predictions", (it) => {
           assert.isTrue(isLimited(answer), answer.text)
           assert.match(String(answer.json["detail"]), /predictions/)
         }
-        // By now the refused writes are used up: nothing is looked at any more, whatever it is.
+        // The refused writes are used up by now: the server looks at nothing any more.
         for (const sent of [more, "no list", answers]) {
           const answer = yield* send(token, sent)
           assert.isTrue(isLimited(answer), answer.text)
@@ -585,7 +578,7 @@ layer(limited)("The limit of predictions", (it) => {
     ["one taken between nonsense, one over the limit", ["nonsense", "right", "nonsense", "right"], 3],
     ["one taken, two of unknown challenges", ["right", "wrong", "wrong"], 2],
     ["nonsense, and none over the limit", ["nonsense", "nonsense"], 2]
-  ] as const)("has each that it refuses beside others count as a refused write: %s", ([, kinds, refused]) =>
+  ] as const)("Each item refused beside others counts as one refused write: %s", ([, kinds, refused]) =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const open = yield* Effect.all(times(14, () => newMacro()))
@@ -614,7 +607,7 @@ layer(limited)("The limit of predictions", (it) => {
     })
   )
 
-  it.effect("is not used by a batch that is answered again", () =>
+  it.effect("A batch that is answered again uses nothing of the limit", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const open = yield* Effect.all(times(10, () => newMacro()))
@@ -633,7 +626,7 @@ layer(limited)("The limit of predictions", (it) => {
   )
 })
 
-/** What refuses all of a batch, and what is wrong with no item. */
+/** Limits that refuse a whole batch although no item is wrong. */
 const otherLimits = testServer({
   environment: {
     AUSPEX_LIMIT_PREDICTIONS: "1000/minute",
@@ -663,7 +656,7 @@ layer(otherLimits)("Other limits", (it) => {
     ["the time between signals, with a key", "signals", 3, { "idempotency-key": "signals" }],
     ["both", "both", 4, { "idempotency-key": "both" }]
   ] as const)(
-    "refuse a batch as a whole where they let none in, have its items count, and keep no answer: %s",
+    "A limit that admits no item refuses the batch, counts its items, keeps no answer: %s",
     ([, kind, count, headers]) =>
       Effect.gen(function* () {
         const { agentId, token } = yield* predictor
@@ -691,7 +684,7 @@ layer(otherLimits)("Other limits", (it) => {
           assert.isTrue(isLimited(answer), answer.text)
           assert.notMatch(String(answer.json["detail"]), /refused/)
         }
-        // By now the refused writes are used up.
+        // The refused writes are used up by now.
         const refused = yield* send(token, batch, headers)
         assert.isTrue(isLimited(refused), refused.text)
         assert.match(String(refused.json["detail"]), /refused/)
@@ -705,7 +698,7 @@ layer(otherLimits)("Other limits", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_LIMIT_READS: "3/minute" } }))("The limit of reads", (it) => {
-  it.effect("counts each batch, whatever becomes of it", () =>
+  it.effect("The limit of reads counts each batch, whatever its result", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       yield* TestClock.adjust("1 minute")

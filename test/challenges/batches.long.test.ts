@@ -1,4 +1,4 @@
-/** `kill -9` of the process that takes a batch, which is then sent again to another one with its Idempotency-Key. */
+/** `kill -9` of the process that takes a batch; the batch is then sent to another process with its Idempotency-Key. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Schema } from "effect"
@@ -29,7 +29,7 @@ interface Batch {
   readonly sent: ReturnType<typeof post>
 }
 
-/** Kills the process after it has committed the batch: it waits to count the item that it refused, and has not answered. */
+/** Kills the process after it has committed the batch and before it has answered: it waits to count the item that it refused. */
 const killedAfterCommit = Effect.fnUntraced(function* (victim: Auspex, { agentId, sent }: Batch) {
   const sql = yield* SqlClient.SqlClient
   yield* sql.withTransaction(
@@ -46,7 +46,7 @@ const killedAfterCommit = Effect.fnUntraced(function* (victim: Auspex, { agentId
   )
 })
 
-/** Kills it before: what it has recorded waits for the answer that is kept with it. */
+/** Kills the process before the commit: its records wait for the answer that is kept with them. */
 const killedBeforeCommit = Effect.fnUntraced(function* (victim: Auspex, { agentId, sent }: Batch) {
   const sending = Effect.forkDetach(Effect.exit(to(victim)(sent)))
   yield* heldUpAt("idempotency_keys", "exclusive", sending, killed(victim))
@@ -57,42 +57,44 @@ describe("A batch whose process is killed", () => {
   it.live.each([
     ["before its commit", killedBeforeCommit, null],
     ["between its commit and its answer", killedAfterCommit, "true"]
-  ] as const)("%s has each item exactly once when it is sent again with its key", ([, strike, replayed]) =>
-    Effect.gen(function* () {
-      const url = yield* freshDatabase
-      const started = readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })
-      yield* Effect.gen(function* () {
-        const victim = yield* started
-        const { agentId, token } = yield* to(victim)(onboardClaimed())
-        const ids = (yield* Effect.all(times(count, () => newMacro()))).map(({ id }) => id)
-        const refused = { challenge_id: unknownId, predicted_value: 3.1, predicted_std: 0.1 }
-        const sent = post("/api/v1/eval/predictions", {
-          token,
-          headers: { "idempotency-key": "batch" },
-          json: {
-            predictions: [
-              ...ids.map((id, place) =>
-                place % 2 === 0 ? { ...refused, challenge_id: id } : { challenge_id: id, samples }
-              ),
-              refused
-            ]
-          }
-        })
-        // So that there is a window of refused writes.
-        yield* to(victim)(post("/api/v1/eval/predictions", { token, json: { predictions: [refused] } }))
-        yield* strike(victim, { agentId, sent })
+  ] as const)(
+    "A batch whose process is killed %s is carried out exactly once when resent with its key",
+    ([, strike, replayed]) =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const started = readyAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: "api" }) })
+        yield* Effect.gen(function* () {
+          const victim = yield* started
+          const { agentId, token } = yield* to(victim)(onboardClaimed())
+          const ids = (yield* Effect.all(times(count, () => newMacro()))).map(({ id }) => id)
+          const refused = { challenge_id: unknownId, predicted_value: 3.1, predicted_std: 0.1 }
+          const sent = post("/api/v1/eval/predictions", {
+            token,
+            headers: { "idempotency-key": "batch" },
+            json: {
+              predictions: [
+                ...ids.map((id, place) =>
+                  place % 2 === 0 ? { ...refused, challenge_id: id } : { challenge_id: id, samples }
+                ),
+                refused
+              ]
+            }
+          })
+          // This request makes a window of refused writes.
+          yield* to(victim)(post("/api/v1/eval/predictions", { token, json: { predictions: [refused] } }))
+          yield* strike(victim, { agentId, sent })
 
-        const { headers, json, status } = yield* to(yield* started)(sent)
-        assert.deepStrictEqual([status, headers.get("idempotency-replayed")], [200, replayed])
-        assert.deepStrictEqual(
-          times(count + 1, (place) => member(json, "items", place, "outcome")),
-          [...times(count, () => "recorded"), "refused"]
-        )
-        assert.deepStrictEqual(
-          yield* predictionsOf(agentId),
-          ids.toSorted().map((id) => ({ challenge_id: id, revision: 0 }))
-        )
-      }).pipe(Effect.provide(servicesOn(url)))
-    }).pipe(Effect.provide(NodeServices.layer))
+          const { headers, json, status } = yield* to(yield* started)(sent)
+          assert.deepStrictEqual([status, headers.get("idempotency-replayed")], [200, replayed])
+          assert.deepStrictEqual(
+            times(count + 1, (place) => member(json, "items", place, "outcome")),
+            [...times(count, () => "recorded"), "refused"]
+          )
+          assert.deepStrictEqual(
+            yield* predictionsOf(agentId),
+            ids.toSorted().map((id) => ({ challenge_id: id, revision: 0 }))
+          )
+        }).pipe(Effect.provide(servicesOn(url)))
+      }).pipe(Effect.provide(NodeServices.layer))
   )
 })

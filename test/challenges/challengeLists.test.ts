@@ -27,7 +27,7 @@ const ids = (filter: ListFilter) =>
   Effect.map(listed(filter), ({ items }) => items.map(({ id }) => String(id)))
 
 layer(testServices())("The list of challenges of every type", (it) => {
-  it.effect("has the open ones by what closes next, whatever their type", () =>
+  it.effect("Open challenges of every type are listed by the next deadline", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const hours = (count: number) => plus(now, { hours: count })
@@ -45,14 +45,14 @@ layer(testServices())("The list of challenges of every type", (it) => {
         String(first.id),
         String(fourth.id)
       ])
-      // An open challenge past its deadline reads as closed even if no job ran; what closed last comes first.
+      // An open challenge past its deadline reads as closed even if no job ran; the last one to close comes first.
       yield* moveTo(hours(2))
       assert.deepStrictEqual(yield* ids({ status: "open" }), [String(third.id), String(fourth.id)])
       assert.deepStrictEqual(yield* ids({ status: "closed" }), [String(second.id), String(first.id)])
     })
   )
 
-  it.effect("has those that are over newest first, with how they ended", () =>
+  it.effect("Challenges that are over are listed newest first, with how they ended", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const deadline = plus(now, "1 hour")
@@ -107,7 +107,7 @@ layer(testServices())("The list of challenges of every type", (it) => {
     })
   )
 
-  it.effect("tells what was settled last by when it was settled, whenever it was asked", () =>
+  it.effect("The latest settlement is the one settled last, whenever its challenge was made", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const late = yield* newMacro({ deadline: plus(now, "3 hours") })
@@ -120,7 +120,7 @@ layer(testServices())("The list of challenges of every type", (it) => {
         yield* moveTo(plus(now, hour))
         yield* Scoring.use((scoring) => scoring.resolveMacro(challenge.id, 3.1))
       }
-      // The one that was made first.
+      // The first one that was made.
       assert.deepStrictEqual(
         (yield* last).map(({ id }) => String(id)),
         [late, early].map(({ id }) => String(id))
@@ -128,7 +128,7 @@ layer(testServices())("The list of challenges of every type", (it) => {
     })
   )
 
-  it.effect("is read page by page, each challenge once, also those that close together", () =>
+  it.effect("Pages of challenges have each one once, also those that close together", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const made = yield* Effect.forEach([1, 2, 2, 2, 3, 1, 2], (hours) =>
@@ -151,7 +151,7 @@ layer(testServices())("The list of challenges of every type", (it) => {
     })
   )
 
-  it.effect("knows the challenges of an event", () =>
+  it.effect("Challenges can be filtered by event", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const event = yield* newEvent()

@@ -1,6 +1,6 @@
 /**
- * What the database itself refuses of challenges, forecasts, archived tournaments and virtual positions: rows of no form, of
- * two, or that cannot be true, and changes of what is frozen.
+ * Constraints of the database on challenges, forecasts, archived tournaments and virtual positions: it refuses rows of no form,
+ * rows of two, impossible rows, and changes of frozen members.
  */
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
@@ -62,7 +62,7 @@ layer(testServices())("A macro challenge in the database", (it) => {
       { resolution_criteria: "null", resolution_criteria_zh: "null" },
       "challenges_frozen_texts"
     ]
-  ] as const)("%s", ([, changes, constraint]) =>
+  ] as const)("A macro challenge in the database %s", ([, changes, constraint]) =>
     Effect.gen(function* () {
       yield* freshWeek
       const { id: made } = yield* newMacro()
@@ -73,7 +73,7 @@ layer(testServices())("A macro challenge in the database", (it) => {
     })
   )
 
-  it.effect("is frozen at creation", () =>
+  it.effect("A macro challenge is frozen at creation", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { id: made } = yield* newMacro()
@@ -119,7 +119,7 @@ layer(testServices())("A forecast in the database", (it) => {
     ["settlements", { actual_value: "null" }, "settlements_one_form"],
     ["settlements", { reference_scale: "null" }, "settlements_one_form"],
     ["settlements", { reference_scale: "0" }, "settlements_reference_scale"]
-  ] as const)("is refused in %s with %j", ([table, changes, constraint]) =>
+  ] as const)("A forecast in the table %s is refused with %j", ([table, changes, constraint]) =>
     Effect.gen(function* () {
       yield* settled
       const anew: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -162,7 +162,7 @@ layer(testServices())("A price event in the database", (it) => {
       { deadline: "t.cancel_at + interval '1 second'" },
       "challenges_times"
     ]
-  ] as const)("of %s %s", ([kind, , changes, constraint]) =>
+  ] as const)("A price event of kind %s %s", ([kind, , changes, constraint]) =>
     Effect.gen(function* () {
       yield* freshWeek
       const { id: made } = yield* newPriceEvent({ kind })
@@ -173,7 +173,7 @@ layer(testServices())("A price event in the database", (it) => {
     })
   )
 
-  it.effect("is frozen at creation", () =>
+  it.effect("A price event is frozen at creation", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { id: made } = yield* newPriceEvent({ kind: "barrier" })
@@ -186,7 +186,7 @@ layer(testServices())("A price event in the database", (it) => {
     })
   )
 
-  it.effect("is settled in the form of its kind", () =>
+  it.effect("A price event is settled in the form of its kind", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const made = yield* Effect.forEach(PriceEventKind.literals, (kind) =>
@@ -262,14 +262,14 @@ layer(testServices())("An archived tournament in the database", (it) => {
     ["has none decided before its deadline", { resolved_at: "'2025-01-01'" }, "archived_challenges_times"],
     ["has none opened at its deadline", { opened_at: "'2026-01-02Z'" }, "archived_challenges_times"],
     ["has lists of outcomes", { outcomes: "'{}'::jsonb" }, "archived_challenges_outcomes"]
-  ] as const)("%s", ([, changes, constraint]) =>
+  ] as const)("An archived tournament %s", ([, changes, constraint]) =>
     Effect.gen(function* () {
       yield* archived
       assert.strictEqual(yield* refusal(copied("archived_challenges", "position = 2", changes)), constraint)
     })
   )
 
-  it.effect("is neither changed nor removed", () =>
+  it.effect("An archived tournament is neither changed nor removed", () =>
     Effect.gen(function* () {
       yield* archived
       const refused = (operation: string) => `archived_tournaments is append-only: ${operation} refused`
@@ -288,7 +288,7 @@ layer(testServices())("An archived tournament in the database", (it) => {
   it.effect.each([
     ["is over", "'2999-01-01'", "1", "archived_tournaments_over"],
     ["has challenges", "'2026-01-01'", "0", "archived_tournaments_some"]
-  ] as const)("%s", ([, end, count, constraint]) =>
+  ] as const)("An archived tournament %s", ([, end, count, constraint]) =>
     Effect.gen(function* () {
       yield* archived
       const refused = yield* refusal(
@@ -315,7 +315,7 @@ layer(testServices())("A virtual position in the database", (it) => {
       "entry_fetched_at, 'NaN', entry_source, entry_observed_at",
       "paper_signals_entry_price"
     ]
-  ] as const)("%s", ([, entry, constraint]) =>
+  ] as const)("A virtual position %s", ([, entry, constraint]) =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
@@ -334,7 +334,7 @@ layer(testServices())("A virtual position in the database", (it) => {
     })
   )
 
-  it.effect("is not taken of a macro series", () =>
+  it.effect("A macro series takes no virtual positions", () =>
     Effect.gen(function* () {
       assert.strictEqual(
         yield* refusal((sql) => sql`update targets set simulates_positions = true where key = 'CPI'`),

@@ -1,4 +1,4 @@
-/** What charts are drawn of: never more than they show, however much there is, and nothing that is still sealed. */
+/** The data of charts: never more than a chart shows, however much there is, and nothing that is still sealed. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -25,7 +25,7 @@ const pricesOf = (asset: string, from: DateTime.Utc, until: DateTime.Utc) =>
   Charts.use((charts) => charts.prices(asset, from, until))
 
 layer(testServices())("Prices of a chart", (it) => {
-  it.effect("are each candle's close with its range, of those that are over", () =>
+  it.effect("Prices of a chart are the closes of ended candles, each with its range", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importCandles("GC", "1h", [
@@ -36,7 +36,7 @@ layer(testServices())("Prices of a chart", (it) => {
       ])
       yield* moveTo(plus(monday, "2 hours"))
       const { from, points } = yield* pricesOf("GC", monday, plus(monday, "1 day"))
-      // The last one is not over. The first one ended when the window begins, and is shown since there are few.
+      // The last candle is not over. The first one ended when the window begins, and is shown since there are few.
       assert.isBelow(DateTime.toEpochMillis(from), DateTime.toEpochMillis(monday))
       assert.deepStrictEqual(points, [
         { time: DateTime.formatIso(monday), price: 99, high: 99, low: 99 },
@@ -44,7 +44,7 @@ layer(testServices())("Prices of a chart", (it) => {
         { time: DateTime.formatIso(plus(monday, "2 hours")), price: 102, high: 102, low: 102 }
       ])
       assert.deepStrictEqual((yield* pricesOf("ES", monday, plus(monday, "1 day"))).points, [])
-      // A question about days to come shows what was.
+      // A question about future days shows past ones.
       assert.deepStrictEqual(
         (yield* pricesOf("GC", plus(monday, "3 days"), plus(monday, "4 days"))).points,
         points
@@ -56,7 +56,7 @@ layer(testServices())("Prices of a chart", (it) => {
     })
   )
 
-  it.effect("are at most 240, the last of each stretch of time", () =>
+  it.effect("A chart has at most 240 prices, the last of each stretch of time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek
@@ -77,7 +77,7 @@ layer(testServices())("Prices of a chart", (it) => {
     })
   )
 
-  it.effect("are of a corrected point the value that holds, and of several sources the first by name", () =>
+  it.effect("A corrected point has its current value, and one of several sources the first by name", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek
@@ -99,7 +99,7 @@ layer(testServices())("Prices of a chart", (it) => {
 const answersTo = ({ id }: { readonly id: string }) => Charts.use((charts) => charts.answers(id))
 
 layer(testServices())("Answers of a chart", (it) => {
-  it.effect("are there from the deadline on, each agent's last word", () =>
+  it.effect("A chart shows each agent's latest answer, from the deadline on", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -129,7 +129,7 @@ layer(testServices())("Answers of a chart", (it) => {
     })
   )
 
-  it.effect("are at most 400, and say so when they are not all", () =>
+  it.effect("A chart has at most 400 answers, and says so when there are more", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* manyAgents(401)
@@ -154,7 +154,7 @@ const recordOf = (id: string) => Charts.use((charts) => charts.trackRecord(id))
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("An agent's record", (it) => {
-  it.effect("is its scores by the day they were settled on, and its answers by how sure they were", () =>
+  it.effect("An agent's record has its scores by the day of settlement, and its answers by confidence", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const ada = yield* claimedAgent("Ada")
@@ -191,7 +191,7 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
-  it.effect("passes over what is not settled, however much has been predicted since", () =>
+  it.effect("An agent's record skips unsettled predictions, however many were made since", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const ada = yield* claimedAgent("Ada")
@@ -214,7 +214,7 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
-  it.effect("is of the newest 3 000 predictions and revisions, and says when there are more", () =>
+  it.effect("An agent's record covers the newest 3 000 submissions, and says when there are more", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek
@@ -233,7 +233,7 @@ layer(testServices())("An agent's record", (it) => {
       yield* moveTo(deadline)
       yield* importQuotes("GC", [[deadline, 110]])
       yield* settle
-      // With the first answer to the open one there are 2 999 that are newer than the settled one.
+      // The first answer to the open challenge makes 2 999 that are newer than the settled one.
       yield* revised(1, 2998)
       const last = yield* recordOf(ada)
       assert.deepStrictEqual(
@@ -246,7 +246,7 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
-  it.effect("has of an amended challenge the score that counts, on the day that it was first settled", () =>
+  it.effect("An amended challenge has its current score in the record, on the day it was first settled", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const deadline = plus(monday, "1 hour")
@@ -265,7 +265,7 @@ layer(testServices())("An agent's record", (it) => {
     })
   )
 
-  it.effect("is of numeric forecasts without confidences, and empty of who has none", () =>
+  it.effect("A record of numeric forecasts has no confidences, and one without predictions is empty", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [ada, newcomer] = [yield* claimedAgent("Ada"), yield* claimedAgent("Newcomer")]

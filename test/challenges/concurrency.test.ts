@@ -1,4 +1,4 @@
-/** Submissions that come at once: nothing is lost, nothing counts twice, nothing slips past a deadline or a limit. */
+/** Concurrent submissions: none is lost, none counts twice, and none slips past a deadline or a limit. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Ref, Result, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -45,7 +45,7 @@ const countsOf = (challenge: { readonly id: string }) =>
                        where challenge_id = ${challenge.id}::uuid order by agent_id, revision desc) p) as latest`
   ).pipe(Effect.map((rows) => rows[0] ?? { kept: [], latest: [] }))
 
-/** The rules hold with every statement for one submission, and with any number of submissions in one. */
+/** Runs the suite with one statement a submission, and with any number of submissions in a statement. */
 const inBatches = (name: string, suite: Parameters<ReturnType<typeof services>>[1]) => {
   for (const largest of breadth([1, 500], [1, 2, 64, 500])) {
     services(largest)(`${name}, in batches of at most ${largest}`, suite)
@@ -56,7 +56,7 @@ const directions = ["bullish", "bearish", "neutral"] as const
 const directionAt = (index: number) => directions[index % 3] ?? "neutral"
 
 inBatches("Submissions at once", (it) => {
-  it.effect("that are 50 identical predictions leave one, and 49 are duplicates", () =>
+  it.effect("Of 50 identical predictions at once one is recorded, and 49 are duplicates", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -73,27 +73,25 @@ inBatches("Submissions at once", (it) => {
     })
   )
 
-  it.effect(
-    "that are 50 revisions of one agent all succeed, each with a number of its own, and the counts stay exact",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const challenge = yield* newChallenge()
-        const agent = yield* claimedAgent()
-        const sent = times(50, (index): Sent => ({ direction: directionAt(index), is_revision: true }))
-        const results = yield* concurrently(sent.map((each) => predict(agent, challenge, each)))
-        assert.deepStrictEqual(codesOf(results), [])
-        const revisions = results.filter(Result.isSuccess).map(({ success }) => success.answer.revision_count)
-        assert.deepStrictEqual(
-          revisions.sort((a, b) => a - b),
-          times(50, (index) => index)
-        )
-        const { kept, latest } = yield* countsOf(challenge)
-        assert.deepStrictEqual(kept, latest)
-      })
+  it.effect("All 50 revisions of one agent at once succeed with distinct numbers and exact counts", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const challenge = yield* newChallenge()
+      const agent = yield* claimedAgent()
+      const sent = times(50, (index): Sent => ({ direction: directionAt(index), is_revision: true }))
+      const results = yield* concurrently(sent.map((each) => predict(agent, challenge, each)))
+      assert.deepStrictEqual(codesOf(results), [])
+      const revisions = results.filter(Result.isSuccess).map(({ success }) => success.answer.revision_count)
+      assert.deepStrictEqual(
+        revisions.sort((a, b) => a - b),
+        times(50, (index) => index)
+      )
+      const { kept, latest } = yield* countsOf(challenge)
+      assert.deepStrictEqual(kept, latest)
+    })
   )
 
-  it.effect("that are first predictions and revisions of 20 agents, mixed, leave exact counts", () =>
+  it.effect("First predictions and revisions of 20 agents at once leave exact counts", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -113,7 +111,7 @@ inBatches("Submissions at once", (it) => {
     })
   )
 
-  it.effect("that are 20 paper-trade signals of one agent leave one", () =>
+  it.effect("Of 20 paper-trade signals of one agent at once one is recorded", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge()
@@ -132,7 +130,7 @@ inBatches("Submissions at once", (it) => {
     })
   )
 
-  it.effect("with a cancellation among them stay if let in before it, and are refused after it", () =>
+  it.effect("Submissions before a concurrent cancellation stay, and later ones are refused", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const arenas = yield* Arenas
@@ -161,7 +159,7 @@ inBatches("Submissions at once", (it) => {
 })
 
 inBatches("The cap of a provisional agent", (it) => {
-  it.effect("leaves exactly ten of 40 predictions at once, and no trace of the refused ones", () =>
+  it.effect("Of 40 predictions at once the cap admits exactly ten, and the refused ones leave no trace", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -183,7 +181,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("counts challenges predicted: duplicates, revisions and paper-trade signals are free", () =>
+  it.effect("The cap counts challenges: duplicates, revisions and paper-trade signals are free", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agent = yield* provisionalAgent()
@@ -205,7 +203,7 @@ inBatches("The cap of a provisional agent", (it) => {
       const refused = yield* Effect.flip(predict(agent, eleventh, { is_revision: true }))
       assert.strictEqual(refused._tag, "ProvisionalLimit")
       assert.include("detail" in refused ? refused.detail : "", "10")
-      // Used up, it can still revise what it predicted, and send paper-trade signals.
+      // An agent at its cap can still revise its predictions, and send paper-trade signals.
       yield* moveTo(plus(deadline, "1 minute"))
       for (const challenge of firstTen) yield* predict(agent, challenge, { is_revision: true })
       yield* predict(agent, closed)
@@ -213,7 +211,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("ends with the claim", () =>
+  it.effect("The cap ends with the claim", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -223,7 +221,7 @@ inBatches("The cap of a provisional agent", (it) => {
     })
   )
 
-  it.effect("is what the agent was promised when it registered", () =>
+  it.effect("The cap is the one that the agent was promised at registration", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -239,7 +237,7 @@ inBatches("The cap of a provisional agent", (it) => {
 })
 
 inBatches("Submissions at the moment of closing", (it) => {
-  /** Every agent predicts, and revises twice, all of it stamped in time; some of it arrives too late. */
+  /** Every agent predicts, and revises twice, each stamped in time; some submissions arrive too late. */
   const submissionsOf = (
     agents: ReadonlyArray<AgentId>,
     challenge: { readonly id: string },
@@ -256,7 +254,7 @@ inBatches("Submissions at the moment of closing", (it) => {
       { concurrency: "unbounded" }
     )
 
-  /** A counter, and what waits for it to reach `count`. */
+  /** A counter, and an effect that waits until it reaches `count`. */
   const reached = Effect.fnUntraced(function* (count: number) {
     const seen = yield* Ref.make(0)
     const done = yield* Deferred.make<void>()
@@ -286,7 +284,7 @@ inBatches("Submissions at the moment of closing", (it) => {
 
   for (const answeredFirst of [1, 10, 40, 80]) {
     it.effect(
-      `that are stamped in time never commit after the settlement: settled when ${answeredFirst} of 120 were answered`,
+      `A submission in time never commits after the settlement: settled at ${answeredFirst} of 120 answers`,
       () =>
         Effect.gen(function* () {
           const deadline = plus(yield* freshWeek, "1 hour")
@@ -321,7 +319,7 @@ inBatches("Submissions at the moment of closing", (it) => {
     )
   }
 
-  it.effect("that are stamped in time never commit after the closing, long before the settlement", () =>
+  it.effect("A submission stamped in time never commits after the close, long before the settlement", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })

@@ -1,4 +1,4 @@
-/** Counts by direction and odds of an open challenge move in steps, so that polling tells nothing of a single answer. */
+/** Counts by direction and odds of an open challenge move in steps, so that polling reveals no single answer. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Random } from "effect"
 import { settings } from "../../src/config.ts"
@@ -30,7 +30,7 @@ type Known = { readonly id: string }
 const publishCounts = Arenas.use((arenas) => arenas.publishDue)
 const publishOdds = Pools.use((pools) => pools.publishDue)
 
-/** Bullish, bearish and neutral, of how many, and when that was. */
+/** The published counts of bullish, bearish and neutral, the number of predictions, and the time of the counts. */
 const shownOf = (challenge: Known) =>
   Arenas.use((arenas) => arenas.directional.get(challenge.id)).pipe(
     Effect.map((found) => [
@@ -45,7 +45,7 @@ const shownOf = (challenge: Known) =>
 const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
 const directionAt = (index: number): Direction => directions[index % 3] ?? "neutral"
 
-/** Says these directions, each by an agent of an owner of its own. */
+/** Predicts these directions, each by an agent of an owner of its own. */
 const say = Effect.fnUntraced(function* (challenge: Known, said: ReadonlyArray<Direction>) {
   const agents = yield* agentsApart(said.length)
   for (const [index, agent] of agents.entries())
@@ -65,7 +65,7 @@ const scene = Effect.gen(function* () {
 const minutes = (count: number) => count * 60_000
 
 layer(services)("The counts by direction of an open challenge", (it) => {
-  it.effect("are those of its creation before the first step, while prediction_count is live", () =>
+  it.effect("The counts before the first step are those of the creation; prediction_count is live", () =>
     Effect.gen(function* () {
       const { challenge, monday } = yield* scene
       assert.deepStrictEqual(yield* shownOf(challenge), [0, 0, 0, 0, monday])
@@ -75,7 +75,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
   )
 
   it.effect(
-    "take a step 15 minutes after the creation, not a millisecond earlier, with the tenth prediction",
+    "The counts take a step 15 minutes after the creation, no sooner, with the tenth prediction",
     () =>
       Effect.gen(function* () {
         const { at, challenge, monday } = yield* scene
@@ -91,7 +91,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
       })
   )
 
-  it.effect("are told by lists as they were at the last step, and live from the deadline on", () =>
+  it.effect("Lists have the counts of the last step before the deadline, and live ones from then on", () =>
     Effect.gen(function* () {
       const { at, challenge, deadline } = yield* scene
       const split = Arenas.use((arenas) =>
@@ -108,7 +108,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("do not move by any number of agents of few owners, or of none", () =>
+  it.effect("The counts do not move by any number of agents of few owners, or of none", () =>
     Effect.gen(function* () {
       const { at, challenge, monday } = yield* scene
       const owner = yield* anotherOperator
@@ -139,7 +139,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("never move by nine new predictions, nor by any number of revisions", () =>
+  it.effect("The counts never move by nine new predictions, nor by any number of revisions", () =>
     Effect.gen(function* () {
       const { at, challenge, monday } = yield* scene
       const agents = yield* say(
@@ -166,7 +166,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("take the next step 15 minutes and ten predictions after the one before", () =>
+  it.effect("The counts take the next step 15 minutes and ten predictions after the one before", () =>
     Effect.gen(function* () {
       const { at, challenge } = yield* scene
       yield* say(
@@ -189,7 +189,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
     })
   )
 
-  it.effect("take a step once, however many replicas find it due", () =>
+  it.effect("The counts take a step once, however many replicas find it due", () =>
     Effect.gen(function* () {
       const { at, challenge } = yield* scene
       for (const [quarter, counts] of [
@@ -217,7 +217,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
   )
 
   it.effect(
-    "are final from the deadline on, without any job, also with what was received before it and written after",
+    "The counts are final from the deadline on, without a job, with all that was received before",
     () =>
       Effect.gen(function* () {
         const { challenge, deadline, monday } = yield* scene
@@ -236,7 +236,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
       })
   )
 
-  it.effect("stay at the last step when it is cancelled, until its deadline", () =>
+  it.effect("The counts of a cancelled challenge stay at the last step until its deadline", () =>
     Effect.gen(function* () {
       const { at, challenge, deadline } = yield* scene
       yield* say(challenge, times(10, directionAt))
@@ -256,7 +256,7 @@ layer(services)("The counts by direction of an open challenge", (it) => {
   )
 
   it.effect.each([1, 2, 3])(
-    "are the true ones of the last step that was allowed, whatever comes when (seed %i)",
+    "The counts are the true ones of the last allowed step, in any course of events (seed %i)",
     (seed) =>
       Effect.gen(function* () {
         const { at, challenge, monday } = yield* scene
@@ -291,57 +291,55 @@ layer(services)("The counts by direction of an open challenge", (it) => {
 })
 
 layer(services)("The odds of an open pool", (it) => {
-  it.effect(
-    "move in steps of ten stakes and 15 minutes, all bins together, and are final from the deadline on",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const deadline = plus(monday, "1 day")
-        const challenge = yield* newMacro({ deadline })
-        const agents = yield* stakers(challenge, 21, 100)
-        const put = (from: number, until: number) =>
-          Effect.forEach(agents.slice(from, until), (agent, index) =>
-            stake(agent, challenge, 50, index % 2 === 0 ? 2 : 3.1)
-          )
-        const shown = Effect.map(oddsOf(challenge), ({ bins, counts_as_of, stakers: count, total }) => [
-          total,
-          count,
-          bins.map(({ share, staked, stakers: ofBin }) => [share, staked, ofBin]),
-          counts_as_of
-        ])
-        const none = [0, 0n, 0]
-        const nothing = [0n, 0, [none, none, none, none], DateTime.formatIso(monday)]
-        yield* put(0, 9)
-        yield* moveTo(plus(monday, "1 hour"))
-        yield* publishOdds
-        assert.deepStrictEqual(yield* shown, nothing)
-        yield* put(9, 10)
-        assert.deepStrictEqual(yield* shown, nothing)
-        yield* publishOdds
-        const half = [0.6, credits(300), 6]
-        const rest = [0.4, credits(200), 4]
-        const first = [credits(500), 10, [half, none, rest, none], DateTime.formatIso(plus(monday, "1 hour"))]
-        assert.deepStrictEqual(yield* shown, first)
-        yield* put(10, 20)
-        yield* moveTo(plus(monday, { milliseconds: minutes(75) - 1 }))
-        yield* publishOdds
-        assert.deepStrictEqual(yield* shown, first)
-        yield* moveTo(plus(monday, "75 minutes"))
-        yield* concurrently(times(8, () => publishOdds))
-        const second = (yield* shown).slice(0, 2)
-        assert.deepStrictEqual(second, [credits(1000), 20])
-        yield* put(20, 21)
-        yield* moveTo(millisBefore(deadline, 1))
-        assert.deepStrictEqual((yield* shown).slice(0, 2), second)
-        yield* moveTo(deadline)
-        assert.deepStrictEqual((yield* shown).slice(0, 2), [credits(1050), 21])
-        assert.strictEqual((yield* shown)[3], DateTime.formatIso(deadline))
-      })
+  it.effect("The odds move in steps of ten stakes and 15 minutes, all bins at once, until the deadline", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const deadline = plus(monday, "1 day")
+      const challenge = yield* newMacro({ deadline })
+      const agents = yield* stakers(challenge, 21, 100)
+      const put = (from: number, until: number) =>
+        Effect.forEach(agents.slice(from, until), (agent, index) =>
+          stake(agent, challenge, 50, index % 2 === 0 ? 2 : 3.1)
+        )
+      const shown = Effect.map(oddsOf(challenge), ({ bins, counts_as_of, stakers: count, total }) => [
+        total,
+        count,
+        bins.map(({ share, staked, stakers: ofBin }) => [share, staked, ofBin]),
+        counts_as_of
+      ])
+      const none = [0, 0n, 0]
+      const nothing = [0n, 0, [none, none, none, none], DateTime.formatIso(monday)]
+      yield* put(0, 9)
+      yield* moveTo(plus(monday, "1 hour"))
+      yield* publishOdds
+      assert.deepStrictEqual(yield* shown, nothing)
+      yield* put(9, 10)
+      assert.deepStrictEqual(yield* shown, nothing)
+      yield* publishOdds
+      const half = [0.6, credits(300), 6]
+      const rest = [0.4, credits(200), 4]
+      const first = [credits(500), 10, [half, none, rest, none], DateTime.formatIso(plus(monday, "1 hour"))]
+      assert.deepStrictEqual(yield* shown, first)
+      yield* put(10, 20)
+      yield* moveTo(plus(monday, { milliseconds: minutes(75) - 1 }))
+      yield* publishOdds
+      assert.deepStrictEqual(yield* shown, first)
+      yield* moveTo(plus(monday, "75 minutes"))
+      yield* concurrently(times(8, () => publishOdds))
+      const second = (yield* shown).slice(0, 2)
+      assert.deepStrictEqual(second, [credits(1000), 20])
+      yield* put(20, 21)
+      yield* moveTo(millisBefore(deadline, 1))
+      assert.deepStrictEqual((yield* shown).slice(0, 2), second)
+      yield* moveTo(deadline)
+      assert.deepStrictEqual((yield* shown).slice(0, 2), [credits(1050), 21])
+      assert.strictEqual((yield* shown)[3], DateTime.formatIso(deadline))
+    })
   )
 })
 
 layer(testServices({ AUSPEX_COUNTS_EVERY: "15 minutes,10" }))("The odds of an open pool", (it) => {
-  it.effect("are current unless a setting says otherwise", () =>
+  it.effect("The odds are current unless a setting says otherwise", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newMacro()

@@ -53,7 +53,7 @@ const predictAt = (token: string, id: string, json: object) =>
   post(`/api/v1/eval/challenges/${id}/predict`, { token, json })
 
 layer(testServer())("An answer by probabilities", (it) => {
-  it.effect("is sealed as sent, scored by its largest, and told in every place", () =>
+  it.effect("An answer by probabilities is sealed as sent, scored by its largest, and shown everywhere", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { agentId, token } = yield* onboardClaimed()
@@ -88,7 +88,7 @@ layer(testServer())("An answer by probabilities", (it) => {
     })
   )
 
-  it.effect("has exactly the outcomes of its question, two where it is a question of yes or no", () =>
+  it.effect("An answer by probabilities has exactly the outcomes of its question, two for yes or no", () =>
     Effect.gen(function* () {
       const { token } = yield* agentOfAsset
       const yesOrNo = yield* newPriceEvent({ kind: "threshold" })
@@ -108,7 +108,7 @@ layer(testServer())("An answer by probabilities", (it) => {
     })
   )
 
-  it.effect("sums to 1 within a millionth, of parts from 0 to 1, and says nothing beside", () =>
+  it.effect("An answer by probabilities sums to 1 within a millionth, and has no other values beside", () =>
     Effect.gen(function* () {
       const { token } = yield* agentOfAsset
       const challenge = yield* newChallenge()
@@ -135,12 +135,12 @@ layer(testServer())("An answer by probabilities", (it) => {
   )
 })
 
-layer(testServer())("A program that knows no such forms", (it) => {
+layer(testServer())("A program without these forms", (it) => {
   const needed = SqlClient.SqlClient.use((sql) => sql`select min_program from instance`.values).pipe(
     Effect.map(([row]) => Number(row?.[0]))
   )
 
-  it.effect("may run on the database until the first answer in one of them", () =>
+  it.effect("A program without these forms may use the database until the first answer in one of them", () =>
     Effect.gen(function* () {
       const challenge = yield* newMacro()
       const { token } = yield* onboardClaimed()
@@ -155,93 +155,98 @@ layer(testServer())("A program that knows no such forms", (it) => {
 })
 
 layer(testServer())("A forecast by quantiles or samples", (it) => {
-  it.effect("is sealed as sent, scored by its distribution, amended, audited and proved in words", () =>
-    Effect.gen(function* () {
-      const monday = yield* freshWeek
-      const agents = yield* Effect.forEach([0, 1, 2], () => onboardClaimed())
-      const macro = yield* newMacro()
-      const forecasts = [{ quantiles }, { samples }, { predicted_value: 3.1, predicted_std: 0.1 }]
-      const bodies: Array<string> = []
-      for (const [index, { token }] of agents.entries()) {
-        const { json, status, text } = yield* post("/api/v1/eval/predictions", {
-          token,
-          json: { predictions: [{ challenge_id: macro.id, ...forecasts[index] }] }
-        })
-        assert.strictEqual(status, 200, text)
-        assert.strictEqual(member(json, "items", 0, "outcome"), "recorded", text)
-        bodies.push(String(member(json, "items", 0, "receipt", "body")))
-      }
-      assert.include(bodies[0], '"values":{"quantiles":[{"p":0.1,"value":2.9},')
-      assert.include(bodies[1], '"values":{"samples":[3,3.01,')
+  it.effect(
+    "Quantiles and samples are sealed as sent, scored by distribution, amended, audited, proved",
+    () =>
+      Effect.gen(function* () {
+        const monday = yield* freshWeek
+        const agents = yield* Effect.forEach([0, 1, 2], () => onboardClaimed())
+        const macro = yield* newMacro()
+        const forecasts = [{ quantiles }, { samples }, { predicted_value: 3.1, predicted_std: 0.1 }]
+        const bodies: Array<string> = []
+        for (const [index, { token }] of agents.entries()) {
+          const { json, status, text } = yield* post("/api/v1/eval/predictions", {
+            token,
+            json: { predictions: [{ challenge_id: macro.id, ...forecasts[index] }] }
+          })
+          assert.strictEqual(status, 200, text)
+          assert.strictEqual(member(json, "items", 0, "outcome"), "recorded", text)
+          bodies.push(String(member(json, "items", 0, "receipt", "body")))
+        }
+        assert.include(bodies[0], '"values":{"quantiles":[{"p":0.1,"value":2.9},')
+        assert.include(bodies[1], '"values":{"samples":[3,3.01,')
 
-      yield* moveTo(plus(monday, "1 hour"))
-      yield* Scoring.use(({ resolveMacro }) => resolveMacro(macro.id, 3.2))
-      const shown = Effect.map(get(`/api/v1/eval/challenges/${macro.id}/results`), ({ json }) =>
-        agents.map(({ agentId }) => {
-          const all = member(json, "predictions")
-          return Array.isArray(all) ? all.find((each) => member(each, "agent_id") === agentId) : undefined
-        })
-      )
-      const scoresAt = (value: number) =>
-        [quantileDistribution(quantiles), sampleDistribution(samples)].map(
-          ({ crps }) => crpsScore(crps(value), 0.12).score
+        yield* moveTo(plus(monday, "1 hour"))
+        yield* Scoring.use(({ resolveMacro }) => resolveMacro(macro.id, 3.2))
+        const shown = Effect.map(get(`/api/v1/eval/challenges/${macro.id}/results`), ({ json }) =>
+          agents.map(({ agentId }) => {
+            const all = member(json, "predictions")
+            return Array.isArray(all) ? all.find((each) => member(each, "agent_id") === agentId) : undefined
+          })
         )
-      const first = yield* shown
-      assert.deepInclude(first[0], { quantiles, samples: null, predicted_value: 3.1 })
-      assert.deepInclude(first[1], { samples, quantiles: null, predicted_value: 3.045 })
-      assert.deepStrictEqual(
-        first.slice(0, 2).map((each) => member(each, "score")),
-        scoresAt(3.2)
-      )
+        const scoresAt = (value: number) =>
+          [quantileDistribution(quantiles), sampleDistribution(samples)].map(
+            ({ crps }) => crpsScore(crps(value), 0.12).score
+          )
+        const first = yield* shown
+        assert.deepInclude(first[0], { quantiles, samples: null, predicted_value: 3.1 })
+        assert.deepInclude(first[1], { samples, quantiles: null, predicted_value: 3.045 })
+        assert.deepStrictEqual(
+          first.slice(0, 2).map((each) => member(each, "score")),
+          scoresAt(3.2)
+        )
 
-      yield* post(`/api/v1/admin/challenges/${macro.id}/amend`, {
-        token: testAdminToken,
-        json: { actual_value: 3, reason: "It was revised." }
+        yield* post(`/api/v1/admin/challenges/${macro.id}/amend`, {
+          token: testAdminToken,
+          json: { actual_value: 3, reason: "It was revised." }
+        })
+        assert.deepStrictEqual(
+          (yield* shown).slice(0, 2).map((each) => member(each, "score")),
+          scoresAt(3)
+        )
+        yield* completeLog
+        assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
+        assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
+        const page = yield* get(`/challenges/${macro.id}`)
+        assert.include(textOf(page), "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
+        assert.include(textOf(page), "10 samples: 3.045 ± 0.0287")
+        const drawn = [...textOf(page).matchAll(/([\d.]+) to ([\d.]+) ([\d.]+) % (\d+)/g)].map((row) =>
+          row.slice(1).map(Number)
+        )
+        assert.isAtLeast(drawn.length, 5)
+        const said = [
+          quantileDistribution(quantiles),
+          sampleDistribution(samples),
+          normalDistribution(3.1, 0.1)
+        ]
+        for (const [from = NaN, to = NaN, percent = NaN, count] of drawn) {
+          const within = said.map(({ cdfBelow }) => cdfBelow(to) - cdfBelow(from))
+          assert.closeTo(percent, (100 * within.reduce((sum, each) => sum + each, 0)) / 3, 0.0501, `${from}`)
+          assert.strictEqual(
+            count,
+            [3.1, 3.045, 3.1].filter((centre) => centre >= from && centre < to).length
+          )
+        }
+
+        const factsOf = (body: string) =>
+          statementOf({
+            entry: parseEntry('{"c":"00","challenge_id":"x","type":"prediction.commit"}'),
+            prediction: parseBody(body),
+            index: 1,
+            size: 2
+          }).facts
+        assert.deepInclude(factsOf(bodies[0] ?? ""), [
+          "Quantiles",
+          "10 % at most 2.9, 50 % at most 3.1, 90 % at most 3.4"
+        ])
+        assert.deepInclude(factsOf(bodies[1] ?? ""), [
+          "Samples",
+          "10: 3, 3.01, 3.02, 3.03, 3.04, 3.05, 3.06, 3.07, 3.08, 3.09"
+        ])
       })
-      assert.deepStrictEqual(
-        (yield* shown).slice(0, 2).map((each) => member(each, "score")),
-        scoresAt(3)
-      )
-      yield* completeLog
-      assert.deepStrictEqual((yield* LogAudit.use(({ audit }) => audit)).differences, [])
-      assert.deepStrictEqual((yield* Scoring.use(({ audit }) => audit)).differences, [])
-      const page = yield* get(`/challenges/${macro.id}`)
-      assert.include(textOf(page), "10 %: 2.9, 50 %: 3.1, 90 %: 3.4")
-      assert.include(textOf(page), "10 samples: 3.045 ± 0.0287")
-      const drawn = [...textOf(page).matchAll(/([\d.]+) to ([\d.]+) ([\d.]+) % (\d+)/g)].map((row) =>
-        row.slice(1).map(Number)
-      )
-      assert.isAtLeast(drawn.length, 5)
-      const said = [
-        quantileDistribution(quantiles),
-        sampleDistribution(samples),
-        normalDistribution(3.1, 0.1)
-      ]
-      for (const [from = NaN, to = NaN, percent = NaN, count] of drawn) {
-        const within = said.map(({ cdfBelow }) => cdfBelow(to) - cdfBelow(from))
-        assert.closeTo(percent, (100 * within.reduce((sum, each) => sum + each, 0)) / 3, 0.0501, `${from}`)
-        assert.strictEqual(count, [3.1, 3.045, 3.1].filter((centre) => centre >= from && centre < to).length)
-      }
-
-      const factsOf = (body: string) =>
-        statementOf({
-          entry: parseEntry('{"c":"00","challenge_id":"x","type":"prediction.commit"}'),
-          prediction: parseBody(body),
-          index: 1,
-          size: 2
-        }).facts
-      assert.deepInclude(factsOf(bodies[0] ?? ""), [
-        "Quantiles",
-        "10 % at most 2.9, 50 % at most 3.1, 90 % at most 3.4"
-      ])
-      assert.deepInclude(factsOf(bodies[1] ?? ""), [
-        "Samples",
-        "10: 3, 3.01, 3.02, 3.03, 3.04, 3.05, 3.06, 3.07, 3.08, 3.09"
-      ])
-    })
   )
 
-  it.effect("is refused by the field that is wrong, in a batch each item for itself", () =>
+  it.effect("A wrong forecast is refused by its field, in a batch each item by itself", () =>
     Effect.gen(function* () {
       const { token } = yield* agentOfAsset
       const macro = yield* newMacro()
@@ -279,7 +284,7 @@ layer(testServer())("A forecast by quantiles or samples", (it) => {
     })
   )
 
-  it.effect("is a difference in the audit where what follows from it was changed", () =>
+  it.effect("The audit finds a difference where the values derived from a forecast were changed", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* agentOfAsset
       const macro = yield* newMacro({ period: "2026-04" })
@@ -318,7 +323,7 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
   "A question on ordered categories",
   (it) => {
     it.effect(
-      "is answered by a vector, staked on by category, scored by RPS, amended, audited and shown",
+      "Ordered categories are answered by a vector, staked on, scored by RPS, amended and audited",
       () =>
         Effect.gen(function* () {
           const monday = yield* freshWeek
@@ -408,7 +413,7 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
     )
 
     it.effect(
-      "has at least three categories with names of their own, and a reference that leaves some doubt",
+      "A question has at least three distinct categories, and a reference that leaves some doubt",
       () =>
         Effect.gen(function* () {
           const deadline = DateTime.formatIso(plus(yield* freshWeek, "1 hour"))
@@ -436,19 +441,21 @@ layer(testServer({ environment: { AUSPEX_SCHEDULES: "macro" } }))(
         })
     )
 
-    it.effect("is made of the release calendar, which gives its categories back as they were set", () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const release_at = DateTime.formatIso(plus(monday, "2 days"))
-        const releases = [{ asset: "FOMC", period: "2026-06", release_at, categories, reward_pool: 0 }]
-        const calendar = "/api/v1/admin/release-calendar"
-        const set = yield* send("PUT", calendar, { token: testAdminToken, json: { releases } })
-        assert.strictEqual(set.status, 200, set.text)
-        assert.deepStrictEqual<unknown>(set.json["releases"], releases)
-        yield* Schedules.use(({ makeDue }) => makeDue)
-        const { json } = yield* get("/api/v1/eval/open?asset=FOMC")
-        assert.deepStrictEqual(member(json, "items", 0, "answer", "categories"), categories)
-      })
+    it.effect(
+      "The release calendar makes questions on categories, and gives these back as they were set",
+      () =>
+        Effect.gen(function* () {
+          const monday = yield* freshWeek
+          const release_at = DateTime.formatIso(plus(monday, "2 days"))
+          const releases = [{ asset: "FOMC", period: "2026-06", release_at, categories, reward_pool: 0 }]
+          const calendar = "/api/v1/admin/release-calendar"
+          const set = yield* send("PUT", calendar, { token: testAdminToken, json: { releases } })
+          assert.strictEqual(set.status, 200, set.text)
+          assert.deepStrictEqual<unknown>(set.json["releases"], releases)
+          yield* Schedules.use(({ makeDue }) => makeDue)
+          const { json } = yield* get("/api/v1/eval/open?asset=FOMC")
+          assert.deepStrictEqual(member(json, "items", 0, "answer", "categories"), categories)
+        })
     )
   }
 )

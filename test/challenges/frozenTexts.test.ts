@@ -1,4 +1,4 @@
-/** Texts that are frozen with a question say times to the second and numbers as people write them, and it settles by them. */
+/** Texts that are frozen with a question give times to the second and numbers in plain decimals, and the question settles by them. */
 import { assert, it, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { instantOf } from "../../cli/admin/session.ts"
@@ -31,7 +31,7 @@ it.each([
   [168, "7 days", "7 天"],
   [36.25, "36 hours 15 minutes", "36 小时 15 分钟"],
   [1 + 1 / 3600, "1 hour 1 second", "1 小时 1 秒"]
-] as const)("a span of %d hours is said in whole units", (hours, english, chinese) => {
+] as const)("The criteria say a span of %d hours in whole units", (hours, english, chinese) => {
   const terms = { openPrice: "100", deadZonePct: "0.3" }
   const named = { targetName: "Gold", target: "GC" }
   const resolveAt = Date.parse("2026-03-02T14:30:00Z")
@@ -82,12 +82,12 @@ const given = [
   [1e-6 + 2e-6, "0.000003"]
 ] as const
 
-it.each(given)("%d is said as a plain decimal", (number, text) => {
+it.each(given)("plainDecimal writes %d as a plain decimal", (number, text) => {
   assert.strictEqual(plainDecimal(number), text)
 })
 
 it.effect.each(["in 40 seconds", "2 hours", "1.5 hours", "0.0001 seconds"])(
-  "a time from now that an administrator types is of a whole second: %s",
+  "instantOf makes a whole second of a time from now that an administrator types: %s",
   (text) =>
     Effect.gen(function* () {
       const now = DateTime.makeUnsafe("2026-03-02T18:29:14.414Z")
@@ -102,7 +102,7 @@ const Frozen = Schema.Struct({
   times: Schema.Array(Schema.DateTimeUtcFromDate)
 })
 
-/** All that is frozen of questions: the texts, and the times that they say. */
+/** The frozen members of questions: the texts, and the times that they give. */
 const frozen = rowsOf(
   Frozen,
   (sql) => sql`
@@ -127,8 +127,8 @@ layer(
     AUSPEX_PRICE_EVENT_VOID_AFTER: "1234567 millis",
     AUSPEX_MACRO_VOID_AFTER: "86400001 millis"
   })
-)("What a question is frozen with", (it) => {
-  it.effect("has whole seconds and no machine decimals, whatever the moment and the prices are", () =>
+)("The frozen terms of a question", (it) => {
+  it.effect("The frozen terms have whole seconds and no machine decimals, at any moment and price", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importCandles(
@@ -169,14 +169,14 @@ layer(
       for (const { scale, texts, times } of rows) {
         assert.notMatch(texts, machineDecimal)
         assert.notMatch(texts, fraction)
-        // What the text says is what is settled by.
+        // The question settles by the numbers of its text.
         if (scale !== null) assert.include(texts, `the reference scale ${scale}`)
         for (const time of times) assert.strictEqual(DateTime.toEpochMillis(time) % 1000, 0, texts)
       }
     })
   )
 
-  it.effect("says the numbers that an administrator gave as plain decimals, and settles by them", () =>
+  it.effect("The frozen terms write numbers as plain decimals, and the question settles by them", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const deadline = plus(monday, "1 hour")

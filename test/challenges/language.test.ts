@@ -5,7 +5,7 @@ import { openChallenge, newMacro, newPriceEvent } from "../support/challenges.ts
 import { get, member, post, testServer } from "../support/server.ts"
 
 layer(testServer())("The parameter lang", (it) => {
-  it.effect("leaves, as en or zh, the criteria in the other language out of every list and of results", () =>
+  it.effect("The parameter lang leaves the other language's criteria out of lists and results", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge({ asset: "GC" })
       yield* newMacro()

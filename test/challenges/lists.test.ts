@@ -1,4 +1,4 @@
-/** What is kept so that lists cost the same however long they are: it equals what counting and filtering would give. */
+/** Stored totals and lists whose cost does not grow: they equal the result of counting and filtering. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -22,7 +22,7 @@ layer(testServices())("The totals of challenges", (it) => {
     becomes: ChallengeStatus
   })
 
-  /** How many there are by what each of them says of itself. */
+  /** The number of challenges whose own members match. */
   const counted = Effect.fnUntraced(function* (
     status: ChallengeStatus | undefined,
     asset: string | undefined
@@ -37,13 +37,13 @@ layer(testServices())("The totals of challenges", (it) => {
   })
 
   it.effect.prop(
-    "are what counting gives, after any sequence of creating, cancelling and settling at once",
+    "The totals equal a count, after any creations, cancellations and settlements at once",
     [Schema.Array(Step).check(Schema.isMaxLength(12))],
     ([steps]) =>
       Effect.gen(function* () {
         const now = yield* freshWeek
         const priced = plus(now, "1 hour")
-        // No price is known after this one, so the closed ones wait.
+        // No price is known after this time, so the closed ones wait.
         const deadlines = {
           resolved: priced,
           closed: plus(now, "2 hours"),
@@ -88,7 +88,7 @@ layer(testServices())("The lists of events", (it) => {
   })
 
   it.effect.prop(
-    "are what filtering gives, after any imports of the same events",
+    "The lists of events equal a filter over all events, after any imports",
     [Schema.Array(Schema.Array(Imported).check(Schema.isBetweenLength(1, 6))).check(Schema.isMaxLength(4))],
     ([imports]) =>
       Effect.gen(function* () {

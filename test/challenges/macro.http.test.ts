@@ -1,4 +1,4 @@
-/** Macro challenges through HTTP: what is answered, and what is refused before it is looked at. */
+/** Macro challenges through HTTP: answers, and requests that are refused at the door. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ import { testAdminToken } from "../support/settings.ts"
 
 const admin = { token: testAdminToken }
 
-/** JSON as text, since a client can send what `JSON.stringify` does not write. */
+/** JSON as text, since a client can send numbers that `JSON.stringify` does not write. */
 const sent = (path: string, token: string, body: string) =>
   post(path, { token, body, headers: { "content-type": "application/json" } })
 
@@ -25,7 +25,7 @@ const terms = {
 }
 
 layer(testServer())("POST /eval/macro/challenges/{id}/predict", (it) => {
-  it.effect("records a forecast (201), and replaces it (200)", () =>
+  it.effect("A forecast is recorded (201), and replaced by the next one (200)", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { token } = yield* onboard()
@@ -58,7 +58,7 @@ layer(testServer())("POST /eval/macro/challenges/{id}/predict", (it) => {
     ['{"predicted_value":3.1,"predicted_std":1e999}', "predicted_std"],
     ['{"predicted_value":3.1,"predicted_std":1e300}', "predicted_std"],
     ['{"predicted_value":3.1,"predicted_std":"0.1"}', "predicted_std"]
-  ] as const)("refuses %s by the name of the field", ([body, field]) =>
+  ] as const)("A forecast of %s is refused by the name of the field", ([body, field]) =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { token } = yield* onboard()
@@ -82,7 +82,7 @@ layer(testServer())("POST /admin/macro/challenges", (it) => {
     [{ deadline: "9900-01-01T00:00:00Z" }, "deadline"],
     [{ release_at: "9999-12-31T23:59:59Z" }, "release_at"],
     [{ period: "" }, "period"]
-  ] as const)("refuses %j by the name of the field", ([wrong, field]) =>
+  ] as const)("A macro challenge with %j is refused by the name of the field", ([wrong, field]) =>
     Effect.gen(function* () {
       const answer = yield* post("/api/v1/admin/macro/challenges", {
         ...admin,
@@ -93,7 +93,7 @@ layer(testServer())("POST /admin/macro/challenges", (it) => {
     })
   )
 
-  it.effect("answers 201 with the record, and resolving before the deadline is refused", () =>
+  it.effect("A macro challenge is created (201), and resolving it before the deadline is refused", () =>
     Effect.gen(function* () {
       const made = yield* post("/api/v1/admin/macro/challenges", { ...admin, json: terms })
       assert.strictEqual(made.status, 201)
@@ -108,7 +108,7 @@ layer(testServer())("POST /admin/macro/challenges", (it) => {
 })
 
 layer(testServer())("A settlement that takes longer than clients wait", (it) => {
-  it.effect("sends spaces before its JSON, and a refusal that is quick has its status", () =>
+  it.effect("A slow settlement sends spaces before its JSON, and a quick refusal has its status", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })

@@ -1,4 +1,4 @@
-/** Macro challenges from their making to their scores, on a real database. */
+/** Macro challenges from their creation to their scores, on a real database. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,7 +29,7 @@ const resolve = (challenge: { readonly id: string }, value: number) =>
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("Macro challenges", (it) => {
-  it.effect("are created on every macro series, FOMC among them, and on nothing else", () =>
+  it.effect("Macro challenges are created on every macro series, FOMC among them, and on nothing else", () =>
     Effect.gen(function* () {
       yield* freshWeek
       for (const asset of ["CPI", "CORE_CPI", "PPI", "NFP", "UNRATE", "PCE", "GDP", "FOMC"]) {
@@ -42,7 +42,7 @@ layer(testServices())("Macro challenges", (it) => {
     })
   )
 
-  it.effect("show their bins, whose first low and last high are open", () =>
+  it.effect("A macro challenge shows its bins, whose first low and last high are open", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newMacro({ bin_edges: [-0.5, 0.1], reward_pool: 1000.000001, unit: "%" })
@@ -62,7 +62,7 @@ layer(testServices())("Macro challenges", (it) => {
     })
   )
 
-  it.effect("are not released before their deadline", () =>
+  it.effect("A macro challenge is not released before its deadline", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const error = yield* Effect.flip(
@@ -72,7 +72,7 @@ layer(testServices())("Macro challenges", (it) => {
     })
   )
 
-  it.effect("are no directional challenges: each list has its own, and no other arena takes them", () =>
+  it.effect("A macro challenge is in no other type's list, and no other arena takes it", () =>
     Effect.gen(function* () {
       const arenas = yield* Arenas
       const { macro } = yield* Arenas
@@ -109,7 +109,7 @@ layer(testServices())("Macro challenges", (it) => {
     })
   )
 
-  it.effect("are on no scale by which scores would be beyond doubles, given, computed, or of bins", () =>
+  it.effect("A scale that puts scores beyond doubles is refused: given, computed, or of bins", () =>
     Effect.gen(function* () {
       const pathsOf = (terms: Partial<NewMacroChallenge>) =>
         Effect.map(Effect.flip(newMacro(terms)), ({ errors }) => errors.map(({ path }) => path))
@@ -140,62 +140,60 @@ layer(testServices())("Macro challenges", (it) => {
     })
   )
 
-  it.effect(
-    "without a scale are refused until 25 prints of the series are known, and then have the computed one",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        let now = yield* freshWeek
-        const asset = "PPI"
-        const { reference_scale: _, ...unscaled } = { reference_scale: 0, unit: "% m/m", asset }
-        const without = () =>
-          Effect.flatMap(Arenas, ({ macro }) =>
-            macro.create({
-              ...unscaled,
-              period: "next",
-              deadline: plus(now, "1 hour"),
-              bin_edges: [0],
-              reward_pool: 0
-            })
-          )
-        // Surprises of 0.1, -0.2, 0.3 in turn: their median is 0.1, their median absolute deviation 0.2.
-        let print = 0
-        for (let month = 0; month < 25; month++) {
-          assert.strictEqual((yield* Effect.flip(without())).errors[0]?.path, "reference_scale")
-          const challenge = yield* newMacro({ ...unscaled, reference_scale: 1, period: `${month}` })
-          now = plus(now, "2 hours")
-          yield* moveTo(now)
-          yield* resolve(challenge, print / 10)
-          print += [1, -2, 3][month % 3] ?? 0
-        }
-        const scaled = yield* without()
-        assert.strictEqual(scaled.reference_scale, 0.29652)
-        assert.strictEqual(scaled.decimal_step, 0.1)
-        assert.include(scaled.resolution_criteria, "reference scale 0.29652")
-        // Another unit is another series.
-        const other = Effect.flatMap(Arenas, ({ macro }) =>
+  it.effect("A challenge without a scale waits for 25 prints, and then has the computed scale", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let now = yield* freshWeek
+      const asset = "PPI"
+      const { reference_scale: _, ...unscaled } = { reference_scale: 0, unit: "% m/m", asset }
+      const without = () =>
+        Effect.flatMap(Arenas, ({ macro }) =>
           macro.create({
-            asset,
+            ...unscaled,
             period: "next",
             deadline: plus(now, "1 hour"),
             bin_edges: [0],
             reward_pool: 0
           })
         )
-        assert.strictEqual((yield* Effect.flip(other)).errors[0]?.path, "reference_scale")
-        assert.strictEqual(
-          yield* countOf(
-            () =>
-              sql`select count(*)::int as count from challenges where target = ${asset} and unit is not null`
-          ),
-          26
-        )
-      })
+      // Surprises of 0.1, -0.2, 0.3 in turn: their median is 0.1, their median absolute deviation 0.2.
+      let print = 0
+      for (let month = 0; month < 25; month++) {
+        assert.strictEqual((yield* Effect.flip(without())).errors[0]?.path, "reference_scale")
+        const challenge = yield* newMacro({ ...unscaled, reference_scale: 1, period: `${month}` })
+        now = plus(now, "2 hours")
+        yield* moveTo(now)
+        yield* resolve(challenge, print / 10)
+        print += [1, -2, 3][month % 3] ?? 0
+      }
+      const scaled = yield* without()
+      assert.strictEqual(scaled.reference_scale, 0.29652)
+      assert.strictEqual(scaled.decimal_step, 0.1)
+      assert.include(scaled.resolution_criteria, "reference scale 0.29652")
+      // Another unit is another series.
+      const other = Effect.flatMap(Arenas, ({ macro }) =>
+        macro.create({
+          asset,
+          period: "next",
+          deadline: plus(now, "1 hour"),
+          bin_edges: [0],
+          reward_pool: 0
+        })
+      )
+      assert.strictEqual((yield* Effect.flip(other)).errors[0]?.path, "reference_scale")
+      assert.strictEqual(
+        yield* countOf(
+          () =>
+            sql`select count(*)::int as count from challenges where target = ${asset} and unit is not null`
+        ),
+        26
+      )
+    })
   )
 })
 
 layer(testServices())("Macro forecasts", (it) => {
-  it.effect("are replaced by sending another one, and the last before the deadline counts", () =>
+  it.effect("A forecast is replaced by the next one, and the last before the deadline counts", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newMacro()
@@ -228,7 +226,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("count strictly before the deadline, and later ones are refused", () =>
+  it.effect("A forecast counts strictly before the deadline, and a later one is refused", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({ deadline })
@@ -246,7 +244,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("are at most 1e12 reference scales wide, exactly", () =>
+  it.effect("A forecast is at most 1e12 reference scales wide, exactly", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newMacro()
@@ -258,7 +256,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("of a provisional agent count towards its cap, over all types, and replacements do not", () =>
+  it.effect("A provisional agent's forecasts count towards its cap, and replacements do not", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -277,7 +275,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("of a provisional agent sent all at once never exceed its cap", () =>
+  it.effect("Concurrent forecasts of a provisional agent never exceed its cap", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -289,7 +287,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("of one agent sent at once are each recorded once, as one revision after the other", () =>
+  it.effect("Concurrent forecasts of one agent are each recorded once, as one revision after the other", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({ deadline })
@@ -307,7 +305,7 @@ layer(testServices())("Macro forecasts", (it) => {
     })
   )
 
-  it.effect("that race the resolution are scored, or refused", () =>
+  it.effect("A forecast that races the settlement is scored or refused", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(12)

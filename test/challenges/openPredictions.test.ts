@@ -1,6 +1,6 @@
 /**
- * Nobody can read or guess the open predictions of others, nor work them out from how what is public moves: a walk through everything that is public, or that another
- * agent can read, before the deadline and, to see that it would find them, after it.
+ * Nobody can read or guess the open predictions of others, nor work them out from the movements of public data. The test crawls
+ * everything that is public, or that another agent can read, before the deadline; the same crawl finds the predictions after it.
  */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -23,18 +23,18 @@ import { testAdminToken } from "../support/settings.ts"
 import { tournament } from "../support/tournaments.ts"
 
 /**
- * Reads everything that a stranger, or an agent, can read: every GET of the OpenAPI document with the identifiers that
- * there are, page after page, the pages for people, and the whole log with its tiles and entries.
+ * Reads everything that a stranger, or an agent, can read: every GET of the OpenAPI document with all known identifiers,
+ * page after page, the pages for people, and the whole log with its tiles and entries.
  */
 interface Read {
-  /** As the document, or the router, writes the path. */
+  /** The path as the document, or the router, writes it. */
   readonly template: string
   readonly path: string
   readonly status: number
   readonly text: string
 }
 
-/** What is put into a path or a query by the name of the parameter. */
+/** The values for a path or a query, by the name of the parameter. */
 type Known = Readonly<Record<string, ReadonlyArray<string>>>
 
 const Document = Schema.Struct({
@@ -97,7 +97,7 @@ const tilesOf = (size: number): ReadonlyArray<string> => {
   return paths
 }
 
-/** What pages can be asked for beside their path. */
+/** Queries that pages take. */
 const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
   [pagePaths.challenges]: [
     ...["open", "closed", "resolved", "ended"].map((status) => `status=${status}`),
@@ -109,14 +109,14 @@ const choices: Readonly<Record<string, ReadonlyArray<string>>> = {
   [pagePaths.events]: ["space=finance"]
 }
 
-/** Everything there is to read, as nobody or with a token. */
+/** Everything readable, without a token or with one. */
 const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefined) {
   const { url } = yield* TestServer
   const reads: Array<Read> = []
   const asked = token === undefined ? {} : { token }
   const read = Effect.fnUntraced(function* (path: string, template = path) {
     const answer = yield* get(path, asked)
-    // When a stream may be asked for again is drawn.
+    // A stream draws its retry time at random.
     const text = answer.text.replace(/^retry: \d+\n/, "")
     reads.push({ template, path, status: answer.status, text })
     return answer
@@ -159,7 +159,7 @@ const crawl = Effect.fnUntraced(function* (known: Known, token: string | undefin
       const response = await fetch(url + path)
       return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
     })
-    // Byte by byte, so that what is text in it is found, and once more in hexadecimal.
+    // Byte by byte, so that text in it is found, and once more in hexadecimal.
     const text = `${bytes.body.toString("latin1")}\n${bytes.body.toString("hex")}`
     reads.push({ template: path, path, status: bytes.status, text })
   }
@@ -198,7 +198,7 @@ const encodings = (hex: string): ReadonlyArray<string> => {
   ]
 }
 
-/** What nobody else may read, by what it is. Confidences, values and reasons are unlike anything else in the world. */
+/** Everything that nobody else may read, by its name. The confidences, values and reasons occur nowhere else. */
 const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string>>> => ({
   "the salt": encodings(sealed.salt),
   "the body": [
@@ -214,7 +214,7 @@ const secretsOf = (sealed: Sealed): Readonly<Record<string, ReadonlyArray<string
   "the prediction's id": [sealed.id]
 })
 
-/** A bundle of the log has entries of agents beside commits, each behind the two bytes of its length: they are looked at one by one. */
+/** The entries of a log bundle, each behind the two bytes of its length. Some name agents and others commits, so each is searched by itself. */
 const partsOf = ({ path, text }: Read): ReadonlyArray<string> =>
   path.startsWith("/log/tile/entries/") ? text.split(/(?<=\})[^]{2}(?=\{")/) : [text]
 
@@ -231,7 +231,7 @@ const leaksIn = (reads: ReadonlyArray<Read>, all: ReadonlyArray<Sealed>): Readon
     })
   })
 
-/** Everything of 32 bytes that was seen. */
+/** Every value of 32 bytes in these reads. */
 const hashesIn = (reads: ReadonlyArray<Read>): ReadonlySet<string> =>
   new Set(
     reads.flatMap(({ text }) => text.toLowerCase().match(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g) ?? [])
@@ -244,7 +244,7 @@ const sha256 = (...parts: ReadonlyArray<string | Uint8Array>) => {
   return hash.digest("hex")
 }
 
-/** What somebody would try who knows all of a prediction but its direction, its confidence and its salt. */
+/** The guesses of somebody who knows all of a prediction but its direction, its confidence and its salt. */
 const guesses = (sealed: Sealed, salts: ReadonlyArray<Uint8Array>): ReadonlySet<string> => {
   const known = Object.fromEntries(Object.entries(JSON.parse(sealed.body)))
   const found = new Set<string>()
@@ -277,10 +277,10 @@ const webhookBy = (token: string) =>
     ({ json }) => String(json["webhook_id"])
   )
 
-/** What there is nothing behind yet, or only with a secret of somebody else. */
+/** Paths that have nothing behind them yet, or only with another's secret. */
 const nothingToRead: ReadonlyArray<string> = [
   "/api/v1/llm/keys/{key_id}",
-  // Without two agents there is nothing to compare.
+  // A comparison needs two agents.
   "/api/v1/eval/compare",
   "/api/v1/log/settlement/{challenge_id}",
   "/api/v1/llm/v1/models/{model}",
@@ -299,7 +299,7 @@ const nothingToRead: ReadonlyArray<string> = [
 const steps = settings.countsEvery.defaultText ?? ""
 const server = testServer({ environment: { AUSPEX_COUNTS_EVERY: steps, AUSPEX_ODDS_EVERY: steps } })
 
-/** The values of parameters that tell nothing of a prediction. */
+/** The values of parameters that reveal nothing of a prediction. */
 const knownToAll = {
   token: ["x".repeat(43)],
   asset: ["GC"],
@@ -316,7 +316,7 @@ const knownToAll = {
 } as const
 
 layer(server)("An open prediction", (it) => {
-  it.effect("can neither be read nor guessed by anybody else before the deadline", () =>
+  it.effect("An open prediction can neither be read nor guessed by anybody else before the deadline", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
@@ -355,7 +355,7 @@ layer(server)("An open prediction", (it) => {
             reasoning: `reason ${number}${place} of nobody else`
           }
           yield* predict(token, id, values)
-          // A confidence that is among the likely ones.
+          // The guesses include this confidence.
           yield* predict(token, id, {
             direction: "neutral",
             confidence: 0.97,
@@ -367,7 +367,7 @@ layer(server)("An open prediction", (it) => {
       for (const [number, { agentId, token }] of victims.entries()) {
         yield* fund(`agent:${agentId}`, 100)
         const path = `macro/challenges/${pool.id}`
-        // Each on a bin of its own.
+        // Each forecast is on a bin of its own.
         const predicted_value = Number(`${3 - number}.1${number}0791`)
         const rationale = `reason ${number} of a forecast`
         yield* send(token, `${path}/predict`, { predicted_value, predicted_std: 0.1, rationale })
@@ -396,7 +396,7 @@ layer(server)("An open prediction", (it) => {
         webhook_id: [yield* webhookBy(spy.token)]
       }
       yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
-      // 0.97 stands in every page's style; what is looked for is what only the predictions have.
+      // 0.97 stands in every page's style, so the search is for the form that only predictions have.
       const unusual = theirs.map((sealed) => ({
         ...sealed,
         confidence: sealed.confidence === "0.97" ? `"confidence":0.97` : sealed.confidence
@@ -414,7 +414,7 @@ layer(server)("An open prediction", (it) => {
         nothingToRead
       )
 
-      // The crawl sees what there is to see: each commit in the log, and how many predictions there are.
+      // The crawl sees what is public: each commit in the log, and how many predictions there are.
       const seen = hashesIn(reads)
       for (const { commit } of theirs) assert.isTrue(seen.has(commit))
       const shown = (yield* get(`/api/v1/eval/challenges?event_id=opec`)).text
@@ -430,7 +430,7 @@ layer(server)("An open prediction", (it) => {
           [...tried].filter((guess) => seen.has(guess)),
           []
         )
-        // With the salt it is one of about 300 guesses: the salt is all that keeps it.
+        // With the salt it is one of about 300 guesses: only the salt protects it.
         assert.isTrue(guesses(sealed, [Buffer.from(sealed.salt, "hex")]).has(sealed.commit))
       }
       assert.strictEqual(new Set(theirs.map(({ salt }) => salt)).size, theirs.length)
@@ -464,119 +464,116 @@ layer(server)("An open prediction", (it) => {
   )
 })
 
-/** What an instance says of itself, which changes by being read. */
+/** Reports of an instance about itself, which change by being read. */
 const ofTheInstance = /^(\/metrics|\/health\/)/
 
-/** Of a request, and not of what is read by it. */
+/** Values that belong to a request, not to the page. */
 const drawnAnew = /<code>[0-9a-f-]{36}<\/code>|name="form_token" value="[^"]*"/g
 
-/** What was read of each path, without what every reading changes. */
+/** The content of each path without the parts that every read changes. */
 const bytesOf = (reads: ReadonlyArray<Read>) =>
   reads
     .filter(({ path }) => !ofTheInstance.test(path))
     .map(({ path, text }) => ({ path, text: text.replaceAll(drawnAnew, "") }))
 
-layer(server)("Polling everything that is public around a single prediction", (it) => {
-  it.effect(
-    "tells that there is one more, and not which way it goes; around a revision or a stake nothing at all",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const sql = yield* SqlClient.SqlClient
-        const deadline = plus(monday, "1 day")
-        const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
-        const requested_scopes = ["prediction:submit", "credits:stake"]
-        const agents = yield* Effect.forEach(["A", "B", "C", "D", "E", "F"], (name) =>
-          onboard({ name, requested_scopes })
-        )
-        const spy = yield* onboard({ name: "Spy" })
-        for (const { agentId } of [...agents, spy]) yield* claim(agentId)
-        for (const { agentId } of agents) {
-          yield* fund(`agent:${agentId}`, 100)
-          yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
-        }
-        yield* sql`
+layer(server)("Polling of public data around a single prediction", (it) => {
+  it.effect("Polling tells that a prediction came, but not its direction, and no revision or stake", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const sql = yield* SqlClient.SqlClient
+      const deadline = plus(monday, "1 day")
+      const times = { deadline: DateTime.formatIso(deadline), resolve_at: DateTime.formatIso(deadline) }
+      const requested_scopes = ["prediction:submit", "credits:stake"]
+      const agents = yield* Effect.forEach(["A", "B", "C", "D", "E", "F"], (name) =>
+        onboard({ name, requested_scopes })
+      )
+      const spy = yield* onboard({ name: "Spy" })
+      for (const { agentId } of [...agents, spy]) yield* claim(agentId)
+      for (const { agentId } of agents) {
+        yield* fund(`agent:${agentId}`, 100)
+        yield* Targets.use((targets) => targets.subscribe(AgentId.make(agentId), "ETH"))
+      }
+      yield* sql`
           insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
           values ('opec', 'OPEC meets', ${DateTime.toDateUtc(monday)}, '{finance}', '{GC}', ${DateTime.toDateUtc(monday)},
                   ${DateTime.toDateUtc(monday)})`
-        const challenge = yield* openChallenge({ ...times, event_id: "opec" })
-        const pool = yield* newMacro({ deadline })
-        const barrier = yield* newPriceEvent({ kind: "barrier", deadline })
-        yield* Targets.use((targets) => targets.subscribe(AgentId.make(spy.agentId), "GC"))
-        yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
-        yield* sequenceAll
-        const known: Known = {
-          ...knownToAll,
-          challenge_id: [challenge, pool, barrier].map(({ id }) => id),
-          agent_id: [...agents, spy].map(({ agentId }) => agentId),
-          commit: ["0".repeat(64)],
-          leaf_index: ["0"],
-          comment_id: [yield* commentBy(spy.token, "opec")],
-          webhook_id: [yield* webhookBy(spy.token)]
-        }
-        const everything = Effect.map(
-          Effect.all([crawl(known, undefined), crawl(known, spy.token)]),
-          (walks) => bytesOf(walks.flat())
-        )
-        /** But for how many predictions there are. */
-        const poll = Effect.forEach(
-          ["challenges", "challenges/active", `challenges/${challenge.id}/results`],
-          (path) =>
-            Effect.map(get(`/api/v1/eval/${path}`, { token: spy.token }), ({ text }) =>
-              text.replaceAll(/"prediction_count":\d+/g, "")
-            )
-        )
-        const send = (token: string, path: string, json: Readonly<Record<string, unknown>>) =>
-          Effect.map(post(`/api/v1/eval/${path}`, { token, json }), ({ status, text }) =>
-            assert.isBelow(status, 300, text)
+      const challenge = yield* openChallenge({ ...times, event_id: "opec" })
+      const pool = yield* newMacro({ deadline })
+      const barrier = yield* newPriceEvent({ kind: "barrier", deadline })
+      yield* Targets.use((targets) => targets.subscribe(AgentId.make(spy.agentId), "GC"))
+      yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament() })
+      yield* sequenceAll
+      const known: Known = {
+        ...knownToAll,
+        challenge_id: [challenge, pool, barrier].map(({ id }) => id),
+        agent_id: [...agents, spy].map(({ agentId }) => agentId),
+        commit: ["0".repeat(64)],
+        leaf_index: ["0"],
+        comment_id: [yield* commentBy(spy.token, "opec")],
+        webhook_id: [yield* webhookBy(spy.token)]
+      }
+      const everything = Effect.map(Effect.all([crawl(known, undefined), crawl(known, spy.token)]), (walks) =>
+        bytesOf(walks.flat())
+      )
+      /** Polls the lists and the results, without the number of predictions. */
+      const poll = Effect.forEach(
+        ["challenges", "challenges/active", `challenges/${challenge.id}/results`],
+        (path) =>
+          Effect.map(get(`/api/v1/eval/${path}`, { token: spy.token }), ({ text }) =>
+            text.replaceAll(/"prediction_count":\d+/g, "")
           )
-        const say = (token: string, direction: string, is_revision: boolean) =>
-          send(token, `challenges/${challenge.id}/predict`, { direction, confidence: 0.5, is_revision })
+      )
+      const send = (token: string, path: string, json: Readonly<Record<string, unknown>>) =>
+        Effect.map(post(`/api/v1/eval/${path}`, { token, json }), ({ status, text }) =>
+          assert.isBelow(status, 300, text)
+        )
+      const say = (token: string, direction: string, is_revision: boolean) =>
+        send(token, `challenges/${challenge.id}/predict`, { direction, confidence: 0.5, is_revision })
 
-        for (const [place, { token }] of agents.entries()) {
-          const before = yield* poll
-          yield* say(token, ["bullish", "bearish", "neutral"][place % 3] ?? "", false)
-          assert.deepStrictEqual(yield* poll, before)
-          yield* send(token, `macro/challenges/${pool.id}/predict`, {
-            predicted_value: 3,
-            predicted_std: 0.1
-          })
-          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
-            direction: place < 3 ? "bullish" : "bearish",
-            confidence: 0.5
-          })
+      for (const [place, { token }] of agents.entries()) {
+        const before = yield* poll
+        yield* say(token, ["bullish", "bearish", "neutral"][place % 3] ?? "", false)
+        assert.deepStrictEqual(yield* poll, before)
+        yield* send(token, `macro/challenges/${pool.id}/predict`, {
+          predicted_value: 3,
+          predicted_std: 0.1
+        })
+        yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+          direction: place < 3 ? "bullish" : "bearish",
+          confidence: 0.5
+        })
+      }
+      const read = yield* everything
+      assert.isAbove(read.length, 200)
+      assert.include(
+        read.find(({ path }) => path === `/challenges/${challenge.id}`)?.text,
+        "So far 6; how many say what is shown in steps until the deadline."
+      )
+      for (const [place, { token }] of agents.entries()) {
+        yield* say(token, ["neutral", "bullish", "bearish"][place % 3] ?? "", true)
+        yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
+          direction: "bearish",
+          confidence: 0.5,
+          is_revision: true
+        })
+        // All stakers have one owner, who may be alone on a bin.
+        if (place < 4) {
+          const predicted_value = [2.9, 3.05, 3.15, 3.3][place]
+          yield* send(token, `macro/challenges/${pool.id}/stake`, { predicted_value, amount: 50 })
         }
-        const read = yield* everything
-        assert.isAbove(read.length, 200)
-        assert.include(
-          read.find(({ path }) => path === `/challenges/${challenge.id}`)?.text,
-          "So far 6; how many say what is shown in steps until the deadline."
-        )
-        for (const [place, { token }] of agents.entries()) {
-          yield* say(token, ["neutral", "bullish", "bearish"][place % 3] ?? "", true)
-          yield* send(token, `price-events/challenges/${barrier.id}/predict`, {
-            direction: "bearish",
-            confidence: 0.5,
-            is_revision: true
-          })
-          // They are of one owner, who may be alone on a bin.
-          if (place < 4) {
-            const predicted_value = [2.9, 3.05, 3.15, 3.3][place]
-            yield* send(token, `macro/challenges/${pool.id}/stake`, { predicted_value, amount: 50 })
-          }
-        }
-        const later = yield* everything
-        assert.strictEqual(later.length, read.length)
-        assert.deepStrictEqual(
-          later.filter(({ text }, place) => text !== read[place]?.text).map(({ path }) => path),
-          []
-        )
-      })
+      }
+      const later = yield* everything
+      assert.strictEqual(later.length, read.length)
+      assert.deepStrictEqual(
+        later.filter(({ text }, place) => text !== read[place]?.text).map(({ path }) => path),
+        []
+      )
+    })
   )
 })
 
 layer(testServer())("The crawl", (it) => {
-  it.effect("reads a log of any size: full tiles, partial ones, and all levels", () =>
+  it.effect("The crawl reads a log of any size: full tiles, partial ones, and all levels", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(tilesOf(0), [])
       assert.deepStrictEqual(tilesOf(257), [

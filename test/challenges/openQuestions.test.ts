@@ -1,4 +1,4 @@
-/** Open questions: what is listed, in which order, with what is needed to answer, and what is the agent's own. */
+/** Open questions: which are listed in which order, the data that an answer needs, and the members that are the agent's own. */
 import { assert, layer } from "@effect/vitest"
 import { Ajv } from "ajv"
 import { DateTime, Effect } from "effect"
@@ -50,7 +50,7 @@ const idsOf = (json: unknown): ReadonlyArray<unknown> => {
 }
 
 layer(testServer())("GET /eval/open", (it) => {
-  it.effect("lists what is open of every type, the next deadline first, a page at a time", () =>
+  it.effect("GET /eval/open lists open questions of every type by deadline, a page at a time", () =>
     Effect.gen(function* () {
       const { barrier, close, count, directional, macro, now, threshold } = yield* oneOfEach
       const all = [directional, macro, barrier, close, count, threshold].map(({ id }) => id)
@@ -71,7 +71,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("tells the terms, the forms of an answer, the latest price and where more is to be found", () =>
+  it.effect("GET /eval/open gives the terms, the forms of an answer, the latest price and links", () =>
     Effect.gen(function* () {
       const { directional, macro, now } = yield* oneOfEach
       yield* importQuotes("GC", [
@@ -122,7 +122,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("carries JSON Schemas that take what the answer takes, and refuse what it refuses", () =>
+  it.effect("The JSON Schemas of an open question take exactly the answers that the API takes", () =>
     Effect.gen(function* () {
       const each = yield* oneOfEach
       const agent = yield* onboardClaimed()
@@ -166,7 +166,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("is narrowed by asset, category, type, kind and deadline; what is unknown is 400", () =>
+  it.effect("GET /eval/open filters by asset, category, type, kind, deadline; an unknown value is 400", () =>
     Effect.gen(function* () {
       const { barrier, close, count, directional, macro, now, threshold } = yield* oneOfEach
       const found = Effect.fnUntraced(function* (query: string) {
@@ -202,7 +202,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("tells an agent what it has answered, what it may revise and how many answers it has left", () =>
+  it.effect("An agent sees what it has answered, what it may revise and how many answers it has left", () =>
     Effect.gen(function* () {
       const { barrier, directional, macro } = yield* oneOfEach
       const { agentId, token } = yield* onboard()
@@ -239,7 +239,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("refuses a token that is wrong, and one of another agent than X-Agent-Id names", () =>
+  it.effect("A wrong token, and a token of another agent than X-Agent-Id names, are refused", () =>
     Effect.gen(function* () {
       const bad = yield* get(open, { token: "nonsense" })
       assert.deepStrictEqual([bad.status, bad.json["code"]], [401, "invalid_token"])
@@ -250,7 +250,7 @@ layer(testServer())("GET /eval/open", (it) => {
     })
   )
 
-  it.effect("has an ETag, and is 304 while nothing has changed, for an agent as for anybody", () =>
+  it.effect("GET /eval/open has an ETag, and is 304 while nothing changes, for agents and strangers", () =>
     Effect.gen(function* () {
       const { directional } = yield* oneOfEach
       const agent = yield* onboardClaimed()
@@ -269,7 +269,7 @@ layer(testServer())("GET /eval/open", (it) => {
 })
 
 layer(testServer())("GET /eval/open/{challenge_id}", (it) => {
-  it.effect("is one of the list, and 404 once it is closed", () =>
+  it.effect("An open question is the same as in the list, and 404 once it is closed", () =>
     Effect.gen(function* () {
       const { directional } = yield* oneOfEach
       const { token } = yield* onboard()
@@ -289,8 +289,8 @@ layer(testServer())("GET /eval/open/{challenge_id}", (it) => {
 
 const scheduled = testServer({ environment: { AUSPEX_SCHEDULES: "session,price_event,macro" } })
 
-layer(scheduled)("Where nothing is open", (it) => {
-  it.effect("it is told when the schedules make the next question", () =>
+layer(scheduled)("No open questions", (it) => {
+  it.effect("An empty list says when the schedules make the next question", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek

@@ -7,7 +7,7 @@ import { get, member, post, testServer } from "../support/server.ts"
 import { testAdminToken } from "../support/settings.ts"
 
 layer(testServer())("Paper trading over HTTP", (it) => {
-  it.effect("shows an agent what its own positions entered and left at, and what they made", () =>
+  it.effect("An agent sees at what prices its own positions were entered and left, and what they made", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "20 minutes")
       const resolveAt = plus(deadline, "20 minutes")
@@ -50,7 +50,7 @@ layer(testServer())("Paper trading over HTTP", (it) => {
         exit_source: "admin quote",
         pnl_pct: -0.3
       })
-      // Nobody is scored by a signal, and the public results show none.
+      // A signal scores nobody, and the public results show none.
       assert.deepStrictEqual((yield* get(`${path}/results`)).json["predictions"], [])
     })
   )

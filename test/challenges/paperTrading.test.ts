@@ -1,4 +1,4 @@
-/** Virtual positions: what they enter and leave at, and what they made, through the whole path. */
+/** Virtual positions: entry, exit and result, through the whole path. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,7 +16,7 @@ import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
-/** Newest first, as it is listed. */
+/** The positions in the order of the list, newest first. */
 const positionsOf = (agent: AgentId, challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.directional.paperSignals(agent, challenge.id, firstPage)).pipe(
     Effect.map(({ items }) => items.map(({ position }) => position))
@@ -29,7 +29,7 @@ const shortened = Effect.fnUntraced(function* (agent: AgentId, challenge: { read
   )
 })
 
-/** Closed a minute ago, with a day to go until it resolves; gold is at 100. */
+/** A challenge that closed a minute ago and resolves in a day; gold is at 100. */
 const closedChallenge = Effect.fnUntraced(function* (days: number = 1) {
   const deadline = plus(yield* freshWeek, "1 hour")
   const resolveAt = plus(deadline, `${days} days`)
@@ -41,7 +41,7 @@ const closedChallenge = Effect.fnUntraced(function* (days: number = 1) {
 })
 
 layer(testServices())("The virtual position of a paper-trade signal", (it) => {
-  it.effect("simulates an actual one on GC and ES, and is only recorded on other assets", () =>
+  it.effect("A signal on GC or ES simulates a position, and one on another asset is only recorded", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`update targets set paused = false`
@@ -67,71 +67,64 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect(
-    "is entered at the latest price, and sized by confidence: bullish +1, bearish -1, neutral 0",
-    () =>
-      Effect.gen(function* () {
-        const { challenge, deadline } = yield* closedChallenge()
-        const observed = plus(deadline, "2 minutes")
-        yield* importQuotes("GC", [
-          [observed, 101.25],
-          [plus(deadline, "4 minutes"), 999]
-        ])
-        yield* moveTo(plus(deadline, "3 minutes"))
-        const sizes: Array<unknown> = []
-        for (const direction of ["bullish", "bearish", "neutral"] as const) {
-          const agent = yield* claimedAgent()
-          yield* predict(agent, challenge, { direction, confidence: 0.8 })
-          const [position] = yield* positionsOf(agent, challenge)
-          sizes.push(position?.size)
-          assert.deepStrictEqual(position, {
-            status: "open",
-            size: Number(sizes.at(-1)),
-            entry_price: 101.25,
-            entry_observed_at: DateTime.formatIso(observed),
-            entry_source: "admin quote",
-            exit_price: null,
-            exit_observed_at: null,
-            exit_source: null,
-            pnl_pct: null
-          })
-        }
-        assert.deepStrictEqual(sizes, [0.8, -0.8, 0])
-      })
+  it.effect("A position is entered at the latest price, and its size is the signed confidence", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline } = yield* closedChallenge()
+      const observed = plus(deadline, "2 minutes")
+      yield* importQuotes("GC", [
+        [observed, 101.25],
+        [plus(deadline, "4 minutes"), 999]
+      ])
+      yield* moveTo(plus(deadline, "3 minutes"))
+      const sizes: Array<unknown> = []
+      for (const direction of ["bullish", "bearish", "neutral"] as const) {
+        const agent = yield* claimedAgent()
+        yield* predict(agent, challenge, { direction, confidence: 0.8 })
+        const [position] = yield* positionsOf(agent, challenge)
+        sizes.push(position?.size)
+        assert.deepStrictEqual(position, {
+          status: "open",
+          size: Number(sizes.at(-1)),
+          entry_price: 101.25,
+          entry_observed_at: DateTime.formatIso(observed),
+          entry_source: "admin quote",
+          exit_price: null,
+          exit_observed_at: null,
+          exit_source: null,
+          pnl_pct: null
+        })
+      }
+      assert.deepStrictEqual(sizes, [0.8, -0.8, 0])
+    })
   )
 
-  it.effect(
-    "is replaced by the next signal at the price that this one enters at, and closed at resolve",
-    () =>
-      Effect.gen(function* () {
-        const { agent, challenge, deadline, resolveAt } = yield* closedChallenge()
-        yield* predict(agent, challenge, { direction: "bullish", confidence: 0.5 })
-        for (const [minute, price, direction] of [
-          [10, 110, "bearish"],
-          [20, 121, "bullish"],
-          [30, 120, "neutral"]
-        ] as const) {
-          yield* importQuotes("GC", [[plus(deadline, `${minute} minutes`), price]])
-          yield* moveTo(plus(deadline, `${minute + 1} minutes`))
-          yield* predict(agent, challenge, { direction, confidence: 1 })
-        }
-        const replaced = [
-          ["replaced", 1, 121, 120, -100 / 121],
-          ["replaced", -1, 110, 121, -10],
-          ["replaced", 0.5, 100, 110, 5]
-        ]
-        assert.deepStrictEqual(yield* shortened(agent, challenge), [
-          ["open", 0, 120, null, null],
-          ...replaced
-        ])
-        yield* importQuotes("GC", [[resolveAt, 150]])
-        yield* moveTo(resolveAt)
-        yield* settle
-        assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 0, 120, 150, 0], ...replaced])
-      })
+  it.effect("A position is replaced at the entry price of the next signal, and closed at resolve time", () =>
+    Effect.gen(function* () {
+      const { agent, challenge, deadline, resolveAt } = yield* closedChallenge()
+      yield* predict(agent, challenge, { direction: "bullish", confidence: 0.5 })
+      for (const [minute, price, direction] of [
+        [10, 110, "bearish"],
+        [20, 121, "bullish"],
+        [30, 120, "neutral"]
+      ] as const) {
+        yield* importQuotes("GC", [[plus(deadline, `${minute} minutes`), price]])
+        yield* moveTo(plus(deadline, `${minute + 1} minutes`))
+        yield* predict(agent, challenge, { direction, confidence: 1 })
+      }
+      const replaced = [
+        ["replaced", 1, 121, 120, -100 / 121],
+        ["replaced", -1, 110, 121, -10],
+        ["replaced", 0.5, 100, 110, 5]
+      ]
+      assert.deepStrictEqual(yield* shortened(agent, challenge), [["open", 0, 120, null, null], ...replaced])
+      yield* importQuotes("GC", [[resolveAt, 150]])
+      yield* moveTo(resolveAt)
+      yield* settle
+      assert.deepStrictEqual(yield* shortened(agent, challenge), [["closed", 0, 120, 150, 0], ...replaced])
+    })
   )
 
-  it.effect("is closed by the closing price, whenever the resolver runs, and however often", () =>
+  it.effect("A position is closed by the closing price, whenever and however often the settlement runs", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { direction: "bearish", confidence: 0.25 })
@@ -150,7 +143,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("follows the newest settlement when the closing price is amended", () =>
+  it.effect("A position follows the newest settlement when the closing price is amended", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       yield* predict(agent, challenge, { confidence: 1 })
@@ -165,7 +158,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("is void when the challenge is cancelled; what was replaced before stays as it was", () =>
+  it.effect("A position is void when its challenge is cancelled; a replaced one stays as it was", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* closedChallenge()
       yield* predict(agent, challenge, { confidence: 1 })
@@ -180,7 +173,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("is not taken from resolve_at on, when the closing price may be known", () =>
+  it.effect("A position is not taken from resolve_at on, when the closing price may be known", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       const [late, later] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -202,7 +195,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     ["is not taken where no price is known", [], false],
     ["is taken at a price of four days ago", [[0, 100]], true],
     ["is not taken at a price older than that", [[-1, 100]], false]
-  ] as const)("%s", ([, quotes, isTaken]) =>
+  ] as const)("A position %s", ([, quotes, isTaken]) =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "7 days") })
@@ -217,7 +210,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("stays as it is when the next signal comes without a price", () =>
+  it.effect("A position stays as it is when the next signal comes without a price", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline, resolveAt } = yield* closedChallenge(10)
       yield* predict(agent, challenge, { confidence: 1 })
@@ -231,7 +224,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("is one, when twenty signals come at once", () =>
+  it.effect("Twenty signals at once leave one position", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* closedChallenge()
       yield* concurrently(Array.from({ length: 20 }, () => predict(agent, challenge)))
@@ -239,7 +232,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
     })
   )
 
-  it.effect("belongs to its agent and its challenge: others' signals replace nothing", () =>
+  it.effect("A position belongs to its agent and its challenge: signals of others replace nothing", () =>
     Effect.gen(function* () {
       const { agent, challenge, resolveAt } = yield* closedChallenge()
       const other = yield* claimedAgent()
@@ -264,7 +257,7 @@ layer(testServices())("The virtual position of a paper-trade signal", (it) => {
   })
 
   it.effect.prop(
-    "leaves at the entry of the one after it, the last one at the closing price, over pages of any size",
+    "A position leaves at the next one's entry, and the last one at the closing price",
     [
       Schema.Array(Signal).check(Schema.isBetweenLength(1, 6)),
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 3 }))

@@ -1,4 +1,4 @@
-/** Practice questions through HTTP: always open, answered as challenges are, told at once, and nowhere else. */
+/** Practice questions through HTTP: always open, answered like challenges, scored at once, and absent from everything else. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Clock, DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,7 +27,7 @@ const all = (items: ReadonlyArray<unknown>, name: string) => items.map((item) =>
 
 const makeDue = Practice.use((practice) => practice.makeDue)
 
-/** What is open in a week of its own, a second after it opened, and an agent that may answer it. */
+/** The practice questions open a second after they opened, in a week of its own, and an agent that may answer them. */
 const begun = Effect.gen(function* () {
   yield* freshWeek
   yield* TestClock.adjust("1 second")
@@ -45,14 +45,14 @@ const begun = Effect.gen(function* () {
 })
 
 layer(testServer())("A newcomer", (it) => {
-  it.effect("reads its first settled answer within three minutes of a fresh start, at any hour", () =>
+  it.effect("A newcomer reads its first settled answer within three minutes of a fresh start", () =>
     Effect.gen(function* () {
       const started = Date.parse("2026-03-08T03:17:51Z")
       yield* TestClock.setTime(started)
       yield* Layer.build(Jobs.layer)
 
       const { token } = yield* onboard()
-      // It misses the questions that were open, and takes those that follow.
+      // The newcomer misses the questions that were open, and takes the next ones.
       yield* TestClock.adjust("20 seconds")
       const questions = yield* get(open, { token }).pipe(
         Effect.map(({ json }) => listOf(json)),
@@ -78,7 +78,7 @@ layer(testServer())("A newcomer", (it) => {
 })
 
 layer(testServer())("Practice questions", (it) => {
-  it.effect("one is open for each of BTC, ETH and GC at every moment, two minutes long", () =>
+  it.effect("One practice question of two minutes is open for each of BTC, ETH and GC at every moment", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       for (const second of [0, 1, 119, 120, 200, 240, 359]) {
@@ -98,7 +98,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("are made once by replicas that race, and none for the time that nobody ran", () =>
+  it.effect("Racing replicas make a practice question once, and none for a time when no server ran", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const count = countOf((sql) => sql`select count(*)::int as count from practice_questions`)
@@ -110,7 +110,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("show the day before the open under another date, and tell no outcome before the deadline", () =>
+  it.effect("A practice question shows another date, and tells no outcome before the deadline", () =>
     Effect.gen(function* () {
       const { predict, questions, token } = yield* begun
       for (const question of questions) {
@@ -135,7 +135,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("are scored by the rules of directions, and receipts hold", () =>
+  it.effect("A practice answer is scored by the rules of directions, and its receipt holds", () =>
     Effect.gen(function* () {
       const { predict, questions, token } = yield* begun
       const answers = yield* Effect.forEach(questions, (question, index) =>
@@ -188,7 +188,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("take revisions, and refuse what directional challenges refuse", () =>
+  it.effect("A practice question takes revisions, and refuses what directional challenges refuse", () =>
     Effect.gen(function* () {
       const { first, predict, second, token } = yield* begun
       yield* predict()
@@ -245,7 +245,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("record one first answer of many at once, and every revision", () =>
+  it.effect("Of many first answers at once one is recorded, and every revision is", () =>
     Effect.gen(function* () {
       const { predict, token } = yield* begun
       const racing = yield* Effect.forEach(
@@ -263,7 +263,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("stand in no list, board, count or log of challenges", () =>
+  it.effect("Practice questions are in no list, board, count or log of challenges", () =>
     Effect.gen(function* () {
       const { agentId, first, predict, token } = yield* begun
       yield* predict()
@@ -289,7 +289,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("are listed among the others by deadline, and filtered by practice and kind", () =>
+  it.effect("Practice questions are in GET /eval/open by deadline, and filtered by practice and kind", () =>
     Effect.gen(function* () {
       const { questions, second } = yield* begun
       const soon = yield* newChallenge({ deadline: plus(yield* DateTime.now, "1 minute") })
@@ -322,7 +322,7 @@ layer(testServer())("Practice questions", (it) => {
     })
   )
 
-  it.effect("are deleted after three days, a few at a time", () =>
+  it.effect("Practice questions are deleted after three days, a few at a time", () =>
     Effect.gen(function* () {
       const { predict } = yield* begun
       yield* predict()
@@ -339,7 +339,7 @@ layer(testServer())("Practice questions", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "2/minute" } }))("Practice predictions", (it) => {
-  it.effect("count towards the limit of accepted predictions", () =>
+  it.effect("Practice predictions count towards the limit of accepted predictions", () =>
     Effect.gen(function* () {
       const { predict, questions, second, token } = yield* begun
       yield* predict()

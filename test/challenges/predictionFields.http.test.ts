@@ -1,4 +1,4 @@
-/** What a prediction says besides its values, through HTTP: its reason, the revision it replaces, a stake, a key. */
+/** Members of a prediction besides its values, through HTTP: its reason, the revision it replaces, a stake, a key. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ import { get, member, post, testServer, wrongFields } from "../support/server.ts
 const up = { direction: "bullish", confidence: 0.5, is_revision: true }
 const normal = { predicted_value: 3.1, predicted_std: 0.1 }
 
-/** A challenge of each type: where it is predicted, and by what. */
+/** A challenge of each type, with the path and the body of a prediction. */
 const eachType = Effect.gen(function* () {
   const directional = yield* newChallenge()
   const macro = yield* newMacro()
@@ -29,7 +29,7 @@ const eachType = Effect.gen(function* () {
   ]
 })
 
-/** One that has subscribed to every price event above, in a week of its own. */
+/** An agent that is subscribed to every price event above, in a week of its own. */
 const predictor = Effect.gen(function* () {
   yield* freshWeek
   const agent = yield* onboardClaimed()
@@ -44,7 +44,7 @@ const reasonsOf = (token: string) =>
   )
 
 layer(testServer())("A prediction of any type", (it) => {
-  it.effect.each(["reasoning", "rationale"])("takes its reason as %s", (name) =>
+  it.effect.each(["reasoning", "rationale"])("A prediction of any type takes its reason as %s", (name) =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -58,7 +58,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("is answered with the values of the other form as null, at whichever endpoint", () =>
+  it.effect("A prediction is answered with the values of the other form as null, at every endpoint", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const said = { ...nothingSaid, direction: "bullish", confidence: 0.5 }
@@ -80,7 +80,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("takes the same reason under both names, and names both where they differ", () =>
+  it.effect("A reason may have both names if they agree; an error names both if they differ", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -93,7 +93,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("has a reason of at most 4 000 characters under either name", () =>
+  it.effect("A reason has at most 4 000 characters under either name", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -105,7 +105,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("replaces the revision that it expects, and is 409 with the current one otherwise", () =>
+  it.effect("A prediction replaces the revision that it expects, and is 409 with the current otherwise", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -134,7 +134,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("sent many times at once with the same expected revision is recorded exactly once", () =>
+  it.effect("A prediction sent many times at once with one expected revision is recorded once", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -149,7 +149,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("sent again with its Idempotency-Key is answered as it was, and makes no revision", () =>
+  it.effect("A prediction sent again with its Idempotency-Key has the same answer and no revision", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       for (const { json, path } of yield* eachType) {
@@ -165,7 +165,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("sent many times at once with one Idempotency-Key is recorded once", () =>
+  it.effect("A prediction sent many times at once with one Idempotency-Key is recorded once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { token } = yield* predictor
@@ -189,7 +189,7 @@ layer(testServer())("A prediction of any type", (it) => {
     })
   )
 
-  it.effect("of a provisional agent with keys is taken, of many at once, as often as it has left", () =>
+  it.effect("A provisional agent's concurrent predictions with keys are taken up to its cap", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId, token } = yield* onboard()
@@ -212,7 +212,7 @@ layer(testServer())("A prediction of any type", (it) => {
 })
 
 layer(testServer())("An answer to a price event", (it) => {
-  it.effect("tells the members of the form that the question does not take", () =>
+  it.effect("An answer to a price event names the members of the form that the question does not take", () =>
     Effect.gen(function* () {
       const { token } = yield* predictor
       const [, , yesOrNo, numeric] = yield* eachType
@@ -228,7 +228,7 @@ layer(testServer())("An answer to a price event", (it) => {
 })
 
 layer(testServer())("An amount", (it) => {
-  it.effect("is refused where the challenge has no pool", () =>
+  it.effect("An amount is refused where the challenge has no pool", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* onboardClaimed({ requested_scopes: ["prediction:submit", "credits:stake"] })
@@ -262,7 +262,7 @@ layer(testServer())("An amount", (it) => {
     return { ...agent, balance, recorded }
   })
 
-  it.effect("of a forecast is staked on the bin of its value, and answered with it", () =>
+  it.effect("An amount is staked on the bin of the forecast's value, and answered with the forecast", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { balance, token } = yield* gambler(100)
@@ -283,7 +283,7 @@ layer(testServer())("An amount", (it) => {
     })
   )
 
-  it.effect("that breaks a rule of the pool leaves no forecast behind", () =>
+  it.effect("An amount that breaks a rule of the pool leaves no forecast behind", () =>
     Effect.gen(function* () {
       const { balance, recorded, token } = yield* gambler(100)
       const { id } = yield* newMacro()
@@ -306,7 +306,7 @@ layer(testServer())("An amount", (it) => {
     })
   )
 
-  it.effect("of a forecast that is refused is not staked", () =>
+  it.effect("The amount of a refused forecast is not staked", () =>
     Effect.gen(function* () {
       const { balance, token } = yield* gambler(100)
       const { id } = yield* newMacro()
@@ -324,7 +324,7 @@ layer(testServer())("An amount", (it) => {
     })
   )
 
-  it.effect("needs the scope credits:stake, also where it is wrong otherwise", () =>
+  it.effect("An amount needs the scope credits:stake, also where it is wrong otherwise", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const { id } = yield* newMacro()
@@ -338,7 +338,7 @@ layer(testServer())("An amount", (it) => {
     })
   )
 
-  it.effect("at once from many agents never breaks the rule of half a bin, nor leaves a forecast alone", () =>
+  it.effect("Concurrent amounts never break the rule of half a bin, nor leave a forecast alone", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* newMacro()
@@ -365,7 +365,7 @@ layer(testServer())("An amount", (it) => {
 const ofStakes = { AUSPEX_LIMIT_STAKES: rateLimits.stakes.defaultText ?? "" }
 
 layer(testServer({ environment: ofStakes }))("A forecast with an amount", (it) => {
-  it.effect("counts towards the limit of stakes, and one that this refuses is not recorded", () =>
+  it.effect("A forecast with an amount counts towards the limit of stakes, and is refused beyond it", () =>
     Effect.gen(function* () {
       const agent = yield* onboard({
         requested_scopes: ["prediction:submit", "profile:read:self", "credits:stake"]

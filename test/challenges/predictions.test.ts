@@ -1,4 +1,4 @@
-/** Predicting: what counts, what does not, and what a receipt proves. */
+/** Predictions: which of them count, and what a receipt proves. */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import canonicalize from "canonicalize"
@@ -47,7 +47,7 @@ const paperSignals = (agentId: Parameters<typeof predict>[0], challenge: { reado
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("A prediction on an open challenge", (it) => {
-  it.effect("counts for score as the first before the deadline", () =>
+  it.effect("The first prediction before the deadline counts for score", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -75,7 +75,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("that comes again without is_revision is rejected as a duplicate, and changes nothing", () =>
+  it.effect("A second prediction without is_revision is rejected as a duplicate, and changes nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -91,7 +91,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("is replaced by one with is_revision before the deadline; all revisions are kept", () =>
+  it.effect("A revision before the deadline replaces the prediction; all revisions are kept", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -127,7 +127,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("with is_revision and none before it is taken as the first one", () =>
+  it.effect("A prediction with is_revision and none before it is taken as the first one", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -139,7 +139,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("counts when it is stamped one millisecond before the deadline, and not at the deadline", () =>
+  it.effect("A prediction counts up to one millisecond before the deadline, and not at the deadline", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -152,7 +152,7 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect("is not replaced by a revision at the deadline: it stands", () =>
+  it.effect("A revision at the deadline does not replace the prediction", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -165,31 +165,29 @@ layer(testServices())("A prediction on an open challenge", (it) => {
     })
   )
 
-  it.effect(
-    "is judged by its stamp: in time it counts until the challenge is closed, and is refused then",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
-        const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
-        const stamp = millisBefore(deadline, 1)
+  it.effect("A prediction stamped in time counts until the challenge is closed, and is refused then", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newChallenge({ deadline, resolve_at: plus(deadline, "1 day") })
+      const [onItsWay, tooLate] = [yield* claimedAgent(), yield* claimedAgent()]
+      const stamp = millisBefore(deadline, 1)
 
-        yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 14_999)
-        yield* settle
-        const accepted = yield* predict(onItsWay, challenge, {}, stamp)
-        assert.isTrue(accepted.answer.counts_for_score)
+      yield* TestClock.setTime(DateTime.toEpochMillis(deadline) + 14_999)
+      yield* settle
+      const accepted = yield* predict(onItsWay, challenge, {}, stamp)
+      assert.isTrue(accepted.answer.counts_for_score)
 
-        yield* TestClock.adjust("1 millis")
-        yield* settle
-        const shutOut = yield* Effect.flip(predict(tooLate, challenge, {}, stamp))
-        assert.strictEqual(shutOut._tag, "NotRecordedInTime")
-        assert.include("detail" in shutOut ? shutOut.detail : "", `received at ${DateTime.formatIso(stamp)}`)
-        assert.isFalse((yield* predict(tooLate, challenge)).answer.counts_for_score)
-        assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
-      })
+      yield* TestClock.adjust("1 millis")
+      yield* settle
+      const shutOut = yield* Effect.flip(predict(tooLate, challenge, {}, stamp))
+      assert.strictEqual(shutOut._tag, "NotRecordedInTime")
+      assert.include("detail" in shutOut ? shutOut.detail : "", `received at ${DateTime.formatIso(stamp)}`)
+      assert.isFalse((yield* predict(tooLate, challenge)).answer.counts_for_score)
+      assert.deepStrictEqual(yield* countsOf(challenge), [1, 1, 0, 0])
+    })
   )
 
-  it.effect("keeps its confidence as the exact decimal of the JSON number", () =>
+  it.effect("A prediction keeps its confidence as the exact decimal of the JSON number", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -203,8 +201,8 @@ layer(testServices())("A prediction on an open challenge", (it) => {
   )
 })
 
-layer(testServices())("A prediction on what is not open", (it) => {
-  it.effect("finds no challenge by an unknown or malformed id", () =>
+layer(testServices())("A prediction on a challenge that is not open", (it) => {
+  it.effect("A prediction by an unknown or malformed id finds no challenge", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -221,7 +219,7 @@ layer(testServices())("A prediction on what is not open", (it) => {
     })
   )
 
-  it.effect("is rejected by a cancelled challenge, live or paper-trade", () =>
+  it.effect("A cancelled challenge rejects predictions and paper-trade signals", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const arenas = yield* Arenas
@@ -245,7 +243,7 @@ layer(testServices())("A prediction on what is not open", (it) => {
     })
   )
 
-  it.effect("is a paper-trade signal of a closed challenge, and does not count for score", () =>
+  it.effect("A prediction on a closed challenge is a paper-trade signal, and does not count for score", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -276,7 +274,7 @@ layer(testServices())("A prediction on what is not open", (it) => {
     })
   )
 
-  it.effect("is a paper-trade signal of a resolved challenge, also of an agent that was scored", () =>
+  it.effect("A prediction on a resolved challenge is a paper-trade signal, also of a scored agent", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -297,7 +295,7 @@ layer(testServices())("A prediction on what is not open", (it) => {
     })
   )
 
-  it.effect("comes at least 60 s after the last paper-trade signal of its agent on that challenge", () =>
+  it.effect("A paper-trade signal comes at least 60 s after the agent's last one on that challenge", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [challenge, another] = [yield* newChallenge(), yield* newChallenge()]
@@ -319,7 +317,7 @@ layer(testServices())("A prediction on what is not open", (it) => {
     })
   )
 
-  it.effect("is read as a paper-trade signal by its own agent, newest first, page by page", () =>
+  it.effect("An agent reads its own paper-trade signals, newest first, page by page", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const arenas = yield* Arenas
@@ -358,39 +356,41 @@ layer(testServices())("The receipt", (it) => {
       .update(body, "utf8")
       .digest("hex")
 
-  it.effect("commits to the canonical body with the salt, so that the agent can prove what it sent", () =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const agent = yield* claimedAgent()
-      const challenge = yield* newChallenge()
-      const reasoning = 'Gold \u{1f947}, "quoted" \\ line\nbreak, Überraschung'
-      for (const revision of [0, 1, 2]) {
-        const { answer } = yield* predict(agent, challenge, {
-          direction: "neutral",
-          confidence: 0.1 + 0.2,
-          reasoning,
-          is_revision: true
-        })
-        assert(answer.receipt !== null)
-        const { commit, salt, body, leaf_index } = answer.receipt
-        assert.strictEqual(commit, commitOf(salt, body))
-        assert.match(salt, /^[0-9a-f]{64}$/)
-        assert.isNull(leaf_index)
-        assert.strictEqual(body, canonicalize(JSON.parse(body)))
-        assert.deepStrictEqual(JSON.parse(body), {
-          agent_id: agent,
-          challenge_id: challenge.id,
-          kind: "directional",
-          reasoning_sha256: createHash("sha256").update(reasoning, "utf8").digest("hex"),
-          received_at: DateTime.formatIso(now),
-          revision,
-          values: { confidence: 0.1 + 0.2, direction: "neutral" }
-        })
-      }
-    })
+  it.effect(
+    "A receipt commits to the canonical body with the salt, and the agent can prove what it sent",
+    () =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const agent = yield* claimedAgent()
+        const challenge = yield* newChallenge()
+        const reasoning = 'Gold \u{1f947}, "quoted" \\ line\nbreak, Überraschung'
+        for (const revision of [0, 1, 2]) {
+          const { answer } = yield* predict(agent, challenge, {
+            direction: "neutral",
+            confidence: 0.1 + 0.2,
+            reasoning,
+            is_revision: true
+          })
+          assert(answer.receipt !== null)
+          const { commit, salt, body, leaf_index } = answer.receipt
+          assert.strictEqual(commit, commitOf(salt, body))
+          assert.match(salt, /^[0-9a-f]{64}$/)
+          assert.isNull(leaf_index)
+          assert.strictEqual(body, canonicalize(JSON.parse(body)))
+          assert.deepStrictEqual(JSON.parse(body), {
+            agent_id: agent,
+            challenge_id: challenge.id,
+            kind: "directional",
+            reasoning_sha256: createHash("sha256").update(reasoning, "utf8").digest("hex"),
+            received_at: DateTime.formatIso(now),
+            revision,
+            values: { confidence: 0.1 + 0.2, direction: "neutral" }
+          })
+        }
+      })
   )
 
-  it.effect("has a salt of its own each time, and no reasoning hash without a reasoning", () =>
+  it.effect("A receipt has a salt of its own each time, and no reasoning hash without a reasoning", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -405,7 +405,7 @@ layer(testServices())("The receipt", (it) => {
     })
   )
 
-  it.effect("is that of the stored record, and shown again to its agent", () =>
+  it.effect("A receipt is that of the stored record, and is shown again to its agent", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -426,7 +426,7 @@ layer(testServices())("The receipt", (it) => {
     })
   )
 
-  it.effect("has the same body for a challenge id in capitals, which is the same challenge", () =>
+  it.effect("A receipt has the same body for the same challenge id in capitals", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent()
@@ -447,13 +447,13 @@ layer(testServices())("The counts of a challenge", (it) => {
   })
 
   it.effect.prop(
-    "equal the latest revisions, after any sequence of predictions, duplicates and revisions",
+    "The counts equal the latest revisions, after any sequence of submissions",
     [Schema.Array(Step).check(Schema.isMaxLength(30))],
     ([steps]) =>
       Effect.gen(function* () {
         yield* freshWeek
         const challenge = yield* newChallenge()
-        // Who is claimed may revise more often than there are steps.
+        // A claimed agent may revise more often than there are steps.
         const agents = yield* Effect.replicateEffect(claimedAgent(), 5)
         const latest = new Map<number, Direction>()
         for (const { agent, direction, is_revision } of steps) {
@@ -475,7 +475,7 @@ layer(testServices())("The counts of a challenge", (it) => {
     { arbitrary: { runs: breadth(8, 25), size: 30 } }
   )
 
-  it.effect("are public before the deadline", () =>
+  it.effect("The counts of a challenge are public before the deadline", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -494,64 +494,59 @@ layer(testServices())("The counts of a challenge", (it) => {
   )
 })
 
-layer(testServices({ AUSPEX_LIMIT_PREDICTIONS: "1/minute" }))(
-  "A prediction that is let in by a limit",
-  (it) => {
-    it.effect("is recorded, also when it was received a moment before there was room", () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const agent = yield* claimedAgent()
-        const arenas = yield* Arenas
-        const [first, second] = [yield* newChallenge(), yield* newChallenge()]
-        const recording = (challenge: { readonly id: string }, receivedAt: DateTime.Utc) =>
-          Effect.map(
-            arenas.predict([
-              {
-                agentId: agent,
-                challengeId: challenge.id,
-                answer: { direction: "bullish", confidence: 0.5 },
-                receivedAt,
-                owed: [["predictions", agent]]
-              }
-            ]),
-            ([outcome]) => outcome
-          )
-        yield* recording(first, yield* DateTime.now)
-        yield* TestClock.adjust("1 minute")
-        const received = millisBefore(yield* DateTime.now, 1)
-        const outcome = yield* recording(second, received)
-        assert(outcome !== undefined)
-        assert.isTrue(Result.isSuccess(outcome))
-      })
-    )
+layer(testServices({ AUSPEX_LIMIT_PREDICTIONS: "1/minute" }))("A prediction that a limit admits", (it) => {
+  it.effect("A prediction that a limit admits is recorded, even if it came before there was room", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const arenas = yield* Arenas
+      const [first, second] = [yield* newChallenge(), yield* newChallenge()]
+      const recording = (challenge: { readonly id: string }, receivedAt: DateTime.Utc) =>
+        Effect.map(
+          arenas.predict([
+            {
+              agentId: agent,
+              challengeId: challenge.id,
+              answer: { direction: "bullish", confidence: 0.5 },
+              receivedAt,
+              owed: [["predictions", agent]]
+            }
+          ]),
+          ([outcome]) => outcome
+        )
+      yield* recording(first, yield* DateTime.now)
+      yield* TestClock.adjust("1 minute")
+      const received = millisBefore(yield* DateTime.now, 1)
+      const outcome = yield* recording(second, received)
+      assert(outcome !== undefined)
+      assert.isTrue(Result.isSuccess(outcome))
+    })
+  )
 
-    it.effect("of one challenge in a batch is taken in the order in which it stands there", () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const agent = yield* claimedAgent()
-        const arenas = yield* Arenas
-        const receivedAt = yield* DateTime.now
-        const [one, other] = [yield* newChallenge(), yield* newChallenge()]
-        const outcomes = yield* arenas.predict(
-          [one, other, one].map(({ id }, place) => ({
-            agentId: agent,
-            challengeId: id,
-            answer: { direction: "bullish", confidence: place / 10, is_revision: place === 2 },
-            receivedAt,
-            owed: []
-          }))
-        )
-        assert.deepStrictEqual(
-          outcomes.map((each) =>
-            Result.isSuccess(each) ? each.success.answer.revision_count : each.failure
-          ),
-          [0, 0, 1]
-        )
-        assert.deepStrictEqual(
-          (yield* storedPredictions(one)).map(({ confidence }) => confidence),
-          ["0", "0.2"]
-        )
-      })
-    )
-  }
-)
+  it.effect("Predictions on one challenge in a batch are taken in the order in which they stand there", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const arenas = yield* Arenas
+      const receivedAt = yield* DateTime.now
+      const [one, other] = [yield* newChallenge(), yield* newChallenge()]
+      const outcomes = yield* arenas.predict(
+        [one, other, one].map(({ id }, place) => ({
+          agentId: agent,
+          challengeId: id,
+          answer: { direction: "bullish", confidence: place / 10, is_revision: place === 2 },
+          receivedAt,
+          owed: []
+        }))
+      )
+      assert.deepStrictEqual(
+        outcomes.map((each) => (Result.isSuccess(each) ? each.success.answer.revision_count : each.failure)),
+        [0, 0, 1]
+      )
+      assert.deepStrictEqual(
+        (yield* storedPredictions(one)).map(({ confidence }) => confidence),
+        ["0", "0.2"]
+      )
+    })
+  )
+})

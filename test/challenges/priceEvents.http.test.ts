@@ -1,4 +1,4 @@
-/** Price events through HTTP: what is answered, and what is refused by the name of the field. */
+/** Price events through HTTP: answers, and requests that are refused by the name of the field. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { AgentId } from "../../src/services/domain/ids.ts"
@@ -12,7 +12,7 @@ const admin = { token: testAdminToken }
 const list = "/api/v1/eval/price-events/challenges"
 const made = "/api/v1/admin/price-events/challenges"
 
-/** On a Monday, on which weeks end. */
+/** A deadline on a Monday, on which weeks end. */
 const subscribed = Effect.gen(function* () {
   yield* freshWeek
   const agent = yield* onboard()
@@ -21,7 +21,7 @@ const subscribed = Effect.gen(function* () {
 })
 
 layer(testServer())("POST /eval/price-events/challenges/{id}/predict", (it) => {
-  it.effect("records an answer of either form (201), and what replaces it (200)", () =>
+  it.effect("An answer of either form is recorded (201), and replaced by the next one (200)", () =>
     Effect.gen(function* () {
       const { token } = yield* subscribed
       for (const [kind, json] of [
@@ -43,7 +43,7 @@ layer(testServer())("POST /eval/price-events/challenges/{id}/predict", (it) => {
     })
   )
 
-  it.effect("needs the asset's scope: 403 scope_not_subscribed until it is subscribed", () =>
+  it.effect("An answer needs the asset's scope: it is 403 scope_not_subscribed until then", () =>
     Effect.gen(function* () {
       const { id } = yield* newPriceEvent({ kind: "threshold" })
       const { token } = yield* onboard()
@@ -72,7 +72,7 @@ layer(testServer())("POST /eval/price-events/challenges/{id}/predict", (it) => {
     ["numeric_close", { predicted_value: 1.1e15, predicted_std: 1 }, "predicted_value"],
     ["count_days", { predicted_value: 7.01, predicted_std: 1 }, "predicted_value"],
     ["count_days", { predicted_value: -1, predicted_std: 1 }, "predicted_value"]
-  ] as const)("refuses, of a %s, %j by the name of the field", ([kind, json, field]) =>
+  ] as const)("An answer to a %s with %j is refused by the name of the field", ([kind, json, field]) =>
     Effect.gen(function* () {
       const { token } = yield* subscribed
       const { id } = yield* newPriceEvent({ kind })
@@ -103,7 +103,7 @@ layer(testServer())("POST /admin/price-events/challenges", (it) => {
     [{ kind: "barrier", resolve_at: "2099-01-02T00:30:00Z" }, "resolve_at"],
     [{ window_from: "2099-01-01T00:00:00Z" }, "window_from"],
     [{ deadline: "9900-01-01T00:00:00Z" }, "deadline"]
-  ] as const)("refuses %j by the name of the field", ([wrong, field]) =>
+  ] as const)("A price event with %j is refused by the name of the field", ([wrong, field]) =>
     Effect.gen(function* () {
       const answer = yield* post(made, { ...admin, json: { ...terms, ...wrong } })
       assert.strictEqual(answer.status, 400)
@@ -111,22 +111,20 @@ layer(testServer())("POST /admin/price-events/challenges", (it) => {
     })
   )
 
-  it.effect(
-    "answers 201 with the record, which is listed by its status, and is not voided while it is open",
-    () =>
-      Effect.gen(function* () {
-        const created = yield* post(made, { ...admin, json: terms })
-        assert.strictEqual(created.status, 201)
-        assert.strictEqual(
-          member(created.json, "question"),
-          "Will Bitcoin (BTC) close at or above 70000 on 2099-01-01 (UTC)?"
-        )
-        const id = String(member(created.json, "id"))
-        assert.strictEqual(member((yield* get(list)).json, "items", 0, "id"), id)
-        assert.deepStrictEqual(member((yield* get(`${list}?status=resolved`)).json, "items"), [])
-        assert.strictEqual((yield* get(`${list}?status=cancelled`)).status, 400)
-        const early = yield* post(`${made}/${id}/void`, { ...admin, json: { reason: "early" } })
-        assert.deepStrictEqual([early.status, member(early.json, "code")], [400, "challenge_state"])
-      })
+  it.effect("A price event is created (201), listed by its status, and not voided while it is open", () =>
+    Effect.gen(function* () {
+      const created = yield* post(made, { ...admin, json: terms })
+      assert.strictEqual(created.status, 201)
+      assert.strictEqual(
+        member(created.json, "question"),
+        "Will Bitcoin (BTC) close at or above 70000 on 2099-01-01 (UTC)?"
+      )
+      const id = String(member(created.json, "id"))
+      assert.strictEqual(member((yield* get(list)).json, "items", 0, "id"), id)
+      assert.deepStrictEqual(member((yield* get(`${list}?status=resolved`)).json, "items"), [])
+      assert.strictEqual((yield* get(`${list}?status=cancelled`)).status, 400)
+      const early = yield* post(`${made}/${id}/void`, { ...admin, json: { reason: "early" } })
+      assert.deepStrictEqual([early.status, member(early.json, "code")], [400, "challenge_state"])
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** Price-event questions from their making to their answers, on a real database. */
+/** Price-event questions from their creation to their answers, on a real database. */
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit } from "effect"
@@ -33,7 +33,7 @@ const pathsOf = (error: {
 }): ReadonlyArray<string> => error.errors.map(({ path }) => path)
 
 layer(testServices())("Price-event questions", (it) => {
-  it.effect("of each kind have their terms, their texts in both languages, and nothing of the others", () =>
+  it.effect("Questions of each kind have their own terms and texts, and nothing of the others", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = DateTime.formatIso(plus(monday, "1 day"))
@@ -71,7 +71,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("are on crypto assets, also on one that is paused for other challenges", () =>
+  it.effect("Price-event questions are on crypto assets, also on one paused for other challenges", () =>
     Effect.gen(function* () {
       yield* freshWeek
       assert.isTrue((yield* Targets.use((targets) => targets.get("BTC"))).paused)
@@ -83,7 +83,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("end where candles do: at midnight, of a count on a Monday, of a barrier at any hour", () =>
+  it.effect("Price-event questions end where candles do: at midnight, on a Monday, or at any hour", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const refused = [
@@ -100,7 +100,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("take a level or a scale, by their kind, and name every field that does not fit", () =>
+  it.effect("A question takes a level or a scale, by its kind, and every misfit field is named", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const make = (terms: Omit<NewPriceEvent, "asset" | "deadline">) =>
@@ -125,7 +125,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("may be about a past window: a barrier's is then the last seven days of it", () =>
+  it.effect("A question may be about a past window: a barrier's is then the last seven days of it", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const past = plus(monday, "-30 days")
@@ -144,12 +144,12 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("need a whole hour that is still to come, unless the window is given or lies in the past", () =>
+  it.effect("A barrier needs a whole hour that is still to come, unless its window is given or past", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* moveTo(plus(monday, "90 minutes"))
       const end = plus(monday, "2 hours")
-      // Of the hour under way a part is known.
+      // A part of the current hour is known.
       const error = yield* Effect.flip(newPriceEvent({ kind: "barrier", resolve_at: end }))
       assert.deepStrictEqual(pathsOf(error), ["resolve_at"])
       const given = yield* newPriceEvent({
@@ -164,7 +164,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("look at 100 000 hours at most", () =>
+  it.effect("A question looks at 100 000 hours at most", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const longest = plus(monday, { hours: 100_000 })
@@ -179,7 +179,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("without a scale get that of the last 60 daily returns, if they are known", () =>
+  it.effect("A question without a scale gets that of the last 60 daily returns, if they are known", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const resolve_at = plus(monday, "4 days")
@@ -198,10 +198,10 @@ layer(testServices())("Price-event questions", (it) => {
       const daily = Math.log(1.1) * Math.sqrt(60 / 59)
       const sixDigits = (scale: number) => Number(scale.toPrecision(6))
       assert.strictEqual((yield* unscaled("ETH")).reference_scale, sixDigits(110 * daily * 2))
-      // The open price is the latest one that is known.
+      // The open price is the latest known one.
       yield* importQuotes("ETH", [[monday, 220]])
       assert.strictEqual((yield* unscaled("ETH")).reference_scale, sixDigits(220 * daily * 2))
-      // Of a day in the past it is what it would have been a day before: of the day that ended at midnight, 110.
+      // For a day in the past it is the price a day before: the close of the day that ended at midnight, 110.
       yield* moveTo(plus(monday, "30 days"))
       const past = yield* unscaled("ETH", plus(monday, "1 day"))
       assert.strictEqual(past.reference_scale, sixDigits(110 * daily))
@@ -218,7 +218,7 @@ layer(testServices())("Price-event questions", (it) => {
     })
   )
 
-  it.effect("are listed by status, newest first, and are no challenges of the other arenas", () =>
+  it.effect("Price-event questions are listed by status, newest first, and are in no other arena", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { priceEvents: events } = yield* Arenas
@@ -261,7 +261,7 @@ layer(testServices())("Price-event questions", (it) => {
 })
 
 layer(testServices())("An answer to a price event", (it) => {
-  it.effect("of yes or no is changed with is_revision, and is a duplicate without it", () =>
+  it.effect("An answer of yes or no is changed with is_revision, and is a duplicate without it", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newPriceEvent({ kind: "threshold" })
@@ -301,7 +301,7 @@ layer(testServices())("An answer to a price event", (it) => {
     })
   )
 
-  it.effect("in numbers is replaced by sending another, and the counter goes up", () =>
+  it.effect("An answer in numbers is replaced by the next one, and its revision number goes up", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newPriceEvent({ kind: "numeric_close" })
@@ -329,43 +329,41 @@ layer(testServices())("An answer to a price event", (it) => {
     })
   )
 
-  it.effect(
-    "has the form of its kind; what is missing is named, and what belongs to the other is ignored",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        const agent = yield* claimedAgent()
-        const [barrier, count] = [
-          yield* newPriceEvent({ kind: "barrier" }),
-          yield* newPriceEvent({ kind: "count_days" })
-        ]
-        const send = (challenge: { readonly id: string }, prediction: NewAnswer) =>
-          Effect.flip(
-            submit({
-              agentId: agent,
-              challengeId: challenge.id,
-              type: "price_event",
-              answer: prediction,
-              receivedAt: now
-            })
-          )
-        for (const [challenge, body, paths] of [
-          [barrier, {}, ["direction", "confidence"]],
-          [barrier, { direction: "bullish", predicted_value: 1, predicted_std: 1 }, ["confidence"]],
-          [count, {}, ["predicted_value", "predicted_std"]],
-          [count, { direction: "bullish", confidence: 1, predicted_value: 1 }, ["predicted_std"]],
-          [count, { predicted_value: -0.1, predicted_std: 1 }, ["predicted_value"]],
-          [count, { predicted_value: 7.1, predicted_std: 1.1e13 }, ["predicted_value", "predicted_std"]]
-        ] as const) {
-          const error = yield* send(challenge, body)
-          assert.deepStrictEqual(error._tag === "InvalidRequest" ? pathsOf(error) : [error._tag], paths)
-        }
-        yield* answerPriceEvent(agent, barrier, { predicted_value: 1, predicted_std: 1 })
-        for (const predicted_value of [0, 7, 3.5]) yield* answerPriceEvent(agent, count, { predicted_value })
-      })
+  it.effect("An answer has the form of its kind: a missing member is named, and others are ignored", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const agent = yield* claimedAgent()
+      const [barrier, count] = [
+        yield* newPriceEvent({ kind: "barrier" }),
+        yield* newPriceEvent({ kind: "count_days" })
+      ]
+      const send = (challenge: { readonly id: string }, prediction: NewAnswer) =>
+        Effect.flip(
+          submit({
+            agentId: agent,
+            challengeId: challenge.id,
+            type: "price_event",
+            answer: prediction,
+            receivedAt: now
+          })
+        )
+      for (const [challenge, body, paths] of [
+        [barrier, {}, ["direction", "confidence"]],
+        [barrier, { direction: "bullish", predicted_value: 1, predicted_std: 1 }, ["confidence"]],
+        [count, {}, ["predicted_value", "predicted_std"]],
+        [count, { direction: "bullish", confidence: 1, predicted_value: 1 }, ["predicted_std"]],
+        [count, { predicted_value: -0.1, predicted_std: 1 }, ["predicted_value"]],
+        [count, { predicted_value: 7.1, predicted_std: 1.1e13 }, ["predicted_value", "predicted_std"]]
+      ] as const) {
+        const error = yield* send(challenge, body)
+        assert.deepStrictEqual(error._tag === "InvalidRequest" ? pathsOf(error) : [error._tag], paths)
+      }
+      yield* answerPriceEvent(agent, barrier, { predicted_value: 1, predicted_std: 1 })
+      for (const predicted_value of [0, 7, 3.5]) yield* answerPriceEvent(agent, count, { predicted_value })
+    })
   )
 
-  it.effect("needs the asset's scope", () =>
+  it.effect("An answer to a price event needs the asset's scope", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const targets = yield* Targets
@@ -387,7 +385,7 @@ layer(testServices())("An answer to a price event", (it) => {
     })
   )
 
-  it.effect("counts before the deadline, is refused from it on, and no job has to have run", () =>
+  it.effect("An answer counts before the deadline and is refused from then on, without any job", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newPriceEvent({ kind: "barrier", deadline })
@@ -409,7 +407,7 @@ layer(testServices())("An answer to a price event", (it) => {
     })
   )
 
-  it.effect("counts towards the provisional cap with all other predictions, once, also at once", () =>
+  it.effect("Answers to price events count towards the provisional cap once each, also at once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent()
@@ -436,7 +434,7 @@ layer(testServices())("An answer to a price event", (it) => {
     })
   )
 
-  it.effect("of one agent sent many times at once is recorded once each, or refused as a duplicate", () =>
+  it.effect("Concurrent answers of one agent are recorded once each, or refused as duplicates", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [close, barrier] = [

@@ -1,4 +1,4 @@
-/** What everybody reads: ETags, conditional requests, and answers that are made once for all who ask meanwhile. */
+/** Public reads: ETags, conditional requests, and answers that are made once for all who ask at the same time. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +44,7 @@ const withPaused = (paused: boolean) =>
   send("PATCH", "/api/v1/admin/targets/BTC", { token: testAdminToken, json: { paused } })
 
 layer(testServer())("A public read", (it) => {
-  it.effect.each(reads)("of %s has an ETag, and is 304 for whoever has it", (path) =>
+  it.effect.each(reads)("A public read of %s has an ETag, and is 304 for a client that has it", (path) =>
     Effect.gen(function* () {
       const first = yield* get(path)
       const etag = first.headers.get("etag") ?? ""
@@ -60,7 +60,7 @@ layer(testServer())("A public read", (it) => {
     })
   )
 
-  it.effect("of one challenge of any type is what the list of its type has, with the type and an ETag", () =>
+  it.effect("A single challenge of any type is its item in the list, with the type and an ETag", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [directional, macro, event] = [
@@ -85,52 +85,48 @@ layer(testServer())("A public read", (it) => {
     })
   )
 
-  it.effect(
-    "of prices lists the candles that count, the last one first; those kept aside are not there",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        const hours = [-4, -3, -2, -1, 0].map((hour) => plus(now, { hours: hour }))
-        yield* importCandles(
-          "ES",
-          "1h",
-          hours.map((time, index) => [time, 5000 + index])
-        )
-        yield* importCandles("ES", "1d", [[plus(now, "-2 days"), 4990]])
-        const [aside] = (yield* importCandles("ES", "1h", [[plus(now, "-2 hours"), 6000]])).quarantined
-        const closes = Effect.fnUntraced(function* (query: string) {
-          const { json } = yield* get(`/api/v1/public/prices/es${query}`)
-          return list(json["items"]).map((item) => member(item, "close"))
-        })
-        // The candle that opens now is not over.
-        assert.deepStrictEqual(yield* closes(""), [5003, 5002, 5001, 5000])
-        assert.deepStrictEqual(yield* closes("?interval=1d"), [4990])
-        const range = `from=${DateTime.formatIso(plus(now, "-3 hours"))}&before=${DateTime.formatIso(plus(now, "-1 hours"))}`
-        assert.deepStrictEqual(yield* closes(`?${range}`), [5002, 5001])
-        const first = yield* get(`/api/v1/public/prices/Es?limit=3`)
-        assert.deepStrictEqual(member(first.json, "items", 0), {
-          time: DateTime.formatIso(plus(now, "-1 hours")),
-          open: 5003,
-          high: 5003,
-          low: 5003,
-          close: 5003,
-          source: "admin",
-          fetched_at: DateTime.formatIso(now)
-        })
-        assert.deepStrictEqual([first.json["asset"], first.json["interval"]], ["ES", "1h"])
-        const cursor = String(first.json["next_cursor"])
-        assert.deepStrictEqual(yield* closes(`?limit=3&cursor=${cursor}`), [5000])
-        // A cursor is of one list.
-        assert.strictEqual((yield* get(`/api/v1/public/prices/ES?interval=1d&cursor=${cursor}`)).status, 400)
-
-        yield* Prices.use((prices) =>
-          prices.decide(aside?.id ?? "", { accept: true, reason: "Looked it up." })
-        )
-        assert.deepStrictEqual(yield* closes(""), [5003, 6000, 5001, 5000])
+  it.effect("Candles are listed, the last one first, without those in quarantine", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const hours = [-4, -3, -2, -1, 0].map((hour) => plus(now, { hours: hour }))
+      yield* importCandles(
+        "ES",
+        "1h",
+        hours.map((time, index) => [time, 5000 + index])
+      )
+      yield* importCandles("ES", "1d", [[plus(now, "-2 days"), 4990]])
+      const [aside] = (yield* importCandles("ES", "1h", [[plus(now, "-2 hours"), 6000]])).quarantined
+      const closes = Effect.fnUntraced(function* (query: string) {
+        const { json } = yield* get(`/api/v1/public/prices/es${query}`)
+        return list(json["items"]).map((item) => member(item, "close"))
       })
+      // The candle that opens now is not over.
+      assert.deepStrictEqual(yield* closes(""), [5003, 5002, 5001, 5000])
+      assert.deepStrictEqual(yield* closes("?interval=1d"), [4990])
+      const range = `from=${DateTime.formatIso(plus(now, "-3 hours"))}&before=${DateTime.formatIso(plus(now, "-1 hours"))}`
+      assert.deepStrictEqual(yield* closes(`?${range}`), [5002, 5001])
+      const first = yield* get(`/api/v1/public/prices/Es?limit=3`)
+      assert.deepStrictEqual(member(first.json, "items", 0), {
+        time: DateTime.formatIso(plus(now, "-1 hours")),
+        open: 5003,
+        high: 5003,
+        low: 5003,
+        close: 5003,
+        source: "admin",
+        fetched_at: DateTime.formatIso(now)
+      })
+      assert.deepStrictEqual([first.json["asset"], first.json["interval"]], ["ES", "1h"])
+      const cursor = String(first.json["next_cursor"])
+      assert.deepStrictEqual(yield* closes(`?limit=3&cursor=${cursor}`), [5000])
+      // A cursor belongs to one list.
+      assert.strictEqual((yield* get(`/api/v1/public/prices/ES?interval=1d&cursor=${cursor}`)).status, 400)
+
+      yield* Prices.use((prices) => prices.decide(aside?.id ?? "", { accept: true, reason: "Looked it up." }))
+      assert.deepStrictEqual(yield* closes(""), [5003, 6000, 5001, 5000])
+    })
   )
 
-  it.effect("of the latest prices has every asset of which one is known", () =>
+  it.effect("The latest prices have every asset with a known price", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("CL", [
@@ -153,101 +149,97 @@ layer(testServer())("A public read", (it) => {
     })
   )
 
-  it.effect(
-    "of prices is 404 for what is no asset, and says what was meant; what it does not take is 400",
-    () =>
-      Effect.gen(function* () {
-        const of = Effect.fnUntraced(function* (asset: string) {
-          const { json, status } = yield* get(`/api/v1/public/prices/${asset}`)
-          return [status, json["hint"]]
-        })
-        const keys = "GC, ES, CL, ZN, HG, NG, BTC, ZS, DXY, ETH"
-        assert.deepStrictEqual(yield* of("gold"), [404, `Did you mean GC? The assets are ${keys}.`])
-        assert.strictEqual((yield* of("GC%00"))[0], 404)
-        assert.deepStrictEqual(yield* of("cpi"), [
-          404,
-          "CPI is a macro series: its values are at /api/v1/public/releases."
-        ])
-        for (const [path, field] of [
-          ["prices/GC?interval=5m", "interval"],
-          ["prices/GC?from=yesterday", "from"],
-          ["prices/GC?until=2026-01-01T00:00:00Z", "until"],
-          ["prices?asset=GC", "asset"],
-          ["releases?asset=GC", "asset"],
-          ["releases?status=open", "status"]
-        ] as const) {
-          const refused = yield* get(`/api/v1/public/${path}`)
-          assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], path)
-        }
+  it.effect("Prices of an unknown asset are 404 and say which was meant; unknown parameters are 400", () =>
+    Effect.gen(function* () {
+      const of = Effect.fnUntraced(function* (asset: string) {
+        const { json, status } = yield* get(`/api/v1/public/prices/${asset}`)
+        return [status, json["hint"]]
       })
+      const keys = "GC, ES, CL, ZN, HG, NG, BTC, ZS, DXY, ETH"
+      assert.deepStrictEqual(yield* of("gold"), [404, `Did you mean GC? The assets are ${keys}.`])
+      assert.strictEqual((yield* of("GC%00"))[0], 404)
+      assert.deepStrictEqual(yield* of("cpi"), [
+        404,
+        "CPI is a macro series: its values are at /api/v1/public/releases."
+      ])
+      for (const [path, field] of [
+        ["prices/GC?interval=5m", "interval"],
+        ["prices/GC?from=yesterday", "from"],
+        ["prices/GC?until=2026-01-01T00:00:00Z", "until"],
+        ["prices?asset=GC", "asset"],
+        ["releases?asset=GC", "asset"],
+        ["releases?status=open", "status"]
+      ] as const) {
+        const refused = yield* get(`/api/v1/public/${path}`)
+        assert.deepStrictEqual([refused.status, wrongFields(refused)], [400, [field]], path)
+      }
+    })
   )
 
-  it.effect(
-    "of releases has what is planned, and what was published with its value, the last one first",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        const scoring = yield* Scoring
-        const terms = { asset: "NFP", unit: "thousands", bin_edges: [100, 200] }
-        const past = yield* newMacro({ ...terms, period: "1", deadline: plus(now, "1 day") })
-        const voided = yield* newMacro({ ...terms, period: "2", deadline: plus(now, "2 days") })
-        const open = yield* newMacro({ ...terms, period: "3", deadline: plus(now, "9 days") })
-        yield* ReleaseCalendar.use((calendar) =>
-          calendar.replace(
-            ["3", "4", "5"].map((period, index) => ({
-              asset: "NFP",
-              period,
-              unit: "thousands",
-              release_at: plus(now, { days: 9 + index })
-            }))
-          )
+  it.effect("Releases have planned ones, and published ones with their values, the last one first", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const scoring = yield* Scoring
+      const terms = { asset: "NFP", unit: "thousands", bin_edges: [100, 200] }
+      const past = yield* newMacro({ ...terms, period: "1", deadline: plus(now, "1 day") })
+      const voided = yield* newMacro({ ...terms, period: "2", deadline: plus(now, "2 days") })
+      const open = yield* newMacro({ ...terms, period: "3", deadline: plus(now, "9 days") })
+      yield* ReleaseCalendar.use((calendar) =>
+        calendar.replace(
+          ["3", "4", "5"].map((period, index) => ({
+            asset: "NFP",
+            period,
+            unit: "thousands",
+            release_at: plus(now, { days: 9 + index })
+          }))
         )
-        yield* moveTo(plus(now, "3 days"))
-        yield* scoring.resolveMacro(past.id, 175)
-        yield* scoring.voidMacro(voided.id, "Not published.")
-        const releases = Effect.fnUntraced(function* (query: string) {
-          const { json } = yield* get(`/api/v1/public/releases?asset=nfp${query}`)
-          return json
-        })
-        const { items, next_cursor } = yield* releases("")
-        assert.isNull(next_cursor)
-        assert.deepStrictEqual(
-          list(items).map((item) => [member(item, "period"), member(item, "challenge_id")]),
-          [
-            ["5", null],
-            ["4", null],
-            ["3", open.id],
-            ["1", past.id]
-          ]
-        )
-        assert.deepStrictEqual(list(items)[3], {
-          asset: "NFP",
-          period: "1",
-          unit: "thousands",
-          release_at: past.release_at,
-          challenge_id: past.id,
-          deadline: past.deadline,
-          actual_value: 175,
-          source: "admin",
-          settled_at: DateTime.formatIso(plus(now, "3 days"))
-        })
-        const paged: Array<unknown> = []
-        let cursor: unknown = ""
-        while (typeof cursor === "string") {
-          const page = yield* releases(`&limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`)
-          paged.push(...list(page["items"]))
-          cursor = page["next_cursor"]
-        }
-        assert.deepStrictEqual<unknown>(paged, items)
-        const [from, before] = [plus(now, "3 days"), plus(now, "10 days")].map(DateTime.formatIso)
-        assert.deepStrictEqual<unknown>(
-          (yield* releases(`&from=${from}&before=${before}`))["items"],
-          list(items).slice(2, 3)
-        )
+      )
+      yield* moveTo(plus(now, "3 days"))
+      yield* scoring.resolveMacro(past.id, 175)
+      yield* scoring.voidMacro(voided.id, "Not published.")
+      const releases = Effect.fnUntraced(function* (query: string) {
+        const { json } = yield* get(`/api/v1/public/releases?asset=nfp${query}`)
+        return json
       })
+      const { items, next_cursor } = yield* releases("")
+      assert.isNull(next_cursor)
+      assert.deepStrictEqual(
+        list(items).map((item) => [member(item, "period"), member(item, "challenge_id")]),
+        [
+          ["5", null],
+          ["4", null],
+          ["3", open.id],
+          ["1", past.id]
+        ]
+      )
+      assert.deepStrictEqual(list(items)[3], {
+        asset: "NFP",
+        period: "1",
+        unit: "thousands",
+        release_at: past.release_at,
+        challenge_id: past.id,
+        deadline: past.deadline,
+        actual_value: 175,
+        source: "admin",
+        settled_at: DateTime.formatIso(plus(now, "3 days"))
+      })
+      const paged: Array<unknown> = []
+      let cursor: unknown = ""
+      while (typeof cursor === "string") {
+        const page = yield* releases(`&limit=1${cursor === "" ? "" : `&cursor=${cursor}`}`)
+        paged.push(...list(page["items"]))
+        cursor = page["next_cursor"]
+      }
+      assert.deepStrictEqual<unknown>(paged, items)
+      const [from, before] = [plus(now, "3 days"), plus(now, "10 days")].map(DateTime.formatIso)
+      assert.deepStrictEqual<unknown>(
+        (yield* releases(`&from=${from}&before=${before}`))["items"],
+        list(items).slice(2, 3)
+      )
+    })
   )
 
-  it.effect("of another content has another ETag, and of the same content the same one", () =>
+  it.effect("Different content has a different ETag, and the same content the same one", () =>
     Effect.gen(function* () {
       const etagOf = Effect.map(get("/api/v1/eval/btc/context"), ({ headers }) => headers.get("etag"))
       const before = yield* etagOf
@@ -259,7 +251,7 @@ layer(testServer())("A public read", (it) => {
     })
   )
 
-  it.effect("that succeeded is all that has an ETag or may be stored", () =>
+  it.effect("Only a successful read has an ETag or may be stored", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       for (const answer of [
@@ -315,13 +307,13 @@ const keeping = testServer({
 })
 
 layer(keeping)("Public answers", (it) => {
-  it.effect("may be stored for as long as they are kept", () =>
+  it.effect("A public answer may be stored for as long as the server keeps it", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get(catalog)).headers.get("cache-control"), "public, max-age=2")
     })
   )
 
-  it.effect("are made once for all who ask meanwhile", () =>
+  it.effect("A public answer is made once for all who ask meanwhile", () =>
     Effect.gen(function* () {
       const answers = yield* Effect.replicateEffect(get(leaderboard), 50, { concurrency: 50 })
       assert.strictEqual(new Set(answers.map(({ text }) => text)).size, 1)
@@ -331,7 +323,7 @@ layer(keeping)("Public answers", (it) => {
 
   const paused = Effect.map(get("/api/v1/eval/btc/context"), ({ json }) => json["paused"])
 
-  it.effect("show what changed elsewhere once their time is over", () =>
+  it.effect("A public answer shows changes made elsewhere once its time is over", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       assert.isTrue(yield* paused)
@@ -345,7 +337,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("show at once what an administrator changes here", () =>
+  it.effect("A public answer shows an administrator's changes on this instance at once", () =>
     Effect.gen(function* () {
       assert.isTrue(yield* paused)
       yield* withPaused(false)
@@ -355,7 +347,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("are kept for what they depend on, however the address is spelled", () =>
+  it.effect("A public answer is kept by the parameters it depends on, however the address is spelled", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("3 seconds")
       const spelled = [
@@ -375,7 +367,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("to what says a parameter twice are refused, also where one of the two was answered", () =>
+  it.effect("A request that repeats a parameter is refused, also where one of the two was answered", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get(`${leaderboard}?limit=10`)).status, 200)
       assert.strictEqual((yield* get(`${leaderboard}?limit=10&limit=20`)).status, 400)
@@ -385,7 +377,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("of results are made once for every spelling, and show deadline and end within that time", () =>
+  it.effect("Results are made once for every spelling, and show deadline and end within that time", () =>
     Effect.gen(function* () {
       const { challenge: terms, deadline, settle } = yield* openFixture()
       const challenge: string = terms.id
@@ -412,7 +404,7 @@ layer(keeping)("Public answers", (it) => {
         assert.strictEqual((yield* results(challenge, query)).json["status"], "resolved")
         yield* TestClock.adjust("700 millis")
       }
-      // Later pages are as dear as the first one.
+      // Later pages cost as much as the first one.
       const cursor = String((yield* results(challenge, "?limit=1")).json["next_cursor"])
       yield* results(challenge, `?limit=1&cursor=${cursor}`)
       const once = made.times
@@ -421,7 +413,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("of different queries are different answers", () =>
+  it.effect("Different queries have different answers", () =>
     Effect.gen(function* () {
       const categories = ["crypto", "commodities"]
       for (const category of categories) {
@@ -430,7 +422,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("that failed are not kept", () =>
+  it.effect("A failed answer is not kept", () =>
     Effect.gen(function* () {
       for (let turn = 0; turn < 2; turn++) {
         assert.strictEqual((yield* get(`${leaderboard}?limit=0`)).status, 400)
@@ -439,7 +431,7 @@ layer(keeping)("Public answers", (it) => {
     })
   )
 
-  it.effect("each have their own request id", () =>
+  it.effect("Each public answer has its own request id", () =>
     Effect.gen(function* () {
       const ids = yield* Effect.forEach(["a", "b"], (id) =>
         Effect.map(get(catalog, { headers: { "x-request-id": id } }), ({ headers }) =>

@@ -1,4 +1,4 @@
-/** When a prediction or stake was received: a slow database makes none late. */
+/** The time of receipt of a prediction or stake: a slow database makes none late. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +13,7 @@ import { databaseAhead } from "../support/databaseTime.ts"
 import { held, meeting } from "../support/locking.ts"
 import { get, member, post, testServer } from "../support/server.ts"
 
-/** What every request asks before the statement that records: no session may use these tables until it ends. */
+/** Locks tables that every request reads before the statement that records: no session may use them until this ends. */
 const slowDatabase = (tables: ReadonlyArray<string>) =>
   held(
     SqlClient.SqlClient.use((sql) => sql`lock table ${sql.literal(tables.join())} in access exclusive mode`),
@@ -30,7 +30,7 @@ const scene = Effect.gen(function* () {
   return { agentId, token, now, deadline, resolve_at }
 })
 
-/** Sends it before the deadline to a database that answers nothing; the deadline passes meanwhile. */
+/** Sends a request before the deadline to a database that does not answer; the deadline passes meanwhile. */
 const sentBeforeTheDeadline = Effect.fnUntraced(function* (
   path: string,
   token: string,
@@ -51,12 +51,12 @@ const pathsOfType = {
 const direction = { direction: "bullish", confidence: 0.6 }
 const value = { predicted_value: 3.1, predicted_std: 0.1 }
 
-layer(testServer())("What was received before the deadline", (it) => {
+layer(testServer())("A submission received before the deadline", (it) => {
   it.effect.each([
     ["directional", direction],
     ["macro", value],
     ["price_event", direction]
-  ] as const)("counts as a %s prediction, however long the database kept it waiting", ([type, json]) =>
+  ] as const)("A %s prediction received in time counts, however slow the database is", ([type, json]) =>
     Effect.gen(function* () {
       const { deadline, now, resolve_at, token } = yield* scene
       const { id } = yield* {
@@ -71,7 +71,7 @@ layer(testServer())("What was received before the deadline", (it) => {
     })
   )
 
-  it.effect("counts as a stake, too", () =>
+  it.effect("A stake received in time counts, however slow the database is", () =>
     Effect.gen(function* () {
       const { deadline, resolve_at, token } = yield* scene
       const { id } = yield* newMacro({ deadline, release_at: resolve_at })
@@ -85,32 +85,30 @@ layer(testServer())("What was received before the deadline", (it) => {
     })
   )
 
-  it.effect(
-    "and could not be recorded before the close is refused as that, recorded as nothing and not counted",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, deadline, resolve_at, token } = yield* scene
-        const { id } = yield* newChallenge({ deadline, resolve_at })
-        const path = `${pathsOfType.directional}${id}`
-        const { answer } = yield* sentBeforeTheDeadline(`${path}/predict`, token, direction, [
-          // A notice of the close refers to agents, though this one is nobody's.
-          "limit_windows"
-        ])
-        yield* TestClock.adjust("10 seconds")
-        assert.isAtLeast((yield* Scoring.use((scoring) => scoring.settleDue)).closed, 1)
-        const { headers, json, status } = yield* answer
-        assert.deepStrictEqual([status, json["code"]], [503, "not_recorded_in_time"])
-        assert.match(String(json["detail"]), /^The submission was received at .*, before the deadline/)
-        assert.isNull(headers.get("retry-after"))
-        const signals = yield* get(`${path}/paper-signals`, { token })
-        assert.deepStrictEqual<unknown>(signals.json["items"], [])
-        const counted = countOf(
-          (sql) => sql`
+  it.effect("A prediction in time that misses the close is refused, unrecorded and uncounted", () =>
+    Effect.gen(function* () {
+      const { agentId, deadline, resolve_at, token } = yield* scene
+      const { id } = yield* newChallenge({ deadline, resolve_at })
+      const path = `${pathsOfType.directional}${id}`
+      const { answer } = yield* sentBeforeTheDeadline(`${path}/predict`, token, direction, [
+        // A notice of the close refers to agents, though this one is nobody's.
+        "limit_windows"
+      ])
+      yield* TestClock.adjust("10 seconds")
+      assert.isAtLeast((yield* Scoring.use((scoring) => scoring.settleDue)).closed, 1)
+      const { headers, json, status } = yield* answer
+      assert.deepStrictEqual([status, json["code"]], [503, "not_recorded_in_time"])
+      assert.match(String(json["detail"]), /^The submission was received at .*, before the deadline/)
+      assert.isNull(headers.get("retry-after"))
+      const signals = yield* get(`${path}/paper-signals`, { token })
+      assert.deepStrictEqual<unknown>(signals.json["items"], [])
+      const counted = countOf(
+        (sql) => sql`
             select coalesce(sum(cardinality(times)), 0)::int as count from limit_windows
              where key like ${`predictions%${agentId}%`}`
-        )
-        assert.strictEqual(yield* counted, 0)
-      })
+      )
+      assert.strictEqual(yield* counted, 0)
+    })
   )
 
   it.effect.each([
@@ -139,7 +137,7 @@ layer(testServer())("What was received before the deadline", (it) => {
   )
 })
 
-/** Asks each type of challenge, and its pool. */
+/** Answers each type of challenge, and stakes on its pool. */
 const everyType = Effect.gen(function* () {
   const { deadline, now, resolve_at, token } = yield* scene
   const { id: gold } = yield* newChallenge({ deadline, resolve_at })
@@ -166,19 +164,21 @@ const everyType = Effect.gen(function* () {
 layer(testServer().pipe(Layer.provide(databaseAhead("10 minutes"))))(
   "An instance whose clock is 10 minutes behind",
   (it) => {
-    it.effect("records nothing once the database's clock says that the deadline has passed", () =>
-      Effect.gen(function* () {
-        const { now, records, sent } = yield* everyType
-        const late = DateTime.formatIso(plus(now, "10 minutes"))
-        assert.deepStrictEqual<unknown>(yield* sent, [
-          // A paper-trade signal.
-          [201, late],
-          [400, "challenge_closed"],
-          [400, "challenge_closed"],
-          [400, "challenge_closed"]
-        ])
-        assert.strictEqual(yield* records, 0)
-      })
+    it.effect(
+      "An instance behind the database's clock records nothing after the deadline by that clock",
+      () =>
+        Effect.gen(function* () {
+          const { now, records, sent } = yield* everyType
+          const late = DateTime.formatIso(plus(now, "10 minutes"))
+          assert.deepStrictEqual<unknown>(yield* sent, [
+            // The first one is a paper-trade signal.
+            [201, late],
+            [400, "challenge_closed"],
+            [400, "challenge_closed"],
+            [400, "challenge_closed"]
+          ])
+          assert.strictEqual(yield* records, 0)
+        })
     )
   }
 )
@@ -186,7 +186,7 @@ layer(testServer().pipe(Layer.provide(databaseAhead("10 minutes"))))(
 layer(testServer().pipe(Layer.provide(databaseAhead("-10 minutes"))))(
   "An instance whose clock is 10 minutes ahead",
   (it) => {
-    it.effect("records what came before the deadline by the database's clock, at that time", () =>
+    it.effect("An instance ahead of the database's clock records submissions in time by that clock", () =>
       Effect.gen(function* () {
         const { now, records, sent } = yield* everyType
         yield* TestClock.adjust("10 minutes")
@@ -204,7 +204,7 @@ layer(testServer().pipe(Layer.provide(databaseAhead("-10 minutes"))))(
 )
 
 layer(testServer())("A prediction without a token", (it) => {
-  it.effect("is refused before its body has come", () =>
+  it.effect("A prediction without a token is refused before its body has come", () =>
     Effect.gen(function* () {
       const { deadline } = yield* scene
       const { id } = yield* newChallenge({ deadline })

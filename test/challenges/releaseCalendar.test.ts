@@ -35,7 +35,7 @@ const challengeOf = Effect.fnUntraced(function* (asset: string, period: string) 
 })
 
 layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) => {
-  it.effect("is replaced as a whole, and shows what was planned in the order of release", () =>
+  it.effect("The calendar is replaced as a whole, and lists planned releases by their times", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-01-01T00:00:00Z"))
       yield* plan(
@@ -69,7 +69,7 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect("names every release that cannot be planned, and stays as it was", () =>
+  it.effect("A calendar with impossible releases names each of them, and stays as it was", () =>
     Effect.gen(function* () {
       yield* plan(release())
       const error = yield* Effect.flip(
@@ -86,31 +86,29 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect(
-    "makes a challenge of each release, once, some days before it; predictions end an hour before",
-    () =>
-      Effect.gen(function* () {
-        yield* moveTo(instant("2026-01-28T13:29:59Z"))
-        yield* plan(release({ reward_pool: 100 }))
-        assert.deepStrictEqual((yield* make).made, [])
-        yield* moveTo(instant("2026-01-28T13:30:00Z"))
-        const { made } = yield* make
-        assert.deepStrictEqual(
-          made.map(({ kind, period, target }) => [kind, target, period]),
-          [["macro", "CPI", "2026-01"]]
-        )
-        assert.deepInclude(yield* challengeOf("CPI", "2026-01"), {
-          deadline: "2026-02-11T12:30:00.000Z",
-          release_at: "2026-02-11T13:30:00.000Z",
-          reference_scale: 0.1,
-          reward_pool: 100
-        })
-        assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
-        assert.strictEqual((yield* calendar).releases[0]?.challenge_id, made[0]?.challengeId)
+  it.effect("Each release makes one challenge some days before it; predictions end an hour before", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-01-28T13:29:59Z"))
+      yield* plan(release({ reward_pool: 100 }))
+      assert.deepStrictEqual((yield* make).made, [])
+      yield* moveTo(instant("2026-01-28T13:30:00Z"))
+      const { made } = yield* make
+      assert.deepStrictEqual(
+        made.map(({ kind, period, target }) => [kind, target, period]),
+        [["macro", "CPI", "2026-01"]]
+      )
+      assert.deepInclude(yield* challengeOf("CPI", "2026-01"), {
+        deadline: "2026-02-11T12:30:00.000Z",
+        release_at: "2026-02-11T13:30:00.000Z",
+        reference_scale: 0.1,
+        reward_pool: 100
       })
+      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      assert.strictEqual((yield* calendar).releases[0]?.challenge_id, made[0]?.challengeId)
+    })
   )
 
-  it.effect("changes no challenge that exists when it is edited, and makes no second one", () =>
+  it.effect("An edited calendar changes no existing challenge, and makes no second one", () =>
     Effect.gen(function* () {
       const before = yield* challengeOf("CPI", "2026-01")
       yield* plan(
@@ -126,27 +124,25 @@ layer(testServices({ AUSPEX_SCHEDULES: "macro" }))("The release calendar", (it) 
     })
   )
 
-  it.effect(
-    "makes nothing of a release that an administrator made the challenge of, that is too near, or of a paused series",
-    () =>
-      Effect.gen(function* () {
-        yield* newMacro({ asset: "PPI", period: "2026-01", deadline: instant("2026-02-12T13:30:00Z") })
-        yield* Targets.use((targets) => targets.change("FOMC", { paused: true }))
-        yield* plan(
-          release({ asset: "FOMC", release_at: instant("2026-02-12T13:30:00Z") }),
-          release({ asset: "PPI", release_at: instant("2026-02-12T13:30:00Z") }),
-          release({ asset: "GDP", release_at: plus(yield* DateTime.now, "69 minutes") }),
-          release({ asset: "PCE", release_at: plus(yield* DateTime.now, "70 minutes") })
-        )
-        const { made } = yield* make
-        assert.deepStrictEqual(
-          made.map(({ target }) => target),
-          ["PCE"]
-        )
-      })
+  it.effect("A release makes no challenge if one exists, if it is too near, or if its series is paused", () =>
+    Effect.gen(function* () {
+      yield* newMacro({ asset: "PPI", period: "2026-01", deadline: instant("2026-02-12T13:30:00Z") })
+      yield* Targets.use((targets) => targets.change("FOMC", { paused: true }))
+      yield* plan(
+        release({ asset: "FOMC", release_at: instant("2026-02-12T13:30:00Z") }),
+        release({ asset: "PPI", release_at: instant("2026-02-12T13:30:00Z") }),
+        release({ asset: "GDP", release_at: plus(yield* DateTime.now, "69 minutes") }),
+        release({ asset: "PCE", release_at: plus(yield* DateTime.now, "70 minutes") })
+      )
+      const { made } = yield* make
+      assert.deepStrictEqual(
+        made.map(({ target }) => target),
+        ["PCE"]
+      )
+    })
   )
 
-  it.effect("computes bins and scale from earlier first prints, and waits until they are known", () =>
+  it.effect("Bins and scale are computed from earlier first prints, and wait until they are known", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-05-01T00:00:00Z"))
       const planned = {

@@ -1,4 +1,4 @@
-/** Terms that differ as doubles, and are one once they are frozen with 15 digits, are refused by name; ties that mean something are taken. */
+/** Terms that differ as doubles and become equal with 15 digits are refused by name; ties with a meaning are taken. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { AgentId } from "../../src/services/domain/ids.ts"
@@ -67,7 +67,7 @@ layer(testServer({ environment }))("Frozen terms", (it) => {
     send(method, `/api/v1/admin/${path}`, { token: testAdminToken, json })
   const iso = (at: DateTime.Utc) => DateTime.formatIso(at)
 
-  it.effect("keep edges apart: those that would be one are refused, in challenges and in the calendar", () =>
+  it.effect("Edges that would become equal are refused, in challenges and in the calendar", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const [deadline, release_at] = [iso(plus(monday, "1 hour")), iso(plus(monday, "2 hours"))]
@@ -95,7 +95,7 @@ layer(testServer({ environment }))("Frozen terms", (it) => {
     })
   )
 
-  it.effect("keep a dead zone below one hundred, in challenges and of targets", () =>
+  it.effect("A dead zone stays below one hundred, in challenges and on targets", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const deadline = iso(plus(monday, "1 hour"))
@@ -123,7 +123,7 @@ const ps = [0.1, 0.25, 0.5, 0.75, 0.9]
 const quantilesOf = (values: ReadonlyArray<number>) =>
   values.map((value, index) => ({ p: ps[index] ?? 0.95, value }))
 
-/** Of outcomes in steps, as UNRATE in tenths or days that closed up. */
+/** Quantiles of outcomes in steps, as UNRATE in tenths or days that closed up. */
 const tied: ReadonlyArray<ReadonlyArray<number>> = [
   [4, 4, 4.1, 4.1, 4.2],
   [3, 3, 3, 3, 4],
@@ -139,7 +139,7 @@ const tied: ReadonlyArray<ReadonlyArray<number>> = [
   [0, 3, 4, 4, 7]
 ]
 
-/** What no rounding makes. */
+/** Quantiles that no rounding makes. */
 const never: ReadonlyArray<ReadonlyArray<number>> = [
   [3, 3, 3, 3, 3],
   [0, 0, 0, 0, 0],
@@ -149,7 +149,7 @@ const never: ReadonlyArray<ReadonlyArray<number>> = [
 ]
 
 layer(testServer({ environment }))("Quantiles that tie", (it) => {
-  it.effect("are taken where outcomes come in steps, and refused by name where they do not", () =>
+  it.effect("Quantiles that tie are taken where outcomes come in steps, and refused by name elsewhere", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agentId, token } = yield* onboardClaimed()

@@ -1,4 +1,4 @@
-/** Challenges that make themselves, on a real database with a clock that tests move. Each begins on a date of its own. */
+/** Scheduled challenges, on a real database with a clock that tests move. Each test begins on a date of its own. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Exit, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -31,7 +31,7 @@ const world = (schedules: string) => layer(testServices({ AUSPEX_SCHEDULES: sche
 
 const make = Schedules.use((schedules) => schedules.makeDue)
 
-/** What a run made, and what waits, as `session GC`. */
+/** The challenges that a run made, as `session GC`, and the targets that wait. */
 const made = (report: ScheduleReport) => report.made.map(({ kind, target }) => `${kind} ${target}`).sort()
 const waits = (report: ScheduleReport) => report.waiting.map(({ reason, target }) => `${target}: ${reason}`)
 
@@ -43,7 +43,7 @@ const challengeOf = (report: ScheduleReport, target: string) => {
 
 const futures = ["CL", "DXY", "ES", "GC", "HG", "NG", "ZN", "ZS"]
 
-/** Each has this price, as of now. */
+/** Gives each target this price, as of now. */
 const priced = (targets: ReadonlyArray<string>, price = 100) =>
   Effect.gen(function* () {
     const now = yield* DateTime.now
@@ -58,7 +58,7 @@ const scheduled = countOf((sql) => sql`select count(*)::int as count from schedu
 const challenges = countOf((sql) => sql`select count(*)::int as count from challenges`)
 
 world("session")("Session challenges", (it) => {
-  it.effect("are made once a target and trading day, before its session, and settle at its close", () =>
+  it.effect("A session challenge is made once a target and trading day, and settles at its close", () =>
     Effect.gen(function* () {
       yield* at("2026-01-05T10:59:59Z")
       yield* priced(futures)
@@ -86,7 +86,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("of crypto are of UTC days", () =>
+  it.effect("Session challenges of crypto are of UTC days", () =>
     Effect.gen(function* () {
       yield* at("2026-01-10T22:00:00Z")
       yield* priced(["ETH"])
@@ -99,7 +99,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("are not made of a paused target; what is in flight of it settles on schedule", () =>
+  it.effect("A paused target gets no session challenge; one in flight settles on schedule", () =>
     Effect.gen(function* () {
       yield* at("2026-01-12T22:00:00Z")
       yield* priced(["BTC", "ETH"])
@@ -122,7 +122,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("wait for a price that is not too old, and say so", () =>
+  it.effect("A session challenge waits for a price that is not too old, and says so", () =>
     Effect.gen(function* () {
       yield* at("2026-01-14T21:00:00Z")
       yield* priced(["GC"])
@@ -141,7 +141,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("begin from hourly prices of the last hours, where those are fetched", () =>
+  it.effect("A session challenge begins from hourly prices of the last hours, where those are fetched", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`
@@ -150,38 +150,36 @@ world("session")("Session challenges", (it) => {
       yield* at("2026-01-16T02:00:00Z")
       yield* priced(["GC", "CL"])
       yield* at("2026-01-16T11:30:00Z")
-      // Both prices are of after the last close.
+      // Both prices are from after the last close.
       assert.deepStrictEqual(made(yield* make), ["session CL"])
       yield* asOwner(sql`delete from expected_candles`)
     })
   )
 
-  it.effect(
-    "are not made on the last trading day of a contract, after which the price is of the next one",
-    () =>
-      Effect.gen(function* () {
-        // On 20 January 2026 crude oil of February ends, and nothing else.
-        yield* at("2026-01-20T11:00:00Z")
-        yield* priced(futures)
-        const isCrude = ({ target }: { readonly target: string }) => target === "CL"
-        const onLastDay = yield* make
-        assert.deepStrictEqual(
-          [onLastDay.made.filter(isCrude), onLastDay.made.length],
-          [[], futures.length - 1]
-        )
-        assert.deepStrictEqual(onLastDay.waiting.filter(isCrude), [])
-        const next = yield* Schedules.use(({ nextExpected }) => nextExpected({ asset: "CL" }))
-        assert.deepStrictEqual(Option.map(next, DateTime.formatIso), Option.some("2026-01-21T11:00:00.000Z"))
-        yield* at("2026-01-21T11:00:00Z")
-        yield* priced(futures)
-        assert.lengthOf((yield* make).made, futures.length)
-      })
+  it.effect("No session challenge is made on the last trading day of a contract", () =>
+    Effect.gen(function* () {
+      // On 20 January 2026 crude oil of February ends, and nothing else.
+      yield* at("2026-01-20T11:00:00Z")
+      yield* priced(futures)
+      const isCrude = ({ target }: { readonly target: string }) => target === "CL"
+      const onLastDay = yield* make
+      assert.deepStrictEqual(
+        [onLastDay.made.filter(isCrude), onLastDay.made.length],
+        [[], futures.length - 1]
+      )
+      assert.deepStrictEqual(onLastDay.waiting.filter(isCrude), [])
+      const next = yield* Schedules.use(({ nextExpected }) => nextExpected({ asset: "CL" }))
+      assert.deepStrictEqual(Option.map(next, DateTime.formatIso), Option.some("2026-01-21T11:00:00.000Z"))
+      yield* at("2026-01-21T11:00:00Z")
+      yield* priced(futures)
+      assert.lengthOf((yield* make).made, futures.length)
+    })
   )
 
-  it.effect("that were missed are not made up for: no deadline lies in the past, or within minutes", () =>
+  it.effect("Missed session challenges are not made up for: no deadline is past, or within minutes", () =>
     Effect.gen(function* () {
       const before = yield* challenges
-      // From a Thursday until the Tuesday after: the server was down.
+      // The server is down from a Thursday until the Tuesday after.
       yield* at("2026-01-22T12:50:01Z")
       yield* priced(futures)
       assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
@@ -196,7 +194,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("are not made on holidays, and end early on short days", () =>
+  it.effect("Session challenges are not made on holidays, and end early on short days", () =>
     Effect.gen(function* () {
       yield* at("2026-11-26T12:00:00Z")
       yield* priced(futures)
@@ -208,7 +206,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("are made once by any number of replicas at once, with all that belongs to them", () =>
+  it.effect("Any number of replicas at once make a session challenge once, with all that belongs to it", () =>
     Effect.gen(function* () {
       yield* at("2026-11-30T12:00:00Z")
       yield* priced(futures)
@@ -231,7 +229,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("are not made again when the clock jumps back", () =>
+  it.effect("Session challenges are not made again when the clock jumps back", () =>
     Effect.gen(function* () {
       yield* at("2026-12-01T12:00:00Z")
       yield* priced(futures)
@@ -244,7 +242,7 @@ world("session")("Session challenges", (it) => {
     })
   )
 
-  it.effect("are recorded for ever, each once", () =>
+  it.effect("Session challenges are recorded for ever, each once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       assert.isTrue(Exit.isFailure(yield* Effect.exit(asOwner(sql`delete from scheduled_challenges`))))
@@ -269,12 +267,12 @@ const event = (id: string, assets: ReadonlyArray<string>, published?: DateTime.U
   ...(published !== undefined && { published_at: published })
 })
 const importAll = (events: ReadonlyArray<EventImport>) => Events.use((all) => all.importAll(events))
-/** Those that say no other time are published now. */
+/** Events that give no other time are published now. */
 const imported = (...events: ReadonlyArray<EventImport>) =>
   Effect.flatMap(DateTime.now, (published_at) => importAll(events.map((each) => ({ published_at, ...each }))))
 
 world("flash")("Flash challenges", (it) => {
-  it.effect("are of the hour after an event, of each target that it names", () =>
+  it.effect("Flash challenges are of the hour after an event, one of each target that it names", () =>
     Effect.gen(function* () {
       yield* at("2026-01-06T15:10:00Z")
       yield* priced(["GC", "ETH"])
@@ -291,7 +289,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are made once of an event, imported twice or edited; a target that is added gets its own", () =>
+  it.effect("An event makes one flash challenge of each target it names, imported twice or edited", () =>
     Effect.gen(function* () {
       yield* at("2026-01-07T15:10:00Z")
       yield* priced(["GC", "ES"])
@@ -306,7 +304,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are at most one a target and hour, of the newest event, however many events come", () =>
+  it.effect("A target has at most one flash challenge an hour, of the newest of any number of events", () =>
     Effect.gen(function* () {
       yield* at("2026-01-08T15:10:00Z")
       const now = yield* DateTime.now
@@ -329,7 +327,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are not made of events that are old, or still to come", () =>
+  it.effect("Events that are old, or still to come, make no flash challenges", () =>
     Effect.gen(function* () {
       yield* at("2026-01-09T15:10:00Z")
       yield* priced(["GC"])
@@ -343,7 +341,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are not made of an imported event that states no time, until an import does", () =>
+  it.effect("An imported event without a time makes no flash challenges until an import gives one", () =>
     Effect.gen(function* () {
       yield* at("2026-01-13T15:10:00Z")
       yield* priced(["GC", "ETH"])
@@ -356,7 +354,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("end at a whole second, whatever the moment at which they are made", () =>
+  it.effect("Flash challenges end at a whole second, whatever the moment at which they are made", () =>
     Effect.gen(function* () {
       yield* at("2026-01-09T18:39:32.095Z")
       yield* priced(["ETH"])
@@ -371,7 +369,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are made of a feed's items that state a time of the last hour, and of no others", () =>
+  it.effect("Items of a feed make flash challenges only if they state a time of the last hour", () =>
     Effect.gen(function* () {
       yield* at("2026-01-12T15:10:00Z")
       yield* priced(["GC", "ETH"])
@@ -407,7 +405,7 @@ world("flash")("Flash challenges", (it) => {
     })
   )
 
-  it.effect("are made while the market is open, and of targets that are not paused", () =>
+  it.effect("Flash challenges are made while the market is open, and of targets that are not paused", () =>
     Effect.gen(function* () {
       yield* at("2026-01-10T15:10:00Z")
       yield* priced(["GC", "ETH", "BTC"])
@@ -426,52 +424,54 @@ const levelsOf = rowsOf(
 )
 
 world("price_event")("Weekly questions", (it) => {
-  it.effect("are asked of BTC and ETH, paused or not, in all four kinds, with levels around the price", () =>
-    Effect.gen(function* () {
-      yield* at("2026-01-11T00:30:00Z")
-      const sunday = instant("2026-01-11T00:00:00Z")
-      for (const [asset, price] of [
-        ["BTC", 87_431],
-        ["ETH", 3012.5]
-      ] as const) {
-        // Days of 2 % up and down: a week moves by about 5.3 %.
-        yield* importCandles(
-          asset,
-          "1h",
-          Array.from({ length: 62 }, (_, index) => [
-            plus(sunday, `${-24 * index - 1} hours`),
-            index % 2 === 0 ? price : price * 1.02
-          ])
-        )
-      }
-      const report = yield* make
-      assert.lengthOf(report.made, 10)
-      assert.deepStrictEqual(report.waiting, [])
-      assert.deepStrictEqual(yield* levelsOf, [
-        { schedule: "barrier_down", target: "BTC", level: 84_000 },
-        { schedule: "barrier_up", target: "BTC", level: 91_000 },
-        { schedule: "count_days", target: "BTC", level: null },
-        { schedule: "numeric_close", target: "BTC", level: null },
-        { schedule: "threshold", target: "BTC", level: 87_500 },
-        { schedule: "barrier_down", target: "ETH", level: 2900 },
-        { schedule: "barrier_up", target: "ETH", level: 3120 },
-        { schedule: "count_days", target: "ETH", level: null },
-        { schedule: "numeric_close", target: "ETH", level: null },
-        { schedule: "threshold", target: "ETH", level: 3020 }
-      ])
-      const { items } = yield* Arenas.use(({ priceEvents }) => priceEvents.list("open", firstPage))
-      for (const question of items) {
-        assert.deepInclude(question, {
-          deadline: "2026-01-12T00:00:00.000Z",
-          resolve_at: "2026-01-19T00:00:00.000Z",
-          window_from: question.kind === "barrier" ? "2026-01-12T00:00:00.000Z" : null
-        })
-      }
-      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
-    })
+  it.effect(
+    "Weekly questions are on BTC and ETH, paused or not, of all kinds, at levels near the price",
+    () =>
+      Effect.gen(function* () {
+        yield* at("2026-01-11T00:30:00Z")
+        const sunday = instant("2026-01-11T00:00:00Z")
+        for (const [asset, price] of [
+          ["BTC", 87_431],
+          ["ETH", 3012.5]
+        ] as const) {
+          // Days of 2 % up and down: a week moves by about 5.3 %.
+          yield* importCandles(
+            asset,
+            "1h",
+            Array.from({ length: 62 }, (_, index) => [
+              plus(sunday, `${-24 * index - 1} hours`),
+              index % 2 === 0 ? price : price * 1.02
+            ])
+          )
+        }
+        const report = yield* make
+        assert.lengthOf(report.made, 10)
+        assert.deepStrictEqual(report.waiting, [])
+        assert.deepStrictEqual(yield* levelsOf, [
+          { schedule: "barrier_down", target: "BTC", level: 84_000 },
+          { schedule: "barrier_up", target: "BTC", level: 91_000 },
+          { schedule: "count_days", target: "BTC", level: null },
+          { schedule: "numeric_close", target: "BTC", level: null },
+          { schedule: "threshold", target: "BTC", level: 87_500 },
+          { schedule: "barrier_down", target: "ETH", level: 2900 },
+          { schedule: "barrier_up", target: "ETH", level: 3120 },
+          { schedule: "count_days", target: "ETH", level: null },
+          { schedule: "numeric_close", target: "ETH", level: null },
+          { schedule: "threshold", target: "ETH", level: 3020 }
+        ])
+        const { items } = yield* Arenas.use(({ priceEvents }) => priceEvents.list("open", firstPage))
+        for (const question of items) {
+          assert.deepInclude(question, {
+            deadline: "2026-01-12T00:00:00.000Z",
+            resolve_at: "2026-01-19T00:00:00.000Z",
+            window_from: question.kind === "barrier" ? "2026-01-12T00:00:00.000Z" : null
+          })
+        }
+        assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      })
   )
 
-  it.effect("wait for the sixty days that levels and scales are computed from, and are not asked late", () =>
+  it.effect("Weekly questions wait for the sixty days behind levels and scales, and are not made late", () =>
     Effect.gen(function* () {
       yield* at("2026-06-07T12:00:00Z")
       yield* priced(["ETH"], 3000)
@@ -490,7 +490,7 @@ world("price_event")("Weekly questions", (it) => {
 })
 
 world("off")("Schedules that are off", (it) => {
-  it.effect("make nothing", () =>
+  it.effect("Schedules that are off make nothing", () =>
     Effect.gen(function* () {
       yield* at("2026-01-05T11:00:00Z")
       yield* priced(futures)
@@ -518,45 +518,47 @@ world("ladder")("The ladder of horizons", (it) => {
       return closes
     }).pipe(Random.withSeed(`ladder ${asset}`))
 
-  it.effect("begins with the price of its hour, and is decided 1, 4 and 24 hours after its deadline", () =>
-    Effect.gen(function* () {
-      yield* at("2026-03-10T23:59:00Z")
-      yield* walk("ETH", "2026-03-10T23:00:00Z", 800)
-      yield* at("2026-03-11T00:05:00Z")
-      // The price of midnight is not known yet.
-      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
-      yield* importCandles("ETH", "1h", [[instant("2026-03-10T23:00:00Z"), 110]])
-      const report = yield* make
-      assert.deepStrictEqual(made(report), ["1d ETH", "1h ETH", "4h ETH"])
-      const found = yield* Effect.forEach(report.made, ({ challengeId }) =>
-        Arenas.use((arenas) => arenas.directional.get(challengeId))
-      )
-      assert.deepStrictEqual(
-        found.map(({ deadline, kind, open_price, resolve_at }) => [kind, open_price, deadline, resolve_at]),
-        [
-          ["1h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T02:00:00.000Z"],
-          ["4h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T05:00:00.000Z"],
-          ["1d", 110, "2026-03-11T01:00:00.000Z", "2026-03-12T01:00:00.000Z"]
-        ]
-      )
-      const zones = found.map((each) => each.dead_zone_pct ?? 0)
-      assert.deepStrictEqual(
-        zones,
-        zones.toSorted((a, b) => a - b)
-      )
-      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
-      // One hour later only the shortest begins again.
-      yield* importCandles("ETH", "1h", [[instant("2026-03-11T00:00:00Z"), 110.2]])
-      yield* at("2026-03-11T01:01:00Z")
-      assert.deepStrictEqual(made(yield* make), ["1h ETH"])
-      // Too late for another.
-      yield* importCandles("ETH", "1h", [[instant("2026-03-11T01:00:00Z"), 110.2]])
-      yield* at("2026-03-11T02:59:59Z")
-      assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
-    })
+  it.effect(
+    "The ladder begins with the price of its hour, and ends 1, 4 and 24 hours after its deadline",
+    () =>
+      Effect.gen(function* () {
+        yield* at("2026-03-10T23:59:00Z")
+        yield* walk("ETH", "2026-03-10T23:00:00Z", 800)
+        yield* at("2026-03-11T00:05:00Z")
+        // The price of midnight is not known yet.
+        assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+        yield* importCandles("ETH", "1h", [[instant("2026-03-10T23:00:00Z"), 110]])
+        const report = yield* make
+        assert.deepStrictEqual(made(report), ["1d ETH", "1h ETH", "4h ETH"])
+        const found = yield* Effect.forEach(report.made, ({ challengeId }) =>
+          Arenas.use((arenas) => arenas.directional.get(challengeId))
+        )
+        assert.deepStrictEqual(
+          found.map(({ deadline, kind, open_price, resolve_at }) => [kind, open_price, deadline, resolve_at]),
+          [
+            ["1h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T02:00:00.000Z"],
+            ["4h", 110, "2026-03-11T01:00:00.000Z", "2026-03-11T05:00:00.000Z"],
+            ["1d", 110, "2026-03-11T01:00:00.000Z", "2026-03-12T01:00:00.000Z"]
+          ]
+        )
+        const zones = found.map((each) => each.dead_zone_pct ?? 0)
+        assert.deepStrictEqual(
+          zones,
+          zones.toSorted((a, b) => a - b)
+        )
+        assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+        // One hour later only the shortest begins again.
+        yield* importCandles("ETH", "1h", [[instant("2026-03-11T00:00:00Z"), 110.2]])
+        yield* at("2026-03-11T01:01:00Z")
+        assert.deepStrictEqual(made(yield* make), ["1h ETH"])
+        // It is too late for another.
+        yield* importCandles("ETH", "1h", [[instant("2026-03-11T01:00:00Z"), 110.2]])
+        yield* at("2026-03-11T02:59:59Z")
+        assert.deepStrictEqual(yield* make, { made: [], waiting: [] })
+      })
   )
 
-  it.effect("is of what trades, is not paused, and has prices enough for a dead zone of its own", () =>
+  it.effect("The ladder has targets that trade, are not paused, and have prices enough for a dead zone", () =>
     Effect.gen(function* () {
       // A Saturday, on which futures do not trade; bitcoin is paused, and copper has one price only.
       yield* at("2026-03-21T04:00:00Z")
@@ -572,7 +574,7 @@ world("ladder")("The ladder of horizons", (it) => {
     })
   )
 
-  it.effect("asks nothing of a future across the last trading day of a contract", () =>
+  it.effect("The ladder asks nothing about a future across the last trading day of a contract", () =>
     Effect.gen(function* () {
       // Crude oil of May 2026 ends on Tuesday 21 April; the index of the dollar has no contract that ends.
       for (const asset of ["CL", "DXY"]) yield* walk(asset, "2026-04-20T22:00:00Z", 800)
@@ -599,7 +601,7 @@ world("ladder")("The ladder of horizons", (it) => {
     })
   )
 
-  it.effect("has dead zones that about every third move stays within, on recorded prices", () =>
+  it.effect("The ladder's dead zones contain about every third move, on recorded prices", () =>
     Effect.gen(function* () {
       const closes = yield* walk("ETH", "2026-06-01T00:00:00Z", 3000)
       const outcomes = { bullish: 0, neutral: 0, bearish: 0 }

@@ -14,13 +14,13 @@ const macroKeys = ["CPI", "CORE_CPI", "PPI", "NFP", "UNRATE", "PCE", "GDP", "FOM
 const noTargets = ["XX", "gc", "", "GC ", "'; select 1", "G".repeat(300)]
 
 layer(testServices())("Targets", (it) => {
-  it.effect("that can be subscribed to are exactly the ten keys of the interface", () =>
+  it.effect("The targets open to subscription are exactly the ten keys of the interface", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Targets.use((targets) => targets.scopes), interfaceKeys)
     })
   )
 
-  it.effect("are in the catalog under their categories, all of them", () =>
+  it.effect("All targets are in the catalog under their categories", () =>
     Effect.gen(function* () {
       const { categories } = yield* Targets.use((targets) => targets.catalog)
       assert.deepStrictEqual(
@@ -41,7 +41,7 @@ layer(testServices())("Targets", (it) => {
     })
   )
 
-  it.effect("have names in the Chinese settlement texts", () =>
+  it.effect("Targets have names in the Chinese settlement texts", () =>
     Effect.gen(function* () {
       const { categories } = yield* Targets.use((targets) => targets.catalog)
       for (const { key } of categories.flatMap((each) => each.targets)) {
@@ -51,7 +51,7 @@ layer(testServices())("Targets", (it) => {
     })
   )
 
-  it.effect("begin with the specified dead zones, and BTC paused", () =>
+  it.effect("Targets begin with the specified dead zones, and BTC paused", () =>
     Effect.gen(function* () {
       const { categories } = yield* Targets.use((targets) => targets.catalog)
       const all = categories.flatMap((each) => each.targets)
@@ -80,7 +80,7 @@ layer(testServices())("Targets", (it) => {
     })
   )
 
-  it.effect("are changed by an admin in what is given, and only in that", () =>
+  it.effect("An administrator's change of a target changes the given members only", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const before = yield* targets.get("CL")
@@ -98,7 +98,7 @@ layer(testServices())("Targets", (it) => {
     })
   )
 
-  it.effect("that are macro series have no dead zone", () =>
+  it.effect("A macro series has no dead zone", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const refused = yield* Effect.flip(targets.change("CPI", { dead_zone_pct: 1 }))
@@ -111,7 +111,7 @@ layer(testServices())("Targets", (it) => {
     })
   )
 
-  it.effect("that do not exist are not found", () =>
+  it.effect("An unknown target is not found", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       for (const key of noTargets) {
@@ -123,7 +123,7 @@ layer(testServices())("Targets", (it) => {
 })
 
 layer(testServices())("Subscriptions", (it) => {
-  it.effect("are each agent's own, without limit, also to a paused target", () =>
+  it.effect("Each agent has its own subscriptions, without limit, also to a paused target", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -134,7 +134,7 @@ layer(testServices())("Subscriptions", (it) => {
     })
   )
 
-  it.effect("may be made again, and ended where there is none, which changes nothing", () =>
+  it.effect("A repeated subscription, and an end of one that does not exist, change nothing", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const agent = yield* claimedAgent()
@@ -149,7 +149,7 @@ layer(testServices())("Subscriptions", (it) => {
     })
   )
 
-  it.effect("are not of macro series, which need none, nor of what is no scope: not found", () =>
+  it.effect("A subscription to a macro series, which needs none, or to an unknown scope is not found", () =>
     Effect.gen(function* () {
       const targets = yield* Targets
       const agent = yield* claimedAgent()
@@ -170,7 +170,7 @@ layer(testServices())("Subscriptions", (it) => {
 layer(testServices({ AUSPEX_MORE_ASSETS: "SOL:Solana, LTC:Litecoin,ETH:Again", AUSPEX_SCHEDULES: "ladder" }))(
   "Assets that an operator adds",
   (it) => {
-    it.effect("are crypto targets like the others, which schedules ask about", () =>
+    it.effect("An asset added by an operator is a crypto target like the others, also for schedules", () =>
       Effect.gen(function* () {
         const targets = yield* Targets
         assert.deepStrictEqual(yield* targets.scopes, [...interfaceKeys, "SOL", "LTC"])

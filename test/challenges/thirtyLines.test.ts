@@ -1,4 +1,4 @@
-/** An agent that knows two calls only: what is open, and its answers. */
+/** An agent that knows two calls only: the list of open questions, and the batch of answers. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -37,7 +37,7 @@ const answerTo = (question: unknown) => {
   }
 }
 
-/** All of the agent. */
+/** The whole agent. */
 const play = Effect.fnUntraced(function* (token: string) {
   const { json } = yield* get("/api/v1/eval/open?practice=false&limit=100", { token })
   const unanswered = listOf(json).filter((question) => member(question, "mine", "answer") === null)
@@ -51,7 +51,7 @@ const weeks = 3
 const kinds = ["barrier", "threshold", "numeric_close", "count_days"] as const
 
 layer(testServer())("An agent of two calls", (it) => {
-  it.effect("plays a season of every type, and each of its answers is scored", () =>
+  it.effect("An agent of two calls plays a season of every type, and each of its answers is scored", () =>
     Effect.gen(function* () {
       const { agentId, secret, token: first } = yield* onboardClaimed()
       yield* post("/api/v1/agent/prediction-scope/ETH", { token: first })
