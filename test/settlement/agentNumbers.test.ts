@@ -1,6 +1,6 @@
 /**
- * The numbers of agents at their extremes, through settlement, pools, consensus, skill and audits. They harm nobody: neither those that
- * the door takes nor those that were recorded before it had its bounds, which tests send past it.
+ * Extreme numbers of agents, through settlement, pools, consensus, skill and audits. They harm nobody: neither the numbers that
+ * the API takes, nor those recorded before it had its bounds, which tests send past the API.
  */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Predicate, Result } from "effect"
@@ -59,7 +59,7 @@ const startOf = (monday: DateTime.Utc) =>
     return closes.at(-1) ?? 100
   })
 
-/** A question of each kind, open for three hours, with an honest answer and what is right by it. */
+/** A question of each kind, open for three hours, with an honest answer and the right outcome. */
 const questions = Effect.gen(function* () {
   const monday = yield* freshWeek
   const price = yield* startOf(monday)
@@ -153,7 +153,7 @@ const subscribed = (count: number) =>
     Effect.forEach(agents, (agent) => Targets.use((targets) => targets.subscribe(agent, "ETH")))
   )
 
-/** Settles all of them, and all that follows: the honest answer has what it earned, and nothing differs. */
+/** Settles all of them with everything that follows: the honest answer has what it earned, and the audits find nothing. */
 const settleAll = Effect.fnUntraced(function* (
   { asked, monday, price }: Effect.Success<typeof questions>,
   honest: AgentId
@@ -214,46 +214,44 @@ const settleAll = Effect.fnUntraced(function* (
   assert.deepStrictEqual(yield* ledgerFindings, [])
 })
 
-layer(testServer())("An extreme number that was recorded before the door had bounds", (it) => {
-  it.effect(
-    "settles with its question, whatever its field and kind, and leaves the honest answer's score as it is",
-    () =>
-      Effect.gen(function* () {
-        const world = yield* questions
-        const [honest, ...others] = yield* subscribed(200)
-        assert.isDefined(honest)
-        let taken = 0
-        for (const each of world.asked) {
-          yield* send(each, honest, each.answer)
-          const answers = [...tiny, ...odd, ...large].flatMap((x) => answersWith(x, each))
-          for (const [index, answer] of answers.entries()) {
-            const agent = others[index]
-            assert.isDefined(agent)
-            // What is refused is refused with an error of its own; what dies fails the test.
-            const sent = yield* Effect.result(send(each, agent, answer))
-            if (Result.isSuccess(sent)) taken += 1
-          }
+layer(testServer())("An extreme number recorded before the API had bounds", (it) => {
+  it.effect("An extreme number of any field and kind settles, and leaves the honest answer's score", () =>
+    Effect.gen(function* () {
+      const world = yield* questions
+      const [honest, ...others] = yield* subscribed(200)
+      assert.isDefined(honest)
+      let taken = 0
+      for (const each of world.asked) {
+        yield* send(each, honest, each.answer)
+        const answers = [...tiny, ...odd, ...large].flatMap((x) => answersWith(x, each))
+        for (const [index, answer] of answers.entries()) {
+          const agent = others[index]
+          assert.isDefined(agent)
+          // A refusal has an error of its own; a defect fails the test.
+          const sent = yield* Effect.result(send(each, agent, answer))
+          if (Result.isSuccess(sent)) taken += 1
         }
-        const macro = world.asked.find(({ question }) => question.asset === "CPI")
-        assert.isDefined(macro)
-        for (const agent of [honest, ...others.slice(0, 3)]) {
-          yield* fund(`agent:${agent}`, 100)
-          yield* Pools.use((pools) =>
-            pools.stake({
-              agentId: agent,
-              challengeId: macro.question.id,
-              stake: { predicted_value: 3.2, amount: credits(50) },
-              receivedAt: world.monday
-            })
-          )
-        }
-        assert.isAbove(taken, 200)
-        yield* settleAll(world, honest)
-        const [first] = others
-        const record = yield* Skill.use((skill) => skill.profile(first ?? ""))
-        assert.isAbove(record.overall?.answers ?? 0, 0)
-        assert.strictEqual((yield* get(`/agents/${first}`)).status, 200)
-      })
+      }
+      const macro = world.asked.find(({ question }) => question.asset === "CPI")
+      assert.isDefined(macro)
+      for (const agent of [honest, ...others.slice(0, 3)]) {
+        yield* fund(`agent:${agent}`, 100)
+        yield* Pools.use((pools) =>
+          pools.stake({
+            agentId: agent,
+            challengeId: macro.question.id,
+            stake: { predicted_value: 3.2, amount: credits(50) },
+            receivedAt: world.monday
+          })
+        )
+      }
+      assert.isAbove(taken, 200)
+      yield* settleAll(world, honest)
+      const [first] = others
+      const record = yield* Skill.use((skill) => skill.profile(first ?? ""))
+      assert.isAbove(record.overall?.answers ?? 0, 0)
+      assert.strictEqual((yield* get(`/agents/${first}`)).status, 200)
+    })
   )
 })
 
@@ -315,7 +313,7 @@ const generous = {
   AUSPEX_REVISIONS: "100000"
 }
 
-/** One that was claimed at once: what an agent said before counts in no consensus. */
+/** An agent that was claimed at once: answers from before a claim count in no consensus. */
 const staking = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agent = yield* onboard({ requested_scopes: ["prediction:submit", "credits:stake"] })
@@ -327,7 +325,7 @@ const staking = Effect.gen(function* () {
 })
 
 layer(testServer({ environment: generous }))("Any number in any field that the document has", (it) => {
-  it.effect("is taken or refused by its name, and settles with its question without harm (seed 29)", () =>
+  it.effect("Any number in any field is taken or refused by name, and settles without harm (seed 29)", () =>
     Effect.gen(function* () {
       const uniform = uniforms(29)
       const { json: document } = yield* get("/openapi.json")

@@ -1,4 +1,4 @@
-/** the kept sums: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
+/** The kept sums: they equal a recomputation from the scores, whatever the history, and an audit proves it. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Equal, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -33,7 +33,7 @@ const closes = { bullish: 102, bearish: 98, neutral: 100.5 }
 const Bet = Schema.Struct({
   agent: Schema.Literals([0, 1, 2, 3]),
   direction: Direction,
-  /** Revisions must not be scored beside what they replace. */
+  /** A revised prediction must not be scored beside its revision. */
   revised: Schema.Boolean,
   confidence: Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 })
@@ -45,10 +45,10 @@ const Round = Schema.Struct({
   bets: Schema.Array(Bet).check(Schema.isMaxLength(6))
 })
 
-/** What came of a square root has twelve digits. */
+/** Results of a square root have twelve digits. */
 const twelveDigits = (value: number) => Number(value.toPrecision(12))
 
-/** What is published of stats, as a scorecard shows it. */
+/** The published members of stats, as a scorecard shows them. */
 const toPublic = (stats: AgentStats) => {
   const brier = brierIndex(stats)
   const interval = scoreCi95(stats)
@@ -67,7 +67,7 @@ const confidenceOf = Schema.decodeUnknownSync(Schema.BigDecimalFromString)
 
 layer(testServices())("Kept sums", (it) => {
   it.effect.prop(
-    "equal the reference fold over any history of several days and challenges, and the audit agrees",
+    "Kept sums equal the reference fold over any history, and the audit agrees",
     [Schema.Array(Round).check(Schema.isMaxLength(14))],
     ([rounds]) =>
       Effect.gen(function* () {
@@ -125,7 +125,7 @@ layer(testServices())("Kept sums", (it) => {
     { arbitrary: { runs: breadth(6, 25), size: 14 } }
   )
 
-  it.effect("have a day of settlement that never goes back, whatever the clock of the replica", () =>
+  it.effect("Kept sums have a day of settlement that never goes back, whatever a replica's clock says", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -138,7 +138,7 @@ layer(testServices())("Kept sums", (it) => {
       yield* moveTo(late)
       yield* importQuotes("GC", [[late, 102]])
       yield* settle
-      // What this one settles was due before midnight, and its clock says that it is.
+      // The challenge of this settlement was due before midnight, and the replica's clock says that it is.
       yield* importQuotes("NG", [[early, 102]])
       yield* moveTo(plus(monday, "23.5 hours"))
       yield* withDatabaseAt(late)(settle)
@@ -174,14 +174,14 @@ layer(testServices())("The check of kept sums", (it) => {
     return { agent, other }
   })
 
-  it.effect("finds nothing while the sums equal the scores, and counts the agents", () =>
+  it.effect("The check finds nothing while the sums equal the scores, and counts the agents", () =>
     Effect.gen(function* () {
       yield* history
       assert.deepStrictEqual(yield* audit, { agents: 2, differences: [] })
     })
   )
 
-  it.effect("names every board and agent whose sums a changed score contradicts", () =>
+  it.effect("The check names every board and agent whose sums a changed score contradicts", () =>
     Effect.gen(function* () {
       const { agent } = yield* history
       const named = yield* differencesAfter(
@@ -197,7 +197,7 @@ layer(testServices())("The check of kept sums", (it) => {
     })
   )
 
-  it.effect("names sums that were changed, removed or made up", () =>
+  it.effect("The check names sums that were changed, removed or made up", () =>
     Effect.gen(function* () {
       const { agent, other } = yield* history
       const changes = ["score_sum", "correct", "brier_sum", "day_sum", "sum_day_sq", "sum_day_cross"]

@@ -63,7 +63,7 @@ interface Played {
 
 const exact = (value: number) => BigDecimal.fromNumberUnsafe(value)
 
-/** How one prediction is scored, by the reference formulas. */
+/** The score of one prediction by the reference formulas. */
 const scored = ({ asset, day, value }: Played, bet: typeof Bet.Type): SettledScore => {
   if (asset === "CPI") {
     const { score, skill } = crpsScore(
@@ -76,9 +76,9 @@ const scored = ({ asset, day, value }: Played, bet: typeof Bet.Type): SettledSco
   return { kind: "binary", day, correct, score: directionalScore(correct, exact(bet.confidence)) }
 }
 
-layer(testServices())("After any settlements and amendments", (it) => {
+layer(testServices())("Any settlements and amendments", (it) => {
   it.effect.prop(
-    "scores, boards and calibration equal a recomputation from the newest versions",
+    "Scores, boards and calibration equal a recomputation from the newest versions",
     [
       Schema.Array(Round).check(Schema.isBetweenLength(1, 8)),
       Schema.Array(Correction).check(Schema.isBetweenLength(1, 6))
@@ -167,7 +167,7 @@ layer(testServices())("After any settlements and amendments", (it) => {
     { arbitrary: { runs: breadth(6, 20), size: 8 } }
   )
 
-  it.effect("the log's audit finds nothing", () =>
+  it.effect("The log's audit finds nothing after any settlements and amendments", () =>
     Effect.gen(function* () {
       yield* revealAll
       assert.deepStrictEqual((yield* LogAudit.use((log) => log.audit)).differences, [])

@@ -1,4 +1,4 @@
-/** Amendments through HTTP: what is rejected by the name of its field, who may, and what is answered and shown. */
+/** Amendments through HTTP: rejection by the name of the field, permission, and the answer with all versions. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { verify } from "../../src/scoring/verifier/verify.ts"
@@ -14,7 +14,7 @@ const pathOf = (id: string) => `/api/v1/admin/challenges/${id}/amend`
 const jsonType = { "content-type": "application/json" }
 
 layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
-  it.effect("rejects what is no amendment by the name of the field", () =>
+  it.effect("An invalid amendment is rejected by the name of the field", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledFixture()
       for (const [body, field] of [
@@ -39,7 +39,7 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
     })
   )
 
-  it.effect("is for administrators, of challenges that are there and settled", () =>
+  it.effect("Only administrators amend, and only challenges that exist and are settled", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledFixture()
       const { token } = yield* onboard()
@@ -53,46 +53,44 @@ layer(testServer())("POST /admin/challenges/{id}/amend", (it) => {
     })
   )
 
-  it.effect(
-    "answers the settlement with all its versions, and shows them, and their proofs, to everybody",
-    () =>
-      Effect.gen(function* () {
-        const { ada, challenge, keys } = yield* settledFixture()
-        const json = { close_price: 98, reason: "The exchange <corrected> it." }
-        const answer = yield* post(pathOf(challenge.id), { ...admin, json })
-        assert.strictEqual(answer.status, 200)
-        assert.strictEqual(member(answer.json, "settlement", "version"), 2)
-        assert.strictEqual(member(answer.json, "versions", 1, "reason"), json.reason)
-        const again = yield* post(pathOf(challenge.id), { ...admin, json })
-        assert.deepStrictEqual([again.status, again.json], [200, answer.json])
-        const logged = yield* get("/api/v1/admin/audit", admin)
-        assert.strictEqual(member(logged.json, "items", 0, "action"), "amendChallenge")
-        yield* completeLog
+  it.effect("An amendment answers all versions of the settlement, and everybody reads them with proofs", () =>
+    Effect.gen(function* () {
+      const { ada, challenge, keys } = yield* settledFixture()
+      const json = { close_price: 98, reason: "The exchange <corrected> it." }
+      const answer = yield* post(pathOf(challenge.id), { ...admin, json })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(member(answer.json, "settlement", "version"), 2)
+      assert.strictEqual(member(answer.json, "versions", 1, "reason"), json.reason)
+      const again = yield* post(pathOf(challenge.id), { ...admin, json })
+      assert.deepStrictEqual([again.status, again.json], [200, answer.json])
+      const logged = yield* get("/api/v1/admin/audit", admin)
+      assert.strictEqual(member(logged.json, "items", 0, "action"), "amendChallenge")
+      yield* completeLog
 
-        const results = yield* get(`/api/v1/eval/challenges/${challenge.id}/results`)
-        assert.deepStrictEqual(member(results.json, "settlement"), member(answer.json, "settlement"))
-        const page = textOf(yield* get(`/challenges/${challenge.id}`))
-        assert.include(page, "Amended: an administrator has corrected what it was decided by.")
-        assert.match(page, /Version 2 ▼ Down, by 98 .*The exchange <corrected> it\. Version 1 ▲ Up, by 102/)
-        assert.match(page, /Settled entry \d+ .*Amended, version 2 entry \d+/)
-        const card = textOf(yield* get(`/agents/${ada}`))
-        assert.match(card, /Amended ▲ Up 93\.8 % ▼ Down 6\.3 /)
+      const results = yield* get(`/api/v1/eval/challenges/${challenge.id}/results`)
+      assert.deepStrictEqual(member(results.json, "settlement"), member(answer.json, "settlement"))
+      const page = textOf(yield* get(`/challenges/${challenge.id}`))
+      assert.include(page, "Amended: an administrator has corrected what it was decided by.")
+      assert.match(page, /Version 2 ▼ Down, by 98 .*The exchange <corrected> it\. Version 1 ▲ Up, by 102/)
+      assert.match(page, /Settled entry \d+ .*Amended, version 2 entry \d+/)
+      const card = textOf(yield* get(`/agents/${ada}`))
+      assert.match(card, /Amended ▲ Up 93\.8 % ▼ Down 6\.3 /)
 
-        const proofOf = Effect.fnUntraced(function* (path: string) {
-          const { text } = yield* get(path)
-          const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
-          assert.isTrue(verification.holds, path)
-          return new Map(verification.statement?.facts)
-        })
-        const newest = yield* proofOf(`/api/v1/log/settlement/${challenge.id}`)
-        assert.deepStrictEqual(
-          [newest.get("Version"), newest.get("Closing price"), newest.get("Result")],
-          ["2", "98", "bearish"]
-        )
-        for (const [index, price] of ["102", "98"].entries()) {
-          const place = String(member(results.json, "versions", index, "leaf_index"))
-          assert.strictEqual((yield* proofOf(`/api/v1/log/proof/entry/${place}`)).get("Closing price"), price)
-        }
+      const proofOf = Effect.fnUntraced(function* (path: string) {
+        const { text } = yield* get(path)
+        const verification = yield* Effect.promise(() => verify({ proof: text, keys }))
+        assert.isTrue(verification.holds, path)
+        return new Map(verification.statement?.facts)
       })
+      const newest = yield* proofOf(`/api/v1/log/settlement/${challenge.id}`)
+      assert.deepStrictEqual(
+        [newest.get("Version"), newest.get("Closing price"), newest.get("Result")],
+        ["2", "98", "bearish"]
+      )
+      for (const [index, price] of ["102", "98"].entries()) {
+        const place = String(member(results.json, "versions", index, "leaf_index"))
+        assert.strictEqual((yield* proofOf(`/api/v1/log/proof/entry/${place}`)).get("Closing price"), price)
+      }
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** Amendments: a new version, scored anew, which all statistics follow exactly, and by which no credit moves. */
+/** Amendments: a new version with new scores, which all statistics follow exactly, and which moves no credit. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -70,7 +70,7 @@ const settledMacro = Effect.gen(function* () {
   return { challenge, close, far, deadline }
 })
 
-/** One with a credit pool, which paid the agent that staked on the bin of 3.2. */
+/** A macro challenge with a credit pool, which paid the agent that staked on the bin of 3.2. */
 const settledPool = Effect.gen(function* () {
   const deadline = plus(yield* freshWeek, "1 hour")
   const challenge = yield* newMacro({ deadline, reward_pool: 1000 })
@@ -88,7 +88,7 @@ const settledPool = Effect.gen(function* () {
 })
 
 layer(testServices())("An amendment of a directional challenge", (it) => {
-  it.effect("is a new version that scores every prediction anew; the earlier one stays", () =>
+  it.effect("An amendment is a new version that scores every prediction again; the earlier one stays", () =>
     Effect.gen(function* () {
       const { bear, bull, challenge } = yield* settledGold
       const before = yield* results(challenge)
@@ -132,7 +132,7 @@ layer(testServices())("An amendment of a directional challenge", (it) => {
           leaf_index: null
         }
       ])
-      // It was resolved when it was.
+      // It keeps its time of resolution.
       assert.strictEqual(shown.resolved_at, before.resolved_at)
       const scores = new Map(shown.predictions.map((each) => [each.agent_id, [each.is_correct, each.score]]))
       assert.deepStrictEqual(
@@ -164,7 +164,7 @@ layer(testServices())("An amendment of a directional challenge", (it) => {
     })
   )
 
-  it.effect("keeps the open price and the dead zone of the first settlement, also a live one", () =>
+  it.effect("An amendment keeps the open price and the dead zone of the settlement, also a live one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -183,7 +183,7 @@ layer(testServices())("An amendment of a directional challenge", (it) => {
     })
   )
 
-  it.effect("that leaves the result as it is still is a version, and scores the same", () =>
+  it.effect("An amendment that leaves the result as it is still is a version, and scores the same", () =>
     Effect.gen(function* () {
       const { bull, challenge } = yield* settledGold
       const answer = yield* amend(challenge, { close_price: 103, reason: "A digit." })
@@ -196,7 +196,7 @@ layer(testServices())("An amendment of a directional challenge", (it) => {
 })
 
 layer(testServices())("An amendment of a macro challenge", (it) => {
-  it.effect("scores every forecast anew on the same scale, and calibration with it", () =>
+  it.effect("An amendment scores every forecast again on the same scale, and calibration with it", () =>
     Effect.gen(function* () {
       const { challenge, far } = yield* settledMacro
       const answer = yield* amend(challenge, { actual_value: 3.05, reason: "The office's own correction." })
@@ -219,7 +219,7 @@ layer(testServices())("An amendment of a macro challenge", (it) => {
     })
   )
 
-  it.effect("leaves a challenge without a frozen scale out of calibration", () =>
+  it.effect("An amendment leaves a challenge without a frozen scale out of calibration", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({ deadline, reference_scale: null, bin_edges: [2.8, 3, 3.2] })
@@ -242,7 +242,7 @@ layer(testServices())("An amendment", (it) => {
       (sql) => sql`select count(*)::int as count from settlements where challenge_id = ${challenge.id}::uuid`
     )
 
-  it.effect("sent again changes nothing and answers the same", () =>
+  it.effect("An amendment sent again changes nothing and has the same answer", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledMacro
       const amendment = { actual_value: 3.1, reason: "The office's own correction." }
@@ -254,7 +254,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("to the value that counts already is rejected", () =>
+  it.effect("An amendment to the value that counts already is rejected", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledGold
       for (const version of [1, 2]) {
@@ -270,7 +270,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("sent again after a later one does not undo that; with a reason of its own it does", () =>
+  it.effect("An amendment sent again after a later one undoes that one only with a new reason", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledGold
       yield* amend(challenge, { close_price: 98, reason: "first" })
@@ -295,7 +295,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("takes the one field that fits the type, and names the other", () =>
+  it.effect("An amendment takes the one field that fits the type, and names the other", () =>
     Effect.gen(function* () {
       const gold = (yield* settledGold).challenge
       const macro = (yield* settledMacro).challenge
@@ -320,7 +320,7 @@ layer(testServices())("An amendment", (it) => {
   )
 
   it.effect.each([0, -1, -37.63])(
-    "by a price of %s is refused where the asset has prices above 0 only, and taken of crude oil",
+    "An amendment by a price of %s is refused for gold, whose prices are above 0, and taken for oil",
     (close_price) =>
       Effect.gen(function* () {
         const { challenge: gold } = yield* settledGold
@@ -333,7 +333,7 @@ layer(testServices())("An amendment", (it) => {
       })
   )
 
-  it.effect("is of a challenge that is resolved, and of nothing else", () =>
+  it.effect("Only a resolved challenge can be amended", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const macro = yield* newMacro({ deadline })
@@ -361,7 +361,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("never touches credit", () =>
+  it.effect("An amendment never touches credit", () =>
     Effect.gen(function* () {
       const tables = ["transfers", "accounts", "stakes", "pool_bins", "pool_settlements", "pool_rewards"]
       const credit = Effect.forEach(tables, (table) =>
@@ -381,7 +381,7 @@ layer(testServices())("An amendment", (it) => {
       const paid = yield* results(macro)
       assert.deepInclude(paid.pool, { outcome: "paid", winning_bin: 3 })
       yield* amend(gold, { close_price: 98, reason: "why" })
-      // To the bin of the agent that lost, to one with nobody on it, and back.
+      // To the bin of the agent that lost, to an empty bin, and back.
       for (const [actual_value, bin] of [
         [3.05, 1],
         [2, 0],
@@ -398,7 +398,7 @@ layer(testServices())("An amendment", (it) => {
       }
       assert.deepStrictEqual((yield* Credits.use((service) => service.check)).differences, [])
       yield* audited
-      // What the pool came to is in the entry of the settlement, and in no amendment's.
+      // The settlement's entry has the result of the pool, and no amendment's entry has it.
       const entries = yield* rowsOf(
         Schema.Struct({ type: Schema.String, has_pool: Schema.Boolean }),
         (sql) => sql`
@@ -412,7 +412,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("of two administrators at once: the same is made once, different ones follow each other", () =>
+  it.effect("Equal amendments at once are made once, and different ones follow each other", () =>
     Effect.gen(function* () {
       const same = (yield* settledGold).challenge
       const amendment = { close_price: 98, reason: "why" }
@@ -445,7 +445,7 @@ layer(testServices())("An amendment", (it) => {
     })
   )
 
-  it.effect("that is cut off in the middle leaves nothing behind, and can be made again", () =>
+  it.effect("An amendment that is cut off in the middle leaves nothing behind, and can be made again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`

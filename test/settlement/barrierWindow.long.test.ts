@@ -1,4 +1,4 @@
-/** What a barrier costs that is not touched for eleven years: the job looks at it every 15 seconds. */
+/** The cost of a barrier that is not touched for eleven years: the job looks at it every 15 seconds. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,7 +8,7 @@ import { testServices } from "../support/services.ts"
 import { asOwner } from "../support/database.ts"
 
 const hours = 100_000
-/** Of them are still to come. */
+/** Hours of the window that are still to come. */
 const ahead = 48
 
 const tell = (line: string) =>
@@ -17,7 +17,7 @@ const tell = (line: string) =>
   })
 
 layer(testServices(), { timeout: 60_000 })("A barrier of 100 000 hours", (it) => {
-  it.effect("is looked at in milliseconds while it is not touched", () =>
+  it.effect("A barrier of 100 000 hours is checked in milliseconds while it is not touched", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
@@ -43,7 +43,7 @@ layer(testServices(), { timeout: 60_000 })("A barrier of 100 000 hours", (it) =>
         ticks.push(performance.now() - begun)
         assert.deepStrictEqual([report.resolved, report.failed], [[], []])
       }
-      // An hour more, and the window from its beginning again, since that hour may have been corrected.
+      // One hour more, and the window from its beginning again, since any hour of it may have been corrected.
       yield* moveTo(plus(monday, "2 hours"))
       const begun = performance.now()
       yield* scoring.settleDue

@@ -105,7 +105,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
   })
 
   it.effect(
-    "is avg_score, then prediction_count, then agent_id; every claimed agent with a scored prediction has a rank, ties share one, and established says who has min_count",
+    "The leaderboard orders by avg_score, count and agent_id, ranks claimed agents, and ties share a rank",
     () =>
       Effect.gen(function* () {
         const { bets, verified } = yield* manyBets
@@ -114,7 +114,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
         assert.deepStrictEqual(shown(whole.items), expected)
         const established = Object.groupBy(expected, (row) => (row.established ? "yes" : "no"))
         assert.isDefined(established.no)
-        // On pages the others have no rank, and those that have one are ranked among themselves.
+        // Pages for people give agents below min_count no rank, and rank the others among themselves.
         const counts = new Map(
           [...Map.groupBy(bets, ({ agent }) => agent)].map(([agent, of]) => [agent, of.length])
         )
@@ -135,12 +135,12 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
           assert.strictEqual(item.verified, verified.has(item.agent_id))
           assert.strictEqual(item.status, item.verified ? "verified" : "unverified")
         }
-        // The draw has what the rule is about.
+        // The draw contains the cases of the rule: ties, and agents without a rank.
         const ranks = expected.flatMap(({ rank }) => (rank === null ? [] : [rank]))
         assert.isBelow(new Set(ranks).size, ranks.length)
         assert.isBelow(ranks.length, expected.length)
 
-        // However it is cut into pages, everyone keeps rank and place.
+        // Pages of any size leave every agent its rank and place.
         for (const limit of [1, 2, 7, 59]) {
           const pages = yield* allPages(limit, (page) => leaderboard(undefined, page))
           assert.deepStrictEqual(shown(pages.flat()), expected, `pages of ${limit}`)
@@ -154,7 +154,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "3" }))("The order of the leaderboar
 })
 
 layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
-  it.effect("of nobody is empty", () =>
+  it.effect("The leaderboard without agents is empty", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* leaderboard("crypto"), {
         items: [],
@@ -172,7 +172,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
     })
   )
 
-  it.effect("of a category counts its targets only, the one without a category all of them", () =>
+  it.effect("A category's leaderboard counts its targets only, the one without a category all of them", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [gold, both, equity] = [
@@ -221,7 +221,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
     })
   )
 
-  it.effect("has the statistics of scoring.md beside each average", () =>
+  it.effect("The leaderboard has the statistics of scoring.md beside each average", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent("stats")
@@ -260,14 +260,14 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
       })
       // p = 0.75 on each: Brier scores 0.0625 and 0.5625.
       assert.closeTo(brier_index ?? Number.NaN, 100 * (1 - Math.sqrt((0.0625 + 0.5625) / 2)), 1e-9)
-      // In twelve digits: a double's last ones are the noise of its square root.
+      // Twelve digits are compared: a double's last ones are the noise of its square root.
       assert.strictEqual(brier_index, Number((100 * (1 - Math.sqrt(0.3125))).toPrecision(12)))
       // Two days of 75 and 25: t(0.975, 1) is 12.7, clipped.
       assert.deepStrictEqual(score_ci95, [0, 100])
     })
   )
 
-  it.effect("says how many agents the owner of each has, and nothing of who has none", () =>
+  it.effect("The leaderboard says how many agents each owner has, and null for agents without one", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const owner = yield* anotherOperator
@@ -285,7 +285,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
     })
   )
 
-  it.effect("rejects a cursor that is none of ours", () =>
+  it.effect("The leaderboard rejects a cursor of another list", () =>
     Effect.gen(function* () {
       const agent_id = "01890000-0000-7000-8000-000000000000"
       const forged = [
@@ -306,7 +306,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2" }))("The leaderboard", (it) => {
 })
 
 layer(testServices())("The scorecard", (it) => {
-  it.effect("has the statistics over all, per category and per target, and the settled predictions", () =>
+  it.effect("A scorecard has statistics over all, per category and per target, and settled predictions", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent("scored")
@@ -377,7 +377,7 @@ layer(testServices())("The scorecard", (it) => {
     })
   )
 
-  it.effect("of an agent that was never scored has no statistics; of an unknown one there is none", () =>
+  it.effect("The scorecard of an unscored agent has no statistics, and an unknown agent has none", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* provisionalAgent("new")

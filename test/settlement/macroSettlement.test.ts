@@ -1,4 +1,4 @@
-/** How macro challenges are settled and void, and what is kept of their scores. */
+/** Macro challenges: settlement, void, and the scores that are kept. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { inUtc } from "../../src/scoring/wording.ts"
@@ -39,7 +39,7 @@ const audited = Effect.gen(function* () {
 })
 
 layer(testServices())("The settlement of a macro challenge", (it) => {
-  it.effect("scores every forecast by CRPS on the frozen scale, once", () =>
+  it.effect("A settlement scores every forecast by CRPS on the frozen scale, once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({ deadline })
@@ -82,7 +82,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("puts a value on an edge into the bin above it, and values beyond into the outer ones", () =>
+  it.effect("A value on an edge falls into the bin above it, and values beyond into the outer ones", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       for (const [value, bin] of [
@@ -103,7 +103,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("shows with the terms it is read by: bins, unit, deadline and release", () =>
+  it.effect("A settlement is shown with the terms it is read by: bins, unit, deadline and release", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newMacro({
@@ -127,7 +127,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect("does not take a value that looks mistyped, unless it is confirmed", () =>
+  it.effect("A settlement does not take a value that looks mistyped, unless it is confirmed", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const scoring = yield* Scoring
@@ -141,7 +141,7 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
         assert(rejected._tag === "InvalidRequest")
         assert.strictEqual(rejected.errors[0]?.path, "actual_value")
       }
-      // Of a challenge without forecasts nothing depends on it.
+      // Nothing depends on a challenge without forecasts.
       assert.strictEqual((yield* resolve(empty, 327.15)).status, "resolved")
       const confirmed = yield* scoring.resolveMacro(challenge.id, 31, { confirm: true })
       assert.strictEqual(confirmed.actual_value, 31)
@@ -150,61 +150,57 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect(
-    "happens once: the same value again changes nothing, another is rejected, and so is one after a void",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const scoring = yield* Scoring
-        const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
-        for (const attempt of [scoring.resolveMacro(one.id, 3.2), scoring.voidMacro(one.id, "early")]) {
-          assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
-        }
-        yield* moveTo(deadline)
-        yield* resolve(one, 3.2)
-        assert.strictEqual((yield* resolve(one, 3.2)).actual_value, 3.2)
-        assert.strictEqual((yield* Effect.flip(resolve(one, 3.3))).code, "challenge_state")
-        assert.strictEqual((yield* Effect.flip(scoring.voidMacro(one.id, "late"))).code, "challenge_state")
-        const voided = yield* scoring.voidMacro(other.id, "never published")
-        assert.deepInclude(voided, { status: "void", void_reason: "never published", actual_value: null })
-        assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
-        assert.strictEqual((yield* Effect.flip(scoring.voidMacro(other.id, "again"))).code, "challenge_state")
-        const shown = yield* results(other)
-        assert.deepInclude(shown, { status: "void", void_reason: "never published", cancel_reason: null })
-        assert.isNull(shown.log.settlement_proof)
-      })
+  it.effect("A settlement happens once: another value is rejected, and so is one after a void", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const scoring = yield* Scoring
+      const [one, other] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
+      for (const attempt of [scoring.resolveMacro(one.id, 3.2), scoring.voidMacro(one.id, "early")]) {
+        assert.strictEqual((yield* Effect.flip(attempt)).code, "challenge_state")
+      }
+      yield* moveTo(deadline)
+      yield* resolve(one, 3.2)
+      assert.strictEqual((yield* resolve(one, 3.2)).actual_value, 3.2)
+      assert.strictEqual((yield* Effect.flip(resolve(one, 3.3))).code, "challenge_state")
+      assert.strictEqual((yield* Effect.flip(scoring.voidMacro(one.id, "late"))).code, "challenge_state")
+      const voided = yield* scoring.voidMacro(other.id, "never published")
+      assert.deepInclude(voided, { status: "void", void_reason: "never published", actual_value: null })
+      assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
+      assert.strictEqual((yield* Effect.flip(scoring.voidMacro(other.id, "again"))).code, "challenge_state")
+      const shown = yield* results(other)
+      assert.deepInclude(shown, { status: "void", void_reason: "never published", cancel_reason: null })
+      assert.isNull(shown.log.settlement_proof)
+    })
   )
 
-  it.effect(
-    "without a value by 60 days after the release is void, whoever comes first, and scores nobody",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const release = plus(deadline, "1 day")
-        const [one, other] = [
-          yield* newMacro({ deadline, release_at: release }),
-          yield* newMacro({ deadline, release_at: release })
-        ]
-        const agent = yield* claimedAgent()
-        for (const each of [one, other]) yield* forecast(agent, each)
-        yield* moveTo(millisBefore(plus(release, "60 days"), 1))
-        assert.notInclude((yield* settleDue).cancelled, one.id)
-        yield* moveTo(plus(release, "60 days"))
-        assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
-        assert.include((yield* settleDue).cancelled, one.id)
-        for (const each of [one, other]) {
-          const shown = yield* results(each)
-          assert.deepInclude(shown, { status: "void", settlement: null, prediction_count: 1 })
-          assert.include(shown.void_reason, inUtc(DateTime.toEpochMillis(plus(release, "60 days"))))
-          assert.isNull(shown.predictions[0]?.score)
-        }
-        const rejected = yield* Effect.flip(forecast(agent, one))
-        assert.strictEqual(rejected.code, "challenge_cancelled")
-        yield* audited
-      })
+  it.effect("A challenge without a value 60 days after the release is void once, and scores nobody", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const release = plus(deadline, "1 day")
+      const [one, other] = [
+        yield* newMacro({ deadline, release_at: release }),
+        yield* newMacro({ deadline, release_at: release })
+      ]
+      const agent = yield* claimedAgent()
+      for (const each of [one, other]) yield* forecast(agent, each)
+      yield* moveTo(millisBefore(plus(release, "60 days"), 1))
+      assert.notInclude((yield* settleDue).cancelled, one.id)
+      yield* moveTo(plus(release, "60 days"))
+      assert.strictEqual((yield* Effect.flip(resolve(other, 3.2))).code, "challenge_state")
+      assert.include((yield* settleDue).cancelled, one.id)
+      for (const each of [one, other]) {
+        const shown = yield* results(each)
+        assert.deepInclude(shown, { status: "void", settlement: null, prediction_count: 1 })
+        assert.include(shown.void_reason, inUtc(DateTime.toEpochMillis(plus(release, "60 days"))))
+        assert.isNull(shown.predictions[0]?.score)
+      }
+      const rejected = yield* Effect.flip(forecast(agent, one))
+      assert.strictEqual(rejected.code, "challenge_cancelled")
+      yield* audited
+    })
   )
 
-  it.effect("of an older challenge is by the spread of its bins, and left out of calibration", () =>
+  it.effect("An older challenge is scored by the spread of its bins, and left out of calibration", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const scoring = yield* Scoring
@@ -229,50 +225,48 @@ layer(testServices())("The settlement of a macro challenge", (it) => {
     })
   )
 
-  it.effect(
-    "counts for the leaderboard, in the category economics, with mean_skill and without accuracy",
-    () =>
-      Effect.gen(function* () {
-        const scoring = yield* Scoring
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const agent = yield* claimedAgent("both arenas")
-        const challenge = yield* newMacro({ deadline })
-        const gold = yield* newChallenge({ deadline })
-        yield* forecast(agent, challenge)
-        yield* predict(agent, gold, { confidence: 1 })
-        yield* moveTo(deadline)
-        yield* resolve(challenge, 3.2)
-        yield* importQuotes("GC", [[deadline, 102]])
-        yield* settleDue
-        const { score, skill } = crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.2), 0.12)
-        const economics = (yield* scoring.leaderboard({ category: "economics" }, firstPage)).items.find(
-          ({ agent_id }) => agent_id === agent
-        )
-        assert.deepInclude(economics, {
-          avg_score: score,
-          accuracy_rate: null,
-          correct_count: 0,
-          prediction_count: 1,
-          brier_index: null,
-          mean_skill: skill
-        })
-        const card = yield* scoring.scorecard(agent, firstPage)
-        assert.deepInclude(card.overall, {
-          accuracy_rate: 1,
-          prediction_count: 2,
-          brier_index: 100,
-          mean_skill: skill
-        })
-        assert.closeTo(card.overall.avg_score ?? 0, (100 + score) / 2, 1e-12)
-        const settled = card.predictions.find(({ type }) => type === "macro")
-        assert.deepInclude(settled, { predicted_value: 3.1, actual_value: 3.2, result: null, score, skill })
-        yield* audited
+  it.effect("A settlement counts for the board of economics, with mean_skill and without accuracy", () =>
+    Effect.gen(function* () {
+      const scoring = yield* Scoring
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agent = yield* claimedAgent("both arenas")
+      const challenge = yield* newMacro({ deadline })
+      const gold = yield* newChallenge({ deadline })
+      yield* forecast(agent, challenge)
+      yield* predict(agent, gold, { confidence: 1 })
+      yield* moveTo(deadline)
+      yield* resolve(challenge, 3.2)
+      yield* importQuotes("GC", [[deadline, 102]])
+      yield* settleDue
+      const { score, skill } = crpsScore(crps({ mean: 3.1, sd: 0.1 }, 3.2), 0.12)
+      const economics = (yield* scoring.leaderboard({ category: "economics" }, firstPage)).items.find(
+        ({ agent_id }) => agent_id === agent
+      )
+      assert.deepInclude(economics, {
+        avg_score: score,
+        accuracy_rate: null,
+        correct_count: 0,
+        prediction_count: 1,
+        brier_index: null,
+        mean_skill: skill
       })
+      const card = yield* scoring.scorecard(agent, firstPage)
+      assert.deepInclude(card.overall, {
+        accuracy_rate: 1,
+        prediction_count: 2,
+        brier_index: 100,
+        mean_skill: skill
+      })
+      assert.closeTo(card.overall.avg_score ?? 0, (100 + score) / 2, 1e-12)
+      const settled = card.predictions.find(({ type }) => type === "macro")
+      assert.deepInclude(settled, { predicted_value: 3.1, actual_value: 3.2, result: null, score, skill })
+      yield* audited
+    })
   )
 })
 
 layer(testServices())("Calibration", (it) => {
-  it.effect("of an agent tells its share, interval by interval, from 20 forecasts on", () =>
+  it.effect("An agent's calibration tells its share of each interval, from 20 forecasts on", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -312,7 +306,7 @@ layer(testServices())("Calibration", (it) => {
     })
   )
 
-  it.effect("spreads an outcome that comes in steps over the buckets it covers", () =>
+  it.effect("Calibration spreads an outcome that comes in steps over the buckets it covers", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -341,7 +335,7 @@ layer(testServices())("Calibration", (it) => {
     })
   )
 
-  it.effect("is of agents that exist", () =>
+  it.effect("The calibration of an unknown agent is not found", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       for (const id of ["nobody", "019c6d20-1c00-7e4a-8b1c-5a2f3c4d5e6f"]) {
@@ -350,7 +344,7 @@ layer(testServices())("Calibration", (it) => {
     })
   )
 
-  it.effect("that was changed behind the back of the service is found by the check of kept sums", () =>
+  it.effect("Calibration changed behind the service's back is found by the check of kept sums", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
@@ -362,7 +356,7 @@ layer(testServices())("Calibration", (it) => {
 })
 
 layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Operators of a macro challenge", (it) => {
-  it.effect("find in the log that it was settled, or voided, once each", () =>
+  it.effect("The server's log has each settlement and each void of a macro challenge once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [settled, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]

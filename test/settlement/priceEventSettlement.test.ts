@@ -1,4 +1,4 @@
-/** How price events are settled by the candles that are known, and void without them. */
+/** Price events: settlement by the known candles, and void without them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { inUtc } from "../../src/scoring/wording.ts"
@@ -47,12 +47,12 @@ const walkOfPrices = (from: number, days: number) => {
     })
     price = close
   }
-  // Hours of no close, of two closes, and of a whole week.
+  // Three of these hours are no close, and two are the last of their day.
   for (const index of [30, 47 + 24 * 3, 24 * 12 + 5, 24 * 19 + 23, 24 * 30 + 2]) missing.add(index)
   return {
     candles,
     missing,
-    /** Where the price is at noon after so many days. */
+    /** The price at noon after this many days. */
     levelNear: (passed: number) => candles[passed * 24 + 12]?.close ?? 100
   }
 }
@@ -78,47 +78,45 @@ const importHours = (from: DateTime.Utc, prices: ReadonlyArray<number>) =>
   )
 
 layer(testServices())("The settlement of a price event", (it) => {
-  it.effect(
-    "of a close or a threshold is by the last 1-hour candle of the day where that is known first",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const midnight = plus(monday, "1 day")
-        const [close, above, below] = [
-          yield* newPriceEvent({ kind: "numeric_close" }),
-          yield* newPriceEvent({ kind: "threshold", level: 120 }),
-          yield* newPriceEvent({ kind: "threshold", level: 120.01 })
-        ]
-        yield* moveTo(plus(midnight, "1 minute"))
-        yield* importHours(plus(midnight, "-2 hours"), [119])
-        // The hour after it, and the day before, are other prices.
-        yield* importHours(midnight, [130])
-        yield* importCandles("ETH", "1d", [[plus(monday, "-1 day"), 130]])
-        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 3, failed: [] })
-        yield* importHours(plus(midnight, "-1 hour"), [120])
-        assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id, below.id])
-        assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
-        assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
-        assert.deepInclude(yield* get(below), { result: "bearish" })
-        const shown = yield* results(above)
-        assert.deepInclude(shown, {
-          level: 120,
-          close_price: 120,
-          open_price: null,
-          dead_zone_pct: null,
-          resolution_source: "admin 1h candle",
-          reference_scale: null
-        })
-        assert.deepStrictEqual((yield* settleDue).resolved, [])
-        // Another close that is known later changes nothing.
-        yield* importCandles("ETH", "1d", [[monday, 130]])
-        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 0 })
-        assert.deepInclude(yield* get(close), { actual_value: 120, awaits_decision: false })
-        yield* audited
+  it.effect("A close or a threshold settles by the day's last 1-hour candle where that is known first", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const midnight = plus(monday, "1 day")
+      const [close, above, below] = [
+        yield* newPriceEvent({ kind: "numeric_close" }),
+        yield* newPriceEvent({ kind: "threshold", level: 120 }),
+        yield* newPriceEvent({ kind: "threshold", level: 120.01 })
+      ]
+      yield* moveTo(plus(midnight, "1 minute"))
+      yield* importHours(plus(midnight, "-2 hours"), [119])
+      // The hour after it, and the day before, have other prices.
+      yield* importHours(midnight, [130])
+      yield* importCandles("ETH", "1d", [[plus(monday, "-1 day"), 130]])
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 3, failed: [] })
+      yield* importHours(plus(midnight, "-1 hour"), [120])
+      assert.sameMembers([...(yield* settleDue).resolved], [close.id, above.id, below.id])
+      assert.deepInclude(yield* get(close), { status: "resolved", result: null, actual_value: 120 })
+      assert.deepInclude(yield* get(above), { status: "resolved", result: "bullish", actual_value: null })
+      assert.deepInclude(yield* get(below), { result: "bearish" })
+      const shown = yield* results(above)
+      assert.deepInclude(shown, {
+        level: 120,
+        close_price: 120,
+        open_price: null,
+        dead_zone_pct: null,
+        resolution_source: "admin 1h candle",
+        reference_scale: null
       })
+      assert.deepStrictEqual((yield* settleDue).resolved, [])
+      // Another close that is known later changes nothing.
+      yield* importCandles("ETH", "1d", [[monday, 130]])
+      assert.deepInclude(yield* settleDue, { resolved: [], waiting: 0 })
+      assert.deepInclude(yield* get(close), { actual_value: 120, awaits_decision: false })
+      yield* audited
+    })
   )
 
-  it.effect("of a close or a threshold is by the daily candle where that is known first", () =>
+  it.effect("A close or a threshold settles by the daily candle where that is known first", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = plus(monday, "1 day")
@@ -137,45 +135,43 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect(
-    "of a close or a threshold waits for an administrator where the daily and the last 1-hour candle differ",
-    () =>
-      Effect.gen(function* () {
-        const prices = yield* Prices
-        for (const [accept, decided] of [
-          [true, 120],
-          [false, 121]
-        ] as const) {
-          const monday = yield* freshWeek
-          const midnight = plus(monday, "1 day")
-          const close = yield* newPriceEvent({ kind: "numeric_close" })
-          yield* moveTo(plus(midnight, "1 minute"))
-          yield* importHours(plus(midnight, "-1 hour"), [120])
-          yield* importCandles("ETH", "1d", [[monday, 121]])
-          assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1, failed: [] })
-          yield* settleDue
-          assert.deepInclude(yield* get(close), { status: "closed", awaits_decision: true })
-          const ready = yield* Effect.andThen(
-            TestClock.adjust("2 seconds"),
-            Health.use((health) => health.readiness)
-          )
-          assert.include(
-            ready.checks.find(({ name }) => name === "prices")?.reason,
-            "candles of ETH wait for a decision (GET /api/v1/admin/prices/quarantine)"
-          )
-          const { items } = yield* prices.quarantine(firstPage)
-          assert.lengthOf(items, 1)
-          const [asked] = items
-          assert.deepInclude(asked, { interval: "1d", stored_close: 121, offered_close: 120, decision: null })
-          yield* prices.decide(asked?.id ?? "", { accept, reason: "the exchange said so" })
-          assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
-          assert.deepInclude(yield* get(close), { actual_value: decided, awaits_decision: false })
-        }
-        yield* audited
-      })
+  it.effect("A close or a threshold waits for an administrator where the two candles differ", () =>
+    Effect.gen(function* () {
+      const prices = yield* Prices
+      for (const [accept, decided] of [
+        [true, 120],
+        [false, 121]
+      ] as const) {
+        const monday = yield* freshWeek
+        const midnight = plus(monday, "1 day")
+        const close = yield* newPriceEvent({ kind: "numeric_close" })
+        yield* moveTo(plus(midnight, "1 minute"))
+        yield* importHours(plus(midnight, "-1 hour"), [120])
+        yield* importCandles("ETH", "1d", [[monday, 121]])
+        assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1, failed: [] })
+        yield* settleDue
+        assert.deepInclude(yield* get(close), { status: "closed", awaits_decision: true })
+        const ready = yield* Effect.andThen(
+          TestClock.adjust("2 seconds"),
+          Health.use((health) => health.readiness)
+        )
+        assert.include(
+          ready.checks.find(({ name }) => name === "prices")?.reason,
+          "candles of ETH wait for a decision (GET /api/v1/admin/prices/quarantine)"
+        )
+        const { items } = yield* prices.quarantine(firstPage)
+        assert.lengthOf(items, 1)
+        const [asked] = items
+        assert.deepInclude(asked, { interval: "1d", stored_close: 121, offered_close: 120, decision: null })
+        yield* prices.decide(asked?.id ?? "", { accept, reason: "the exchange said so" })
+        assert.deepStrictEqual((yield* settleDue).resolved, [close.id])
+        assert.deepInclude(yield* get(close), { actual_value: decided, awaits_decision: false })
+      }
+      yield* audited
+    })
   )
 
-  it.effect("of a close or a threshold prefers the candle of an administrator to that of a source", () =>
+  it.effect("A close or a threshold prefers the candle of an administrator to that of a source", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek
@@ -200,7 +196,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("that was asked before its rules were frozen with it keeps those that its criteria state", () =>
+  it.effect("A question asked before its rules were frozen keeps the rules that its criteria state", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = plus(monday, "1 day")
@@ -229,7 +225,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("of a barrier is by candle high and low alone: a gap across the level is no touch", () =>
+  it.effect("A barrier settles by candle high and low alone: a gap across the level is no touch", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const end = plus(monday, "2 hours")
@@ -246,31 +242,29 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect(
-    "of a barrier is Yes at its first touch, before the window ends, but not before the deadline",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const deadline = plus(monday, "3 hours")
-        const week = { deadline, resolve_at: plus(monday, "7 days") }
-        const [touched, above] = [
-          yield* newPriceEvent({ kind: "barrier", level: 105, ...week }),
-          yield* newPriceEvent({ kind: "barrier", level: 200, ...week })
-        ]
-        yield* moveTo(plus(monday, "2 hours"))
-        yield* importHours(monday, [100, 105])
-        assert.notInclude((yield* settleDue).resolved, touched.id)
-        yield* moveTo(deadline)
-        const report = yield* settleDue
-        assert.deepStrictEqual([report.resolved, report.waiting], [[touched.id], 0])
-        assert.deepInclude(yield* get(touched), { status: "resolved", result: "bullish" })
-        assert.deepInclude(yield* results(touched), { level: 105, close_price: 105 })
-        assert.strictEqual((yield* get(above)).status, "closed")
-        yield* audited
-      })
+  it.effect("A barrier is Yes at its first touch, before the window ends, but not before the deadline", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const deadline = plus(monday, "3 hours")
+      const week = { deadline, resolve_at: plus(monday, "7 days") }
+      const [touched, above] = [
+        yield* newPriceEvent({ kind: "barrier", level: 105, ...week }),
+        yield* newPriceEvent({ kind: "barrier", level: 200, ...week })
+      ]
+      yield* moveTo(plus(monday, "2 hours"))
+      yield* importHours(monday, [100, 105])
+      assert.notInclude((yield* settleDue).resolved, touched.id)
+      yield* moveTo(deadline)
+      const report = yield* settleDue
+      assert.deepStrictEqual([report.resolved, report.waiting], [[touched.id], 0])
+      assert.deepInclude(yield* get(touched), { status: "resolved", result: "bullish" })
+      assert.deepInclude(yield* results(touched), { level: 105, close_price: 105 })
+      assert.strictEqual((yield* get(above)).status, "closed")
+      yield* audited
+    })
   )
 
-  it.effect("of a barrier is No only with every candle of the window", () =>
+  it.effect("A barrier is No only with every candle of the window", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const end = plus(monday, "1 day")
@@ -279,7 +273,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       const hours = Array.from({ length: 24 }, (_, index) => 90 + (index % 7))
       yield* importHours(monday, hours.slice(0, 11))
       yield* importHours(plus(monday, "12 hours"), hours.slice(12))
-      // What opens at resolve_at, and what opened before the window, is not of it.
+      // A candle that opens at resolve_at, or that opened before the window, is not part of it.
       yield* importHours(end, [105])
       yield* importHours(plus(monday, "-1 hour"), [105])
       assert.deepInclude(yield* settleDue, { resolved: [], waiting: 1 })
@@ -291,7 +285,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("of a barrier comes with the hour that decides it, in whatever order hours become known", () =>
+  it.effect("A barrier settles with the hour that decides it, in whatever order hours become known", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const begin = DateTime.toEpochMillis(monday)
@@ -333,7 +327,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("of a barrier comes within an hour when an hour that was looked at is corrected to a touch", () =>
+  it.effect("A barrier settles within an hour when a past hour is corrected to a touch", () =>
     Effect.gen(function* () {
       const prices = yield* Prices
       const monday = yield* freshWeek
@@ -352,7 +346,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("of a count needs the closes of eight days", () =>
+  it.effect("A count needs the closes of eight days", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const count = yield* newPriceEvent({ kind: "count_days" })
@@ -374,7 +368,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     ["either, day by day", "dhdhdhhd"],
     ["both, where they agree", "bbbbbbbb"],
     ["one daily candle among hours", "hhhdhhhh"]
-  ] as const)("of a count is by the closes of %s", ([, kinds]) =>
+  ] as const)("A count settles by the closes of %s", ([, kinds]) =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const count = yield* newPriceEvent({ kind: "count_days" })
@@ -396,7 +390,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     ["a day within", 5, false, 3],
     ["the last day", 7, false, 5]
   ] as const)(
-    "of a count waits for an administrator where the candles of one day differ: of %s",
+    "A count waits for an administrator where the candles of one day differ: of %s",
     ([, differs, accept, counted]) =>
       Effect.gen(function* () {
         const prices = yield* Prices
@@ -434,7 +428,7 @@ layer(testServices())("The settlement of a price event", (it) => {
       })
   )
 
-  it.effect("does not come before the deadline, also when its window lies in the past", () =>
+  it.effect("A price event does not settle before the deadline, also when its window lies in the past", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const past = plus(monday, "-7 days")
@@ -451,7 +445,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("scores by confidence or by CRPS, in the category crypto and on the target's board", () =>
+  it.effect("A price event scores by confidence or CRPS, for the category crypto and the target", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const monday = yield* freshWeek
@@ -485,7 +479,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("spreads a count over the buckets of calibration, since counts come in whole numbers", () =>
+  it.effect("Calibration spreads a count over its buckets, since counts come in whole numbers", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const monday = yield* freshWeek
@@ -509,7 +503,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("happens once, whoever runs it at the same time", () =>
+  it.effect("A price event settles once, however many jobs run at the same time", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agents = yield* claimedAgents(3)
@@ -536,7 +530,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("takes the correction of a candle that an administrator accepted before it", () =>
+  it.effect("A price event takes the correction of a candle that an administrator accepted before it", () =>
     Effect.gen(function* () {
       const prices = yield* Prices
       const monday = yield* freshWeek
@@ -550,7 +544,7 @@ layer(testServices())("The settlement of a price event", (it) => {
     })
   )
 
-  it.effect("is amended by a price or a value, as the kind has it, and scored anew", () =>
+  it.effect("A price event is amended by a price or a value, by its kind, and scored again", () =>
     Effect.gen(function* () {
       const amendments = yield* Amendments
       const monday = yield* freshWeek
@@ -589,7 +583,7 @@ layer(testServices())("The settlement of a price event", (it) => {
 })
 
 layer(testServices())("A price event without its candles", (it) => {
-  it.effect("is void 72 h after the later of its resolve time and its deadline, and scores nobody", () =>
+  it.effect("A price event is void 72 h after its resolve time or its deadline, and scores nobody", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const [ahead, past] = [
@@ -620,7 +614,7 @@ layer(testServices())("A price event without its candles", (it) => {
     })
   )
 
-  it.effect("is void also when they come later and no job ran between", () =>
+  it.effect("A price event is void also when its candles come later and no job ran between", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const [close, barrier] = [
@@ -638,7 +632,7 @@ layer(testServices())("A price event without its candles", (it) => {
     })
   )
 
-  it.effect("is settled when they were known in time and no job ran before the wait had ended", () =>
+  it.effect("A price event settles when its candles were known in time, though no job ran in time", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const close = yield* newPriceEvent({ kind: "numeric_close" })
@@ -649,7 +643,7 @@ layer(testServices())("A price event without its candles", (it) => {
     })
   )
 
-  it.effect("that come in its last moment is settled", () =>
+  it.effect("A price event settles when its candles come in the last moment of the wait", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const threshold = yield* newPriceEvent({ kind: "threshold" })
@@ -659,124 +653,120 @@ layer(testServices())("A price event without its candles", (it) => {
     })
   )
 
-  it.effect(
-    "is void earlier when an administrator says why, after the deadline and before it is settled",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const scoring = yield* Scoring
-        const [one, other] = [
-          yield* newPriceEvent({ kind: "threshold" }),
-          yield* newPriceEvent({ kind: "threshold" })
-        ]
-        assert.strictEqual(
-          (yield* Effect.flip(scoring.voidPriceEvent(one.id, "early"))).code,
-          "challenge_state"
-        )
-        yield* moveTo(plus(monday, "1 day"))
-        assert.deepInclude(yield* scoring.voidPriceEvent(one.id, "a wrong level"), {
-          status: "void",
-          void_reason: "a wrong level"
-        })
-        assert.strictEqual(
-          (yield* Effect.flip(scoring.voidPriceEvent(one.id, "again"))).code,
-          "challenge_state"
-        )
-        yield* importHours(plus(monday, "23 hours"), [100])
-        assert.deepStrictEqual((yield* settleDue).resolved, [other.id])
-        assert.strictEqual(
-          (yield* Effect.flip(scoring.voidPriceEvent(other.id, "late"))).code,
-          "challenge_state"
-        )
-        yield* audited
+  it.effect("An administrator voids a price event with a reason, from the deadline to the settlement", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const scoring = yield* Scoring
+      const [one, other] = [
+        yield* newPriceEvent({ kind: "threshold" }),
+        yield* newPriceEvent({ kind: "threshold" })
+      ]
+      assert.strictEqual(
+        (yield* Effect.flip(scoring.voidPriceEvent(one.id, "early"))).code,
+        "challenge_state"
+      )
+      yield* moveTo(plus(monday, "1 day"))
+      assert.deepInclude(yield* scoring.voidPriceEvent(one.id, "a wrong level"), {
+        status: "void",
+        void_reason: "a wrong level"
       })
+      assert.strictEqual(
+        (yield* Effect.flip(scoring.voidPriceEvent(one.id, "again"))).code,
+        "challenge_state"
+      )
+      yield* importHours(plus(monday, "23 hours"), [100])
+      assert.deepStrictEqual((yield* settleDue).resolved, [other.id])
+      assert.strictEqual(
+        (yield* Effect.flip(scoring.voidPriceEvent(other.id, "late"))).code,
+        "challenge_state"
+      )
+      yield* audited
+    })
   )
 })
 
 layer(testServices())("Five weeks of price events of all kinds", (it) => {
-  it.effect(
-    "come out as a computation by hand from the same candles says, and are void just where candles are missing",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const days = 35
-        const walk = walkOfPrices(DateTime.toEpochMillis(monday), days)
-        const made: Array<PriceEvent> = []
-        for (let day = 1; day <= days; day++) {
-          const resolve_at = plus(monday, { days: day })
-          const level = walk.levelNear(day)
-          made.push(yield* newPriceEvent({ kind: "numeric_close", resolve_at }))
-          made.push(yield* newPriceEvent({ kind: "threshold", resolve_at, level }))
-          if (day % 7 !== 0) continue
-          made.push(yield* newPriceEvent({ kind: "count_days", resolve_at }))
-          for (const away of [-40, 0, 40]) {
-            const window_from = plus(resolve_at, "-7 days")
-            made.push(yield* newPriceEvent({ kind: "barrier", resolve_at, window_from, level: level + away }))
-          }
+  it.effect("Price events end as computed by hand, and are void only where candles are missing", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const days = 35
+      const walk = walkOfPrices(DateTime.toEpochMillis(monday), days)
+      const made: Array<PriceEvent> = []
+      for (let day = 1; day <= days; day++) {
+        const resolve_at = plus(monday, { days: day })
+        const level = walk.levelNear(day)
+        made.push(yield* newPriceEvent({ kind: "numeric_close", resolve_at }))
+        made.push(yield* newPriceEvent({ kind: "threshold", resolve_at, level }))
+        if (day % 7 !== 0) continue
+        made.push(yield* newPriceEvent({ kind: "count_days", resolve_at }))
+        for (const away of [-40, 0, 40]) {
+          const window_from = plus(resolve_at, "-7 days")
+          made.push(yield* newPriceEvent({ kind: "barrier", resolve_at, window_from, level: level + away }))
         }
-        const [agent] = yield* claimedAgents(1)
-        const [first] = made
-        if (agent !== undefined && first !== undefined) yield* answerPriceEvent(agent, first)
+      }
+      const [agent] = yield* claimedAgents(1)
+      const [first] = made
+      if (agent !== undefined && first !== undefined) yield* answerPriceEvent(agent, first)
 
-        // Before they are over, so that each is known in time.
-        const known = walk.candles.filter((_, index) => !walk.missing.has(index))
-        yield* Prices.use((prices) =>
-          prices.import({
-            asset: "ETH",
-            interval: "1h",
-            candles: known.map((candle) => ({
-              ...candle,
-              time: DateTime.makeUnsafe(candle.time)
-            }))
-          })
-        )
-        yield* moveTo(plus(monday, { days: days + 1 }))
-        const report = yield* settleDue
-        assert.deepStrictEqual(report.failed, [])
-        const hours = new Map(known.map((candle) => [candle.time, candle]))
-        const reference = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
-          referenceSettlement(
-            {
-              kind,
-              level,
-              from: window_from === null ? null : Date.parse(window_from),
-              end: Date.parse(resolve_at)
-            },
-            hours
-          )?.outcome
-        const expected = new Map(made.map((event) => [event.id, reference(event)]))
-        const decided = made.filter(({ id }) => expected.get(id) !== undefined)
-        assert.sameMembers(
-          [...report.resolved],
-          decided.map(({ id }) => id)
-        )
-        yield* moveTo(plus(monday, { days: days + 4 }))
-        yield* settleDue
-        for (const event of made) {
-          const { actual_value, kind, result, status } = yield* get(event)
-          const outcome = expected.get(event.id)
-          const title = `${kind} ${event.question}`
-          if (outcome === undefined) {
-            assert.deepStrictEqual([status, result, actual_value], ["void", null, null], title)
-          } else {
-            assert.deepStrictEqual([status, result ?? actual_value], ["resolved", outcome], title)
-          }
+      // Before they are over, so that each is known in time.
+      const known = walk.candles.filter((_, index) => !walk.missing.has(index))
+      yield* Prices.use((prices) =>
+        prices.import({
+          asset: "ETH",
+          interval: "1h",
+          candles: known.map((candle) => ({
+            ...candle,
+            time: DateTime.makeUnsafe(candle.time)
+          }))
+        })
+      )
+      yield* moveTo(plus(monday, { days: days + 1 }))
+      const report = yield* settleDue
+      assert.deepStrictEqual(report.failed, [])
+      const hours = new Map(known.map((candle) => [candle.time, candle]))
+      const reference = ({ kind, level, resolve_at, window_from }: PriceEvent) =>
+        referenceSettlement(
+          {
+            kind,
+            level,
+            from: window_from === null ? null : Date.parse(window_from),
+            end: Date.parse(resolve_at)
+          },
+          hours
+        )?.outcome
+      const expected = new Map(made.map((event) => [event.id, reference(event)]))
+      const decided = made.filter(({ id }) => expected.get(id) !== undefined)
+      assert.sameMembers(
+        [...report.resolved],
+        decided.map(({ id }) => id)
+      )
+      yield* moveTo(plus(monday, { days: days + 4 }))
+      yield* settleDue
+      for (const event of made) {
+        const { actual_value, kind, result, status } = yield* get(event)
+        const outcome = expected.get(event.id)
+        const title = `${kind} ${event.question}`
+        if (outcome === undefined) {
+          assert.deepStrictEqual([status, result, actual_value], ["void", null, null], title)
+        } else {
+          assert.deepStrictEqual([status, result ?? actual_value], ["resolved", outcome], title)
         }
-        // The walk is such that every kind comes out in every way.
-        const outcomes = new Set(made.map((event) => `${event.kind} ${String(expected.get(event.id))}`))
-        for (const way of [
-          "barrier bullish",
-          "barrier bearish",
-          "barrier undefined",
-          "threshold bullish",
-          "threshold bearish",
-          "threshold undefined",
-          "numeric_close undefined",
-          "count_days undefined"
-        ]) {
-          assert.include([...outcomes], way)
-        }
-        yield* audited
-      })
+      }
+      // The walk is such that every kind ends in every way.
+      const outcomes = new Set(made.map((event) => `${event.kind} ${String(expected.get(event.id))}`))
+      for (const way of [
+        "barrier bullish",
+        "barrier bearish",
+        "barrier undefined",
+        "threshold bullish",
+        "threshold bearish",
+        "threshold undefined",
+        "numeric_close undefined",
+        "count_days undefined"
+      ]) {
+        assert.include([...outcomes], way)
+      }
+      yield* audited
+    })
   )
 })

@@ -24,7 +24,7 @@ const tell = (line: string) =>
     process.stdout.write(`${line}\n`)
   })
 
-it.effect("a year settles in one run of the job, and every outcome is that of the file", () =>
+it.effect("A year settles in one run of the job, and every outcome is that of the file", () =>
   Effect.gen(function* () {
     const { ended, overall, run } = yield* played(questions, year)
     assert.lengthOf(ended, asked)
@@ -40,7 +40,7 @@ it.effect("a year settles in one run of the job, and every outcome is that of th
 )
 
 it.effect.each([[1], [2], [3]] as const)(
-  "without 20 random hours just the questions are void that these decide: seed %i",
+  "Without 20 random hours only the questions that these decide are void: seed %i",
   ([seed]) =>
     Effect.gen(function* () {
       const known = withoutHours(year, seed, 20, from, days)
@@ -48,7 +48,7 @@ it.effect.each([[1], [2], [3]] as const)(
       assert.deepStrictEqual(ended, referenceEndings(questions, known))
       const whole = referenceEndings(questions, year)
       const voided = ended.filter(({ status }) => status === "void")
-      // An hour that is missing changes no outcome: it is the same, or there is none.
+      // A missing hour changes no outcome: it is the same, or there is none.
       const others = (all: typeof whole) => all.filter((_, index) => ended[index]?.status !== "void")
       assert.deepStrictEqual(others(ended), others(whole))
       yield* tell(`seed ${seed}: ${voided.length} of ${asked} void`)

@@ -19,7 +19,7 @@ const year = part(year2023(), from, days)
 const questions = assets.flatMap((asset) => questionsOf(asset, year[asset], from, days))
 
 layer(testServices())("Weeks of BTC and ETH", (it) => {
-  it.effect("settle in one run of the job as a computation from the file says", () =>
+  it.effect("Weeks of BTC and ETH settle in one run of the job as a computation from the file says", () =>
     Effect.gen(function* () {
       const { ended, overall } = yield* played(questions, year)
       assert.deepStrictEqual(ended, referenceEndings(questions, year))
@@ -37,8 +37,8 @@ layer(testServices())("Weeks of BTC and ETH", (it) => {
   )
 })
 
-layer(testServices())("Without 20 random hours of them", (it) => {
-  it.effect("just the questions are void that these hours decide", () =>
+layer(testServices())("Weeks without 20 random hours", (it) => {
+  it.effect("Without 20 random hours only the questions that these decide are void", () =>
     Effect.gen(function* () {
       const known = withoutHours(year, 7, 20, from, days)
       const { ended } = yield* played(questions, known)

@@ -1,4 +1,4 @@
-/** Settlement through the whole path: which price closes a challenge, what the result is, and that it happens once. */
+/** Settlement through the whole path: the price that closes a challenge, the result, and that it happens once. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,7 +29,7 @@ const settle = Scoring.use((scoring) => scoring.settleDue)
 const results = (challenge: { readonly id: string }) =>
   Arenas.use((arenas) => arenas.results(challenge.id, firstPage))
 
-/** Result, closing price and where it comes from. */
+/** The result, the closing price and its source. */
 const closing = (challenge: { readonly id: string }) =>
   Effect.map(results(challenge), ({ result, close_price, resolution_source }) => [
     result,
@@ -64,7 +64,7 @@ layer(testServices())("The result", (it) => {
     ["no move, with a dead zone of 0", 1234.56, 0, 1234.56, "neutral"],
     ["the smallest move, with a dead zone of 0", 1234.56, 0, 1234.57, "bullish"],
     ["a price that fell below zero", 18.27, 0.6, -37.63, "bearish"]
-  ] as const)("is exact: %s", ([, open_price, dead_zone_pct, close, expected]) =>
+  ] as const)("The result is exact: %s", ([, open_price, dead_zone_pct, close, expected]) =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge({ asset: "CL", open_price, dead_zone_pct, deadline: now })
@@ -74,7 +74,7 @@ layer(testServices())("The result", (it) => {
     })
   )
 
-  it.effect("is by the live dead zone where the challenge has none, and else by its own", () =>
+  it.effect("The result takes the live dead zone where the challenge has none, and else its own", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const older = yield* newChallenge({ asset: "NG", dead_zone_pct: null, deadline })
@@ -86,7 +86,7 @@ layer(testServices())("The result", (it) => {
       assert.strictEqual((yield* results(older)).result, "neutral")
       assert.strictEqual((yield* results(older)).dead_zone_pct, 2.5)
       assert.strictEqual((yield* results(frozen)).result, "bullish")
-      // Settled is settled: the configuration of later days changes no result.
+      // A settlement is final: the configuration of later days changes no result.
       yield* Targets.use((targets) => targets.change("NG", { dead_zone_pct: 0 }))
       yield* settle
       assert.strictEqual((yield* results(older)).result, "neutral")
@@ -94,7 +94,7 @@ layer(testServices())("The result", (it) => {
     })
   )
 
-  it.effect("comes on schedule for challenges that are in flight when their target is paused", () =>
+  it.effect("The result comes on schedule for challenges in flight when their target is paused", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const targets = yield* Targets
@@ -109,7 +109,7 @@ layer(testServices())("The result", (it) => {
     })
   )
 
-  it.effect("scores the latest revision of each agent: 50 + 50 c when right, 50 - 50 c when wrong", () =>
+  it.effect("The latest revision of each agent is scored: 50 + 50 c when right, 50 - 50 c when wrong", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -146,7 +146,7 @@ layer(testServices())("The result", (it) => {
   const cents = (minimum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum: 100_000 }))
 
   it.effect.prop(
-    "and every score equal the reference exactly, for any confidences and prices",
+    "The result and every score equal the reference exactly for any confidences and prices",
     [
       Schema.Array(Bet).check(Schema.isBetweenLength(1, 6)),
       Schema.Struct({
@@ -210,7 +210,7 @@ layer(testServices())("The closing price", (it) => {
     return { challenge, resolveAt }
   })
 
-  it.effect("is the first price observed at or after resolve_at", () =>
+  it.effect("The closing price is the first price observed at or after resolve_at", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       yield* importQuotes("GC", [
@@ -224,7 +224,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("is given exactly by the hour that ends at resolve_at", () =>
+  it.effect("The closing price is given exactly by the hour that ends at resolve_at", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       yield* importCandles("GC", "1h", [
@@ -238,7 +238,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("is a quote before the end of the candle that opens at resolve_at", () =>
+  it.effect("A quote before the end of the candle that opens at resolve_at is the closing price", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       yield* importCandles("GC", "1h", [[resolveAt, 150]])
@@ -249,7 +249,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("may be that of a day that ends after resolve_at", () =>
+  it.effect("The closing price may be that of a day that ends after resolve_at", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       yield* importCandles("GC", "1d", [[DateTime.startOf(resolveAt, "day"), 103]])
@@ -259,7 +259,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("observed by several at one moment is the quote, then the hour, then the day", () =>
+  it.effect("Of several prices at one moment the quote closes, then the hour, then the day", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const midnight = plus(monday, "1 day")
@@ -281,7 +281,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("may be observed 24 h after resolve_at, and no later", () =>
+  it.effect("The closing price may be observed 24 h after resolve_at, and no later", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       const last = plus(resolveAt, "24 hours")
@@ -295,7 +295,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("is no price whose time has not come", () =>
+  it.effect("A price whose time has not come closes nothing", () =>
     Effect.gen(function* () {
       const { challenge, resolveAt } = yield* due
       const future = plus(resolveAt, "1 hour")
@@ -310,7 +310,7 @@ layer(testServices())("The closing price", (it) => {
     })
   )
 
-  it.effect("does not depend on when the resolver runs", () =>
+  it.effect("The closing price does not depend on when the resolver runs", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const resolveAt = plus(monday, "1 hour")
@@ -332,7 +332,7 @@ layer(testServices())("The closing price", (it) => {
   )
 
   it.effect(
-    "is none while it is kept aside, until an admin accepts it; a corrected price never settles again",
+    "A price in quarantine closes nothing until accepted, and a corrected price settles nothing",
     () =>
       Effect.gen(function* () {
         const prices = yield* Prices
@@ -348,7 +348,7 @@ layer(testServices())("The closing price", (it) => {
         yield* prices.decide(aside.id, { accept: true, reason: "A typing error." })
         yield* settle
         assert.deepStrictEqual(yield* fingerprints, before)
-        // What settles from now on takes the accepted value.
+        // Later settlements take the accepted value.
         const next = yield* newChallenge({ deadline: resolveAt })
         yield* settle
         assert.deepStrictEqual(yield* closing(next), ["bearish", 98, "admin quote"])
@@ -356,8 +356,8 @@ layer(testServices())("The closing price", (it) => {
   )
 })
 
-layer(testServices())("Without a closing price", (it) => {
-  it.effect("a challenge stays closed, is tried again, and is cancelled 7 days after, scoring nobody", () =>
+layer(testServices())("No closing price", (it) => {
+  it.effect("A challenge without a closing price waits, and is cancelled 7 days after, scoring nobody", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -381,7 +381,7 @@ layer(testServices())("Without a closing price", (it) => {
     })
   )
 
-  it.effect("a price of the first day that arrives on the seventh still settles", () =>
+  it.effect("A price of the first day that arrives on the seventh still settles", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -392,7 +392,7 @@ layer(testServices())("Without a closing price", (it) => {
     })
   )
 
-  it.effect("three resolvers at once cancel once, and one of them reports it", () =>
+  it.effect("Three resolvers at once cancel a challenge once, and one of them reports it", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -407,7 +407,7 @@ layer(testServices())("Without a closing price", (it) => {
 })
 
 layer(testServices())("Settling", (it) => {
-  it.effect("comes at resolve_at, and closing at the deadline, not before", () =>
+  it.effect("A challenge closes at the deadline and settles at resolve_at, not before", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [deadline, resolveAt] = [plus(now, "1 hour"), plus(now, "2 hours")]
@@ -440,7 +440,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("a second time changes nothing", () =>
+  it.effect("A second settlement changes nothing", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -462,7 +462,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("of a challenge that cannot be settled keeps no other from it, and happens once it can", () =>
+  it.effect("A challenge that cannot be settled stops no other, and settles once it can", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -486,7 +486,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("by three resolvers at once settles each challenge once", () =>
+  it.effect("Three resolvers at once settle each challenge once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(6)
@@ -519,7 +519,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("reaches all that is due, however much: more than fits one look", () =>
+  it.effect("A settlement reaches all due challenges, more than one query takes", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       yield* Effect.replicateEffect(newChallenge({ deadline }), 205, { concurrency: 8 })
@@ -533,7 +533,7 @@ layer(testServices())("Settling", (it) => {
     })
   )
 
-  it.effect("resolves a challenge that nobody predicted, too", () =>
+  it.effect("A challenge that nobody predicted is resolved, too", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })

@@ -31,7 +31,7 @@ import { allPages, firstPage } from "../support/paging.ts"
 import { testServices } from "../support/services.ts"
 
 const settle = Scoring.use((scoring) => scoring.settleDue)
-/** An hour later, when the day before is counted. */
+/** Counts the day before, after an hour. */
 const count = Effect.andThen(
   TestClock.adjust("1 hour"),
   Skill.use((skill) => skill.countDue)
@@ -61,7 +61,7 @@ const importWalk = (asset: string, last: DateTime.Utc, closes: ReadonlyArray<num
     closes.map((close, index) => [plus(last, `${index - closes.length} hours`), close] as const)
   )
 
-// By hand.
+// Computation by hand.
 
 const simpson = (of: (x: number) => number, from: number, to: number, parts = 4000) => {
   const width = (to - from) / parts
@@ -72,7 +72,7 @@ const simpson = (of: (x: number) => number, from: number, to: number, parts = 40
 const phi = (z: number) => Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI)
 const Phi = (z: number) => 0.5 + Math.sign(z) * simpson(phi, 0, Math.min(12, Math.abs(z)))
 
-/** RiskMetrics on returns of so many hours, per hour. */
+/** RiskMetrics on returns of this many hours, per hour. */
 const volatility = (closes: ReadonlyArray<number>, hours: number) => {
   const month = closes.slice(-720)
   let [top, bottom] = [0, 0]
@@ -89,7 +89,7 @@ const brier = (p: ReadonlyArray<number>, outcome: number) =>
 const impurity = (q: ReadonlyArray<number>) =>
   1 - q.map((each) => each * each).reduce((sum, each) => sum + each)
 
-/** Of a vector: its skill, and that in its own span. */
+/** The skill of a vector, and its skill in its own span. */
 const skillByHand = (
   said: ReadonlyArray<number>,
   reference: ReadonlyArray<number>,
@@ -127,7 +127,7 @@ const isClose = (
 }
 
 layer(testServices())("Skill against the reference", (it) => {
-  it.effect("is that of a random walk that knew the same price when the answer came", () =>
+  it.effect("Skill is against a random walk that knew the same price when the answer came", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const before = yield* walk(1000, "before")
@@ -326,7 +326,7 @@ layer(testServices())("Skill against the reference", (it) => {
       )
       assert.deepStrictEqual(yield* differences, [])
 
-      // The vector of agent b, and what a version scored that kept no probabilities.
+      // The vector of agent b, and the score of a version that kept no probabilities.
       const stated = Effect.gen(function* () {
         yield* TestClock.adjust("1 day")
         yield* Skill.use((skill) => skill.countDue)
@@ -343,7 +343,7 @@ layer(testServices())("Skill against the reference", (it) => {
     })
   )
 
-  it.effect("is named by the check of figures where any part of it was changed", () =>
+  it.effect("Changed skill is named by the check of figures, whichever part of it was changed", () =>
     Effect.gen(function* () {
       const changes = [
         ["reference_skill", "reference_skill + 0.000001"],
@@ -368,7 +368,7 @@ layer(testServices())("Skill against the reference", (it) => {
     })
   )
 
-  it.effect("is that of base rates where no price is known, of equal ones with fewer than 60 periods", () =>
+  it.effect("Skill is against base rates where no price is known, equal ones under 60 periods", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [agent] = (yield* agentsApart(1)) as [AgentId]
@@ -389,47 +389,45 @@ layer(testServices())("Skill against the reference", (it) => {
     })
   )
 
-  it.effect(
-    "keeps the base rates that were known when the question was made, whatever is amended later",
-    () =>
-      Effect.gen(function* () {
-        const [agent] = (yield* agentsApart(1)) as [AgentId]
-        const now = yield* freshWeek
-        const past = []
-        for (let index = 0; index < 62; index++) {
-          const deadline = plus(now, { minutes: index + 1 })
-          past.push(yield* newChallenge({ asset: "CL", deadline }))
-          yield* importQuotes("CL", [[deadline, index % 3 === 0 ? 103 : 97]])
-        }
-        yield* moveTo(plus(now, "2 hours"))
-        yield* settle
-        // Quotes make no volatility.
-        const question = yield* newChallenge({ asset: "CL", deadline: plus(now, "3 hours") })
-        yield* submit({
-          agentId: agent,
-          challengeId: question.id,
-          type: "directional",
-          answer: { direction: "bearish", confidence: 0.5 },
-          receivedAt: yield* DateTime.now
-        })
-        yield* importQuotes("CL", [[plus(now, "3 hours"), 97]])
-        yield* moveTo(plus(now, "4 hours"))
-        yield* settle
-        const rates = [21 / 62, 0, 41 / 62]
-        isClose(
-          yield* earned(question, agent),
-          skillByHand([0.125, 0.125, 0.75], rates, rates, 2),
-          "base rates"
-        )
-        const [first] = past
-        yield* Amendments.use((amendments) =>
-          amendments.amend(first?.id ?? "", { close_price: 100, reason: "The exchange corrected its close." })
-        )
-        assert.deepStrictEqual(yield* differences, [])
+  it.effect("Skill keeps the base rates known when the question was made, whatever is amended later", () =>
+    Effect.gen(function* () {
+      const [agent] = (yield* agentsApart(1)) as [AgentId]
+      const now = yield* freshWeek
+      const past = []
+      for (let index = 0; index < 62; index++) {
+        const deadline = plus(now, { minutes: index + 1 })
+        past.push(yield* newChallenge({ asset: "CL", deadline }))
+        yield* importQuotes("CL", [[deadline, index % 3 === 0 ? 103 : 97]])
+      }
+      yield* moveTo(plus(now, "2 hours"))
+      yield* settle
+      // Quotes make no volatility.
+      const question = yield* newChallenge({ asset: "CL", deadline: plus(now, "3 hours") })
+      yield* submit({
+        agentId: agent,
+        challengeId: question.id,
+        type: "directional",
+        answer: { direction: "bearish", confidence: 0.5 },
+        receivedAt: yield* DateTime.now
       })
+      yield* importQuotes("CL", [[plus(now, "3 hours"), 97]])
+      yield* moveTo(plus(now, "4 hours"))
+      yield* settle
+      const rates = [21 / 62, 0, 41 / 62]
+      isClose(
+        yield* earned(question, agent),
+        skillByHand([0.125, 0.125, 0.75], rates, rates, 2),
+        "base rates"
+      )
+      const [first] = past
+      yield* Amendments.use((amendments) =>
+        amendments.amend(first?.id ?? "", { close_price: 100, reason: "The exchange corrected its close." })
+      )
+      assert.deepStrictEqual(yield* differences, [])
+    })
   )
 
-  it.effect("of a macro value is that against its scale, and of categories against their vector", () =>
+  it.effect("Skill of a macro value is against its scale, and of categories against their vector", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [agent] = (yield* agentsApart(1)) as [AgentId]
@@ -470,7 +468,7 @@ layer(testServices())("Skill against the reference", (it) => {
   )
 })
 
-/** The evidence of daily sums and counts, as the papers and docs/scoring.md have it. */
+/** The evidence of daily sums and counts, as the papers and docs/scoring.md define it. */
 const evidenceByHand = (days: ReadonlyArray<{ readonly sum: number; readonly n: number }>, tries: number) => {
   const volumes: Array<number> = []
   const z = days.map(({ n, sum }) => {
@@ -521,7 +519,7 @@ const answers = (target: string) =>
        order by t.day`
   )
 
-/** From so many days on an agent of this board has a rank on pages. */
+/** The number of days from which an agent of this board has a rank on pages. */
 const manyDays = 12
 
 layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))("A board of skill", (it) => {
@@ -558,7 +556,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     return made
   })
 
-  it.effect("is counted day by day as a recomputation by hand says, whatever is amended", () =>
+  it.effect("A board of skill equals a day-by-day recomputation by hand, whatever is amended", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const owner = yield* anotherOperator
@@ -622,7 +620,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     }).pipe(Random.withSeed("season"))
   )
 
-  it.effect("has the same rows in each order, on pages that follow each other, and by month", () =>
+  it.effect("A board has the same rows in each order, on pages that follow each other, and by month", () =>
     Effect.gen(function* () {
       for (const order of ["skill", "peer"] as const) {
         const whole = (yield* board({ order })).items
@@ -659,7 +657,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("leaves out the agents of whoever was suspended, and ranks the others without them", () =>
+  it.effect("A board leaves out suspended agents, and ranks the others without them", () =>
     Effect.gen(function* () {
       const before = (yield* board()).items
       const [first] = before
@@ -677,7 +675,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("lists the agents of one provider, in any case, with ranks among themselves", () =>
+  it.effect("A board lists the agents of one provider, in any case, with ranks among themselves", () =>
     Effect.gen(function* () {
       const all = (yield* board()).items.filter(({ verified }) => verified)
       const chosen = [all[0], all[2]].flatMap((row) => row ?? [])
@@ -709,7 +707,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("keeps the ranks of the days, and tells that of a week before beside today's", () =>
+  it.effect("A board keeps the ranks of the days, and shows that of a week before beside today's", () =>
     Effect.gen(function* () {
       const ranked = (yield* board()).items.filter(({ rank }) => rank !== null)
       yield* SqlClient.SqlClient.use(
@@ -738,7 +736,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     }).pipe(Random.withSeed("ranks"))
   )
 
-  it.effect("gives a rank on pages from so many days on, among agents that have as many, and no groups", () =>
+  it.effect("Pages rank an agent from a number of days on, among agents with as many, without groups", () =>
     Effect.gen(function* () {
       const [first] = (yield* board()).items
       assert(first !== undefined)
@@ -771,7 +769,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("shares a rank among ties, counts one day, and every wrong answer", () =>
+  it.effect("Ties share a rank, and one day and every wrong answer count", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const agents = yield* agentsApart(3)
@@ -803,14 +801,14 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
       for (const row of rows) {
         assert.isBelow(row.skill ?? 0, 0)
         assert.strictEqual(row.evidence?.days, 1)
-        // The first day is bet on by nobody.
+        // Nobody bets on the first day.
         assert.strictEqual(row.evidence?.e_value, 1)
         assert.isNull(row.needed)
       }
     })
   )
 
-  it.effect("knows nothing of who only practised", () =>
+  it.effect("An agent that only practised has no skill, and is on no board", () =>
     Effect.gen(function* () {
       const [agent] = (yield* agentsApart(1)) as [AgentId]
       const profile = yield* Skill.use((skill) => skill.profile(agent))
@@ -820,7 +818,7 @@ layer(testServices({ AUSPEX_RANK_MIN_COUNT: "2", AUSPEX_RANK_MIN_DAYS: "12" }))(
     })
   )
 
-  it.effect("compares two agents on what both answered", () =>
+  it.effect("A comparison of two agents covers the questions that both answered", () =>
     Effect.gen(function* () {
       const [one, two] = (yield* board()).items
       assert(one !== undefined && two !== undefined)
