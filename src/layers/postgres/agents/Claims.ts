@@ -1,4 +1,4 @@
-/** Claims by a link and its pairing code or by one click in a mail, and the end of grace windows. */
+/** Implements claims by a link and its pairing code, claims by one click in a mail, and the end of grace windows. */
 import { Effect, Layer, DateTime, Option, Schema, Duration, Metric } from "effect"
 import {
   Claims,
@@ -166,7 +166,7 @@ const makeClaimLinks = Effect.fnUntraced(function* ({ own }: Ownership) {
       returning l.agent_id::text, l.code_hmac, l.wrong_codes`)
   })
 
-  /** Why no try could be counted. */
+  /** Names the reason that no try could be counted. */
   const rejectTry = Effect.fnUntraced(function* (token: string) {
     const { state } = yield* view(token)
     switch (state) {
@@ -255,9 +255,9 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = findOption(MailLinkRow)
 
   /**
-   * The address for mails about an agent, if any is allowed: that of the mailbox's account, or one that is not disposable.
-   * The holder must not have declined, and the day's limit must have room; the mail is counted. Not within a transaction,
-   * which would lock the mailbox's window until its end.
+   * Finds the address for mails about an agent: the one of the mailbox's account, or any that is not disposable. There
+   * is none if the holder declined or the day's limit is reached; otherwise the mail is counted. It must not run within
+   * a transaction, which would lock the mailbox's window until its end.
    */
   const recipient = Effect.fnUntraced(function* (
     contact: string | null,
@@ -380,7 +380,7 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
 type MailClaims = Effect.Success<ReturnType<typeof makeMailClaims>>
 
 interface NoticeKind {
-  /** The value of `agents.grace_notices` once it was given, from 1. */
+  /** The value of `agents.grace_notices` after this notice; the first is 1. */
   readonly number: number
   readonly lead: Duration.Duration
   readonly kind: MailKind
@@ -430,22 +430,22 @@ const pauses = Metric.counter("issuance_paused_total", {
 })
 
 /**
- * The end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition and mails
- * the operator two days before, one day before, and at the end. A missed notice is not sent late.
+ * Handles the end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition
+ * and mails the operator two days before, one day before, and at the end. A missed notice is not sent late.
  */
 const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient
   const { site } = yield* Settings
   const dueRows = findAll(DueRow)
 
-  // The condition of the partial index.
+  // The condition equals that of the partial index.
   const isDue = (notice: NoticeKind, next: NoticeKind | undefined, now: DateTime.Utc) => sql`
     a.claimed_at is null and a.challenge_passed_at is not null and a.grace_notices < 3
     and a.grace_notices = any(${Array.from({ length: notice.number }, (_, index) => index)}::int[])
     and a.provisional_until <= ${timestamp(DateTime.addDuration(now, notice.lead))}
     ${whenGiven(sql, next, (value) => sql`and a.provisional_until > ${timestamp(DateTime.addDuration(now, value.lead))}`)}`
 
-  /** Whether there is a recipient and news: the claim mail has told what lies before the agent passed. */
+  /** A notice is mailed if there is a recipient and news: the claim mail already covers the time before the agent passed. */
   const isToBeMailed = (notice: NoticeKind) => sql`(
     coalesce(strpos(a.operator_contact, '@'), 0) > 0
     and a.provisional_until - make_interval(secs => ${Duration.toSeconds(notice.lead)}) > a.challenge_passed_at)`
@@ -455,7 +455,7 @@ const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
       ? sql`grace_notices = ${notice.number}, issuance_paused_at = ${timestamp(now)}`
       : sql`grace_notices = ${notice.number}`
 
-  /** Records a notice of agents whose operators get no mail, and answers how many. */
+  /** Records a notice of agents whose operators get no mail; returns their number. */
   const recordQuietly = Effect.fnUntraced(function* (
     notice: NoticeKind,
     next: NoticeKind | undefined,

@@ -39,7 +39,7 @@ import { encryption } from "../../crypto/encryption.ts"
 
 /** A session's use is stored at most this often, so that few page views write. */
 const useNotedEvery = Duration.minutes(1)
-/** How long ended links are kept, so that a late click is told why. */
+/** Ended links are kept this long, so that a late click is told the reason. */
 const retention = Duration.days(7)
 
 const instant = Schema.DateTimeUtcFromDate
@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
     identityRow(sql`
       select operator_id::text as id from operator_identities where issuer = ${issuer} and subject = ${subject}`)
 
-  /** Of two concurrent first sign-ins one makes the account; the other waits for it and drops its own. */
+  /** Of two concurrent first sign-ins one makes the account; the other waits for it and discards its own. */
   const createAccount = Effect.fnUntraced(function* (
     issuer: string,
     subject: string,
@@ -214,7 +214,7 @@ const make = Effect.gen(function* () {
       insert into operators (id, email, mailbox, created_at)
       values (${id}::uuid, ${email}, ${email === null ? null : mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing returning 1`)
-    // Never by the account that holds the mailbox: only a link in a mail proves whose it is today.
+    // The account that holds the mailbox does not sign in here: only a link in a mail proves its present holder.
     if (made.length === 0) {
       return yield* new SignInRejected({
         detail: "Another account has the mailbox of your address: sign in there by a mail to it."
@@ -235,7 +235,7 @@ const make = Effect.gen(function* () {
       ? known.value.id
       : yield* transaction(sql)(createAccount(issuer, subject, email))
     if (email !== null && accounts.mayBeNew(email)) {
-      // A mailbox of another account stays there.
+      // If the mailbox belongs to another account, it stays with that account.
       const mailbox = mailboxOf(email)
       yield* sql`
         update operators set email = ${email}, mailbox = ${mailbox}

@@ -11,12 +11,12 @@ import { textsOf } from "../../mail/language.ts"
 import { withUnsubscribe } from "../../mail/texts.ts"
 import { arrayParam, boundNow, execute, findAll, findOption, transaction } from "../sql.ts"
 
-/** From then on its news would be old. */
+/** A mail that waited longer would bring old news. */
 const lifetime = Duration.days(2)
 const week = Duration.days(7)
 /** All digests of a week are made at midnight; mail servers get them over this time. */
 const digestSpread = Duration.hours(1)
-/** Owners of one transaction. */
+/** The number of owners in one transaction. */
 const batch = 50
 
 const kinds = {
@@ -95,7 +95,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  /** At the same moment of each hour for one owner: the end of an id is random. */
+  /** An owner's digest is due at the same moment of each hour: the end of an owner's id is random. */
   const dueOf = (ownerId: string, now: DateTime.Utc) =>
     DateTime.addDuration(now, Duration.times(digestSpread, Number.parseInt(ownerId.slice(-8), 16) / 2 ** 32))
 
@@ -117,7 +117,7 @@ const make = Effect.gen(function* () {
     }
   )
 
-  /** Of each agent that had a prediction scored in the week from `day` on, as the scores are now. */
+  /** Selects each agent that had a prediction scored in the week from `day` on, with the present scores. */
   const scoredOf = (ownerId: string, day: string) =>
     scoredRows(sql`
       select a.name, w.scored::int, w.mean::float8, f.scored as all_scored, f.avg_score as all_mean

@@ -87,7 +87,7 @@ const AskedChallenge = Schema.Struct({
   passed: Schema.Boolean
 })
 
-/** After so many attempts feedback tells points only: what is expected is not to be found by trying. */
+/** After this many attempts feedback tells points only, since repeated attempts must not reveal the expected answer. */
 const explainedAttempts = 2
 const unexplained = "Points were lost here: read what instructions.criteria says of this criterion."
 
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
     const key = yield* Effect.fromResult(registeredKey(sent, { ownMachine: settings.ownMachineUrls }))
     const now = yield* DateTime.now
     const agentId = AgentId.make(yield* random.uuidV7())
-    // Fully random, since it is half of what resend-secret asks for.
+    // This id is fully random, since it is half of the proof that resend-secret asks for.
     const challengeId = RegistrationChallengeId.make(yield* random.uuidV4())
     const secret = makeClientSecret()
     const { requested, ignored } = requestedScopes(sent.requested_scopes ?? [])
@@ -407,7 +407,7 @@ const make = Effect.gen(function* () {
     }
     const now = yield* DateTime.now
     const changed = suspendedRow(sql`
-      -- What "returning old" gives of a row that another transaction has just changed may be older than what is changed here.
+      -- "returning old" may show an older row than the one changed here, if another transaction has just changed it.
       with held as (
         select id, suspended_at from agents where id = ${agentId}::uuid for no key update
       ),

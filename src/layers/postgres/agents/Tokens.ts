@@ -1,4 +1,4 @@
-/** Access tokens: HS256 JWTs. PostgreSQL says who may have one and whose were ended. */
+/** Access tokens: HS256 JWTs. PostgreSQL decides who may have one and which ones have ended. */
 import { Array as Arr, Cache, Clock, DateTime, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -155,14 +155,14 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** As of the proof: an agent whose credentials changed since is not found. */
+  /** Finds the agent as of the proof: an agent whose credentials changed since then is not found. */
   const findAgent = ({ agentId, epoch }: Proof) =>
     agentRow(sql`
       select a.id::text, ${requestedScopesOf(sql)} as requested_scopes, a.token_epoch, a.first_token_at, a.challenge_passed_at,
              a.provisional_until, a.claimed_at, a.suspended_at
         from agents a where a.id = ${agentId}::uuid and a.token_epoch = ${epoch}`)
 
-  /** Whether the agent may have a token now, which ends resend-secret. */
+  /** Decides if the agent may have a token now; its first token ends resend-secret. */
   const admit = Effect.fnUntraced(function* (proof: Proof) {
     const found = yield* findAgent(proof)
     if (Option.isNone(found)) return yield* changed()

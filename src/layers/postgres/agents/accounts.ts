@@ -17,7 +17,7 @@ export const makeAccounts = Effect.gen(function* () {
   const settings = yield* Settings
   const accountRow = findOption(AccountRow)
 
-  /** The account of the mailbox of an address. */
+  /** Finds the account that holds the mailbox of an address. */
   const find = (email: EmailAddress) =>
     accountRow(sql`select id::text, email from operators where mailbox = ${mailboxOf(email)}`)
 
@@ -28,19 +28,19 @@ export const makeAccounts = Effect.gen(function* () {
       (found) => found.id
     )
 
-  /** Whether a proved address would get an account. */
+  /** Only an address that is not disposable gets a new account. */
   const mayBeNew = (email: EmailAddress) => !isOfDomains(email, settings.disposableDomains)
 
   /**
-   * The address that mail goes to: the one that the mailbox's account was made with. Not every host delivers `ada+x@` to
-   * `ada@`, so another form must not sign in.
+   * Finds the address that mail goes to: the one the mailbox's account was made with. Not every host delivers `ada+x@`
+   * to `ada@`, so another form must not sign in.
    */
   const ownAddress = (email: EmailAddress) =>
     Effect.map(find(email), Option.match({ onNone: () => email, onSome: (account) => account.email }))
 
   /**
-   * The operator of an address that was just proved, made if new. None where an account was meanwhile made with another
-   * form of it.
+   * Finds or makes the operator of an address that was just proved. It is none if an account was made meanwhile with
+   * another form of the address.
    */
   const ofEmail = Effect.fnUntraced(function* (email: EmailAddress) {
     const known = yield* find(email)
@@ -52,7 +52,7 @@ export const makeAccounts = Effect.gen(function* () {
       insert into operators (id, email, mailbox, created_at)
       values (${id}::uuid, ${email}, ${mailboxOf(email)}, ${timestamp(now)})
       on conflict do nothing`)
-    // Of two concurrent first sign-ins, with any form of the address, one made it.
+    // A concurrent first sign-in, perhaps with another form of the address, made the account.
     return entered(yield* find(email), email)
   })
 

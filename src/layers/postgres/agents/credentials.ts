@@ -1,7 +1,7 @@
 /**
- * How an agent proves who it is: secrets by their hash, assertions by the agent's key, with every check of RFC 7523 and
- * RFC 8725. The signature is checked before the claims, and an assertion is used up last, so that a stranger can neither learn nor
- * spend anything.
+ * Proves agents' identities: secrets by their hash, assertions by the agent's key, with every check of RFC 7523 and RFC
+ * 8725. The signature is checked before the claims, and an assertion is used up last, so that a stranger can neither
+ * learn nor spend anything.
  */
 import { createPublicKey } from "node:crypto"
 import { Clock, DateTime, Duration, Effect, Option, Schema } from "effect"
@@ -38,7 +38,7 @@ const CredentialsRow = Schema.Struct({
 })
 type CredentialsRow = typeof CredentialsRow.Type
 
-/** Credentials as sent, and the agent they name. */
+/** Credentials as they were sent, and the agent that they name. */
 interface Attempt {
   readonly agentId: string
   readonly prove: (
@@ -63,7 +63,7 @@ export interface Proof {
   ) => Effect.Effect<A, E | InvalidClient | TooManyRequests, R>
 }
 
-/** Compared with for an unknown agent, so that both cases take the same time. */
+/** The hash that an unknown agent's secret is compared with, so that both cases take the same time. */
 const nobodysHash = sha256("nobody")
 
 const rejected = (detail: string) => new InvalidClient({ detail, error_description: detail })
@@ -197,7 +197,7 @@ export const makeCredentials = Effect.gen(function* () {
     }
   )
 
-  /** For a token, which requires the method the agent registered with. */
+  /** Proves an agent that asks for a token, which requires the method it registered with. */
   const proveForToken = Effect.fn("Tokens.proveForToken")((presented: PresentedCredentials) => {
     const used = "clientSecret" in presented ? "client_credentials" : "private_key_jwt"
     return prove(presented, (registered) => registered === used)
@@ -215,18 +215,18 @@ export const makeCredentials = Effect.gen(function* () {
 const agentAtAddress = (address: string, agentId: string) => `${address} ${agentId.toLowerCase()}`
 
 /**
- * Refused credentials, which count towards `token_failures` twice: of an agent at an address, so that guessing is bounded,
- * and of the address in all. Only the first refuses before credentials are looked at: who has the right ones does not
- * depend on what others at the address send, unless they guess at the same agent.
+ * Counts rejected credentials towards `token_failures` twice: for the agent at this address, so that guessing is
+ * bounded, and for the address as a whole. Only the first limit rejects before credentials are checked: an agent with
+ * the right ones is not blocked by others at its address, unless they guess at the same agent.
  */
 export const makeTokenFailures = Effect.gen(function* () {
   const limits = yield* RateLimiter
 
-  /** Whether this address may try this agent. */
+  /** Checks that this address may still try this agent. */
   const checkAgent = (address: string, agentId: string) =>
     isUuid(agentId) ? limits.check("token_failures", agentAtAddress(address, agentId)) : Effect.void
 
-  /** Whether this address may cause work beyond a comparison. */
+  /** Checks that this address may still cause work beyond a comparison. */
   const checkAddress = (address: string) => limits.check("token_failures", address)
 
   /** Counts a failure. Unknown agents get no window of their own. */
@@ -243,7 +243,10 @@ export const makeSecretRotation = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agentRow = findOption(Schema.Struct({ id: AgentId }))
 
-  /** The agent that meets this condition. All its tokens and webhooks end, and its live gateway keys if so asked. */
+  /**
+   * Rotates the secret of the agent that meets this condition. All its tokens and webhooks end; its live gateway keys
+   * end on request.
+   */
   return Effect.fnUntraced(function* (agent: Statement.Fragment, gatewayKeys: GatewayKeysAtRotation) {
     const secret = makeClientSecret()
     const now = yield* DateTime.now
@@ -253,7 +256,7 @@ export const makeSecretRotation = Effect.gen(function* () {
          where ${agent} returning id::text`)
       if (Option.isNone(found)) return Option.none<SecretRotation>()
       const { id } = found.value
-      // A second statement, which sees keys made while the first one waited for the agent's row.
+      // This second statement sees keys that were made while the first one waited for the agent's row.
       const revoked =
         gatewayKeys === "revoke"
           ? yield* sql`
@@ -265,7 +268,7 @@ export const makeSecretRotation = Effect.gen(function* () {
               ${insertRevokedNotices(sql, timestamp(now), sql`revoked k`)}
               returning 1`
           : []
-      // Whoever held the old secret may have made them; the agent enables its own again.
+      // A holder of the old secret may have made these webhooks; the agent enables its own again.
       const disabled = yield* sql`
         with ended as (
           update webhooks set disabled_at = ${timestamp(now)}, disabled_reason = 'the secret of its agent was rotated', due_at = null

@@ -12,7 +12,7 @@ import { accountOf, makeTransfers, maxPosted, treasury } from "../credit/transfe
 import { insertAgentNotices } from "../notices/insertNotices.ts"
 import { execute, findOne, isoTimestamp, timestamp } from "../sql.ts"
 
-/** Errors of links of both kinds. */
+/** An error of links of both kinds. */
 export const alreadyClaimed = () =>
   new AlreadyClaimed({ detail: "This agent is already claimed: it has an owner." })
 
@@ -59,7 +59,7 @@ export const agentOf = (row: LinkedAgent): ClaimableAgent => ({
   challengesPredicted: row.predictions_used
 })
 
-/** Why a link cannot claim, if so, by the most specific reason. */
+/** Names the most specific reason that a link cannot claim, if there is one. */
 export const endOf = (row: LinkedAgent, now: DateTime.Utc) => {
   if (row.owner_id !== null) return { state: "claimed", claimedBy: row.owner_id } as const
   if (row.superseded_at !== null) return { state: "replaced" } as const

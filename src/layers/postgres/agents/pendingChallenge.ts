@@ -1,4 +1,4 @@
-/** What an agent is told that has not passed its registration challenge. */
+/** Tells an agent that its registration challenge comes first. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AgentId } from "../../../services/domain/ids.ts"
@@ -7,11 +7,11 @@ import { findOption } from "../sql.ts"
 
 const Pending = Schema.Struct({ id: Schema.String, attempts: Schema.Int, max_attempts: Schema.Int })
 
-/** Where an answer to a registration challenge is submitted. */
+/** The URL that takes the answer to a registration challenge. */
 export const submitUrl = (baseUrl: string, challengeId: string): string =>
   `${baseUrl}/api/v1/agent/challenge/${challengeId}/submit`
 
-/** What the agent must do first: submit an answer, or register again. */
+/** Says what the agent must do first: submit an answer, or register again. */
 export const makeWhyPending = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { baseUrl } = yield* Settings

@@ -48,7 +48,7 @@ import { floatOf } from "../challenges/challengeRows.ts"
 
 interface Draft extends Omit<NewPost, "news_id"> {
   readonly agentId: AgentId
-  /** Null: the event of the parent. */
+  /** Null stands for the event of the parent. */
   readonly news_id: EventId | null
 }
 
@@ -61,7 +61,7 @@ const PostOutcome = Schema.Union([
   Schema.Struct({ outcome: Schema.Literal(overBudget) })
 ])
 
-/** The bytes of a post beside its text, about: its row, its counts and their indexes. */
+/** The approximate bytes of a post beside its text: its row, its counts and their indexes. */
 const postBytes = 200
 
 const LikeOutcome = Schema.Struct({
@@ -79,14 +79,14 @@ const redactSecrets = (text: string, tokenHeaders: ReadonlyArray<string>): strin
     text.replaceAll(ownSecrets, "aus_$1_<redacted>")
   )
 
-/** Agents that a text mentions by `@AGENT_ID`; more than ten are nobody's conversation. */
+/** The agents that a text mentions by `@AGENT_ID`. A text with more mentions than these is no conversation. */
 const maxMentions = 10
 const mention = /@([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![\w-])/gi
 
 const mentionedIn = (content: string): ReadonlyArray<string> =>
   [...new Set(Array.from(content.matchAll(mention), ([, id = ""]) => id.toLowerCase()))].slice(0, maxMentions)
 
-/** What a notice of the post `d` is about. */
+/** The subject of a notice about the post `d`. */
 const postSubject = (also?: string): string =>
   `jsonb_build_object('comment_id', d.id, 'event_id', d.event_id${also === undefined ? "" : `, ${also}`})`
 
@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
 
   const reply: Discussion["Service"]["reply"] = (agentId, commentId, { content }) =>
     publish({ agentId, news_id: null, parent_comment_id: commentId, content }).pipe(
-      // Without an event of its own a reply cannot be of another one than its parent.
+      // A reply is sent without an event, so its event cannot differ from its parent's.
       Effect.catchTag("ParentOfOtherEvent", Effect.die),
       cheapSpan("Discussion.reply")
     )
@@ -258,10 +258,10 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Discussion, make)
 
-/** Beside many names at once a rank is counted no further. */
+/** Ranks are counted up to this one only, since a page shows many names. */
 const maxShownRank = 1000
 
-/** So many stand on the page of an agent. */
+/** The number of comments on the page of an agent. */
 const lastComments = 5
 
 const { has_more_replies: _, ...commentColumns } = Comment.fields
@@ -393,7 +393,7 @@ const policy = (scopes: ReadonlySet<Scope>): InteractionContext["comment_policy"
     : "This access token lacks the scope comment:reply."
 })
 
-/** What an agent sees before it takes part in a discussion. */
+/** Makes the view that an agent reads before it takes part in a discussion. */
 const makeInteractionContext = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const eventRow = findOption(EventRow)

@@ -32,11 +32,11 @@ const Due = Schema.Struct({
   warning: Schema.NullOr(Schema.String)
 })
 
-/** Text of which every byte was read. */
+/** A text is whole if no byte of it was replaced. */
 const isWhole = ({ summary, title, url }: FeedItem): boolean =>
   ![title, summary, url].some((text) => text?.includes("\ufffd") === true)
 
-/** A line for the operator about a document that was taken; null: all of it was understood. */
+/** A line for the operator about a document that was accepted in part; null if all of it was understood. */
 const warningOf = (
   items: ReadonlyArray<FeedItem>,
   leftOut: number,
@@ -149,7 +149,7 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       ),
       inserted_notices as (${insertEventNotices(sql, sql`made e`)}),
       known as (
-        -- With the other keys of known items, too: an item may come back by any of them.
+        -- Known items get their other keys here, too: an item may come back by any of them.
         insert into feed_items (key, event_id, feed_url, seen_at)
         select distinct on (k.hex) decode(k.hex, 'hex'), coalesce(i.event_id, i.id), ${url}, ${timestamp(now)}
           from found i cross join unnest(i.keys) as k (hex)

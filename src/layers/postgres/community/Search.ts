@@ -12,16 +12,16 @@ import { makeCostlyReads } from "../costlyReads.ts"
 import { arrayParam, findAll, isoTimestamp } from "../sql.ts"
 
 const maxFound = 20
-/** Candidates that the index gives at most, before they are compared and put in order. */
+/** The maximum of candidates that the index gives; they are then compared and ordered. */
 const maxCompared = 500
-/** So many of those that come first are looked at without the index. */
+/** The number of first rows that are read without the index. */
 const maxFirst = 400
-/** Longer than this nobody's words may keep a connection. */
+/** A search that takes longer fails, so that it does not hold its connection. */
 const searchTimeout = Duration.millis(500)
-/** Results that are kept, by their words; the ones read longest ago are dropped first. */
+/** The number of results that are cached by their words; the least recently used are dropped first. */
 const maxKept = 200
 
-/** An index of words is read as a bitmap, and no table as a whole; plans are for the words that are asked for. */
+/** A words index is read as a bitmap and no table is scanned; plans are made for the words of the query. */
 export const searchPlanning = {
   plan_cache_mode: "force_custom_plan",
   enable_bitmapscan: "on",
@@ -30,7 +30,10 @@ export const searchPlanning = {
 
 const readText = Schema.decodeEffect(SearchText)
 
-/** Words in one form and case: marks around a word are no part of it, and texts with the same words find the same. */
+/**
+ * Words are normalized in form and case, and marks around them are dropped, so that texts with the same words find the
+ * same results.
+ */
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text
     .normalize("NFKC")
@@ -39,12 +42,12 @@ const wordsOf = (text: string): ReadonlyArray<string> =>
     .map((word) => word.replaceAll(/^[^\p{L}\p{M}\p{N}]+|[^\p{L}\p{M}\p{N}]+$/gu, ""))
     .filter((word) => word !== "")
 
-/** A result depends on this alone. */
+/** The fields that determine a result. */
 interface WordQuery {
   readonly words: string
-  /** Words that name no target. */
+  /** The words that name no target. */
   readonly rest: string
-  /** The targets that are named. */
+  /** The targets that the words name. */
   readonly keys: ReadonlyArray<string>
 }
 
@@ -69,15 +72,15 @@ const make = Effect.gen(function* () {
     categories.flatMap((category) => category.targets)
   )
 
-  /** Whether a folded text has every word of the query: pairs of characters may stand in it in another order. */
+  /** A folded text matches if it has every word of the query; pairs of characters may stand in it in another order. */
   const hasAll = (text: string, words: string) => sql`
     not exists (
       select from unnest(string_to_array(search_text(${words}), ' ')) as w (word)
        where strpos(${sql.literal(text)}, w.word) = 0)`
 
   /**
-   * The indexes know pairs of neighbouring characters, and single letters without case. Where the words have neither, no
-   * index knows them, and asked for nothing it would give everything.
+   * The indexes know pairs of neighbouring characters, and single letters without case. If the words have neither, no
+   * index is used: it would return every row.
    */
   const isIndexed = (text: string, words: string) => {
     const all = words.split(" ")
@@ -99,8 +102,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * A word that many have stands in some of those that come first, which are read without the index; the index is asked
-   * for one that is rarer, and never left for a walk along the order, which would look at everything for nothing.
+   * A frequent word occurs in some of the first rows, which are read without the index. A rare word is looked up in the
+   * index; a walk along the order would read every row for it.
    */
   const firstOrIndexed = Effect.fnUntraced(function* <Row>(
     among: (candidates: Statement.Fragment) => Effect.Effect<ReadonlyArray<Row>>,
@@ -118,7 +121,7 @@ const make = Effect.gen(function* () {
             from (
               (select ${agentColumns} from agents where suspended_at is null ${candidates})
               union
-              -- The one that holds the name, however many others have the words.
+              -- The agent that holds the name is found, however many others have the words.
               select ${agentColumns} from agents where held_name = name_key(${words}) and suspended_at is null) a
            where ${hasAll(`search_text(${agentText})`, words)}
            order by search_text(name) = search_text(${words}) desc,
@@ -167,7 +170,7 @@ const make = Effect.gen(function* () {
       }
     )
 
-  /** Words with mistakes in them, as far as the locale of the database knows their letters. */
+  /** Compares words that may contain mistakes, as far as the locale of the database knows their letters. */
   const nearly = (words: string) =>
     Effect.all([
       agents(sql`
@@ -189,7 +192,7 @@ const make = Effect.gen(function* () {
   const bounded = yield* makeCostlyReads("searches", searchTimeout, searchPlanning)
 
   const { publicCache } = yield* Settings
-  /** What rows have the words; where there are none, and no target is named, what is nearly like them. */
+  /** Rows that have the words; if there are none and no target is named, rows with similar words. */
   const results = yield* Cache.makeWith(
     ({ keys, rest, words }: WordQuery) =>
       bounded(

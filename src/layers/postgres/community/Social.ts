@@ -21,7 +21,7 @@ const Outcome = Schema.Struct({
 
 const FollowRow = Schema.Struct({ ...FollowedAgent.fields, id: Schema.String })
 
-/** The smallest id. */
+/** The smallest identifier. */
 const minId = "00000000-0000-0000-0000-000000000000"
 
 const make = Effect.gen(function* () {
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
         from accepted`)
     if (!known) return yield* NotFound.agent(asked)
     if (made || following < settings.followsPerAgent) return
-    // A statement of its own: the one above has not seen a follow that committed while it waited for the count.
+    // This second statement sees a follow that committed while the first one waited for the count.
     const { exists } = yield* followRow(sql`
       with followed as (
         select from follows where follower_id = ${agentId}::uuid and followed_id = ${target}::uuid
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
     const before = pageAfter(sql, "id <", after)
     // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on
     // the page, with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n
-    // comments. So the cost depends neither on how many comments there are nor on whose they are.
+    // comments. So the cost depends neither on the number of comments nor on their authors.
     const rows = yield* feedItems(sql`
       with authors as materialized (
         select agent_id, id, row_number() over (order by id desc) as place

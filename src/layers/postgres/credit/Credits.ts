@@ -1,4 +1,4 @@
-/** Credit of agents and owners: balances, transactions, and all that gives credit but purchases and pools. */
+/** Credit of agents and owners: balances, transactions, and every source of credit but purchases and pools. */
 import { Effect, Layer, Option, Schema, Struct, Predicate, DateTime } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -60,7 +60,7 @@ const TopUpRow = Schema.Struct({
 
 const topUpId = (owner: OperatorId, key: string): string => `topup:${owner}:${key}`
 
-/** Owners paid in one statement, which holds the treasury's row until it commits. */
+/** The number of owners paid by one statement, which holds the treasury's row until it commits. */
 const planBatch = 1000
 
 /** The constraint that refused a statement. */
@@ -108,7 +108,7 @@ const make = Effect.gen(function* () {
       const { after, cut, limit } = yield* seqPages.open(page, "agent")
       const account = accountOf({ kind: "agent", id: agentId })
       const before = whenGiven(sql, after, (last) => sql`and seq < ${last.seq}::bigint`)
-      // Each side by its own index, and of what comes in only what has come.
+      // Each side is read by its own index; incoming transfers count only once they are posted.
       const rows = yield* transactionRows(sql`
         with newest as (
           (select * from transfers where debit = ${account} ${before} order by seq desc limit ${limit})
@@ -240,10 +240,11 @@ const make = Effect.gen(function* () {
   })
 
   /**
-   * Pays each owner's plan credit of the calendar month (UTC). `operators.credited` is what the owner has got for
-   * `credited_month`, so any number of replicas may pay, and an owner who moves to a better plan gets the difference within
-   * the month. Nothing is taken back when an owner leaves a plan. Owners that another replica is paying are skipped; a full
-   * account gets what it has room for. A transfer's id holds the month's total, which only grows.
+   * Pays each owner's plan credit of the calendar month (UTC). `operators.credited` is the owner's credit for
+   * `credited_month` so far, so any number of replicas may pay, and an owner who moves to a better plan gets the
+   * difference within the month. Nothing is taken back when an owner leaves a plan. Owners that another replica is
+   * paying are skipped; a full account gets the part that it has room for. A transfer's id holds the month's total,
+   * which only grows.
    */
   const payBatch = Effect.fnUntraced(function* (plan: Plan, credit: bigint) {
     const now = yield* boundNow(sql)

@@ -1,4 +1,4 @@
-/** Purchases of credit: begun by a form, paid at the provider, and credited by what the provider reports. */
+/** Purchases of credit: a form begins one, the provider takes the payment, and its messages cause the credit. */
 import { DateTime, Effect, Layer, Option, Schema, Duration } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -88,8 +88,8 @@ const make = Effect.gen(function* () {
       package: offered,
       email: owner.email
     })
-    // To two requests at once the provider answers alike, and both get what was written first. They may conflict on any of
-    // the keys, the session's too.
+    // The provider gives two concurrent requests the same answer, and both return the row that was written first. They may
+    // conflict on any of the keys, the session's included.
     yield* execute(sql`
       with opened as (
         insert into checkout_sessions (purchase_id, session_id, url, created_at)
@@ -175,9 +175,9 @@ const shareOf = (credits: bigint, lost: bigint, price: bigint): bigint =>
 const takesMoney: ReadonlySet<PaymentEvent["kind"]> = new Set(["refunded", "dispute_lost"])
 
 /**
- * Applies messages about purchases, in whichever order and however often they come. Whoever works on a purchase holds its
- * row. What is taken back follows from all messages so far, so a refund that is reported before the payment ends like one
- * that is reported after it.
+ * Applies messages about purchases in any order and any number of times. Each message locks its purchase. The amount to
+ * take back follows from all messages so far, so a refund that is reported before the payment ends like one that is
+ * reported after it.
  */
 const makeReceive = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -186,14 +186,14 @@ const makeReceive = Effect.gen(function* () {
   const lostRow = findOne(LostRow)
   const progressRow = findOne(ProgressRow)
 
-  /** The purchase, locked. A dispute names the payment only. */
+  /** Reads and locks the purchase. A dispute names the payment only. */
   const held = (event: PaymentEvent) =>
     purchaseRow(sql`
       select id::text, owner_id::text, credits, amount, currency
         from purchase_held(coalesce(${event.purchaseId}::uuid,
                                     (select purchase_id from payments where payment_id = ${event.paymentId}::text)))`)
 
-  /** A statement of its own, which sees what was committed before the row was locked. */
+  /** This is a separate statement, so that it sees rows committed before the purchase was locked. */
   const progressOf = (event: PaymentEvent, purchaseId: PurchaseId | null) =>
     progressRow(sql`
       select (select session_id from checkout_sessions where purchase_id = ${purchaseId}::uuid) as session_id,
@@ -215,7 +215,7 @@ const makeReceive = Effect.gen(function* () {
       on conflict (event_id) do nothing`)
   })
 
-  /** Whether the purchase was paid in full, in its currency and by its own session. */
+  /** Checks that the purchase was paid in full, in its currency and by its own session. */
   const fits = (event: PaymentEvent, { amount, currency, session_id }: HeldPurchase): boolean =>
     event.money?.currency === currency &&
     BigInt(event.money.amount) === amount &&
@@ -241,8 +241,8 @@ const makeReceive = Effect.gen(function* () {
   })
 
   /**
-   * Takes back what was refunded or lost in disputes, this event included, from what is left in the owner's account, and
-   * answers whether it took any. An amount in another currency than the price's counts as the whole price.
+   * Takes back the amount that was refunded or lost in disputes, this event included, out of the rest in the owner's
+   * account; returns true if it took any. An amount in another currency than the price's counts as the whole price.
    */
   const takeBack = Effect.fnUntraced(function* (event: PaymentEvent, purchase: HeldPurchase) {
     const owner = accountOf({ kind: "owner", id: purchase.owner_id })
@@ -334,7 +334,7 @@ const makeReceive = Effect.gen(function* () {
   return (event: PaymentEvent) => transaction(sql)(apply(event))
 })
 
-/** Checkouts that one run asks about; the others wait for the next run. */
+/** The checkouts that one run asks about; the others wait for the next run. */
 const maxPerRun = 50
 const concurrency = 4
 
@@ -452,7 +452,7 @@ const makePurchases = Effect.gen(function* () {
                    'happened_at', ${isoTimestamp(sql, "happened_at")}) order by received_at, event_id) as events,
                  (array_agg(kind order by happened_at desc, event_id) filter (
                    where kind in ('processing', 'failed', 'expired')))[1] as state
-            -- A union, because "or" would read all events for each purchase.
+            -- A union is used, because "or" would read all events for each purchase.
             from (select * from payment_events where purchase_id = p.id
                    union all
                   select * from payment_events where payment_id = d.payment_id and purchase_id is null) told) e on true

@@ -1,10 +1,9 @@
 /**
  * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own.
- *
- * Stakes of a pool take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for that
- * lock, settlements (`for update`) do; what a later statement of the transaction reads cannot change any more. Rows are
- * locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared
- * plan serves any number of stakes.
+ * Stakes of a pool take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for
+ * that lock, settlements (`for update`) do; rows that a later statement of the transaction reads cannot change any
+ * more. Rows are locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a
+ * stake, since a prepared plan serves any number of stakes.
  */
 import { DateTime, Duration, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -51,7 +50,7 @@ const OddsRow = Schema.Struct({
   categories: Schema.NullOr(Schema.Array(Schema.String)),
   pool_owner_rule: Schema.Boolean,
   counts_as_of: PoolOdds.fields.counts_as_of,
-  /** Only bins with stakes. */
+  /** Only bins with stakes are listed. */
   bins: Schema.Array(Schema.Struct({ bin: Schema.Int, staked: Schema.BigIntFromString, stakers: Schema.Int }))
 })
 
@@ -65,14 +64,14 @@ const make = Effect.gen(function* () {
   const oddsRow = findOption(OddsRow)
   const take = yield* RequestBatcher.make({
     run: yield* makeTakeStakes,
-    // What two stakes of an agent owe cannot be counted by one statement.
+    // One statement cannot count the owed uses of two stakes of one agent.
     exclusive: (item: StakeItem) => item.agentId,
     maxSize: settings.maxBatch
   })
   const transfers = yield* makeTransfers
   const waiting = yield* Semaphore.make(maxWaiting)
 
-  /** Whoever waits for an account holds no pool meanwhile. */
+  /** A stake that waits for an account holds no pool meanwhile. */
   const accountHeld = (agentId: string) =>
     new LockHeld({
       what: `the account of agent ${agentId}`,
@@ -118,11 +117,12 @@ const make = Effect.gen(function* () {
     before: Effect.Effect<A, E>,
     valueOf: (done: A) => number
   ) =>
-    // What comes before counts all that both owe.
+    // The checks before this one count the uses that both owe.
     Effect.flatMap(itemOf({ ...submission, stake: { predicted_value: 0, amount } }, []), (item) =>
       transaction(sql)(
         Effect.gen(function* () {
-          // First, as a stake does: a weaker lock on the challenge could only be raised past whoever settles it.
+          // The pool is locked first, as a stake does it: a weaker lock on the challenge could only be raised after a
+          // waiting settlement.
           yield* execute(lockPools(sql, [item], settings.closeGrace))
           const done = yield* before
           const stake = { amount, predicted_value: valueOf(done) }
@@ -191,10 +191,10 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Pools, make)
 
-/** A requested stake under the id that it will have. */
+/** A requested stake, with the id that it is stored under. */
 interface StakeItem extends Omit<StakeSubmission, "challengeId"> {
   readonly id: string
-  /** In lower case, as PostgreSQL writes it. */
+  /** This is in lower case, as PostgreSQL writes it. */
   readonly challengeId: string
   readonly owed: ReadonlyArray<Use>
 }
@@ -205,7 +205,7 @@ interface PlacedStake {
   readonly bin: number
 }
 
-/** A stake that is taken. The owner is the one it was decided by, even if the agent is claimed meanwhile. */
+/** A stake that is taken. Its owner is the one it was decided for, even if the agent is claimed meanwhile. */
 interface TakenStake extends PlacedStake {
   readonly ownerId: string | null
 }
@@ -223,7 +223,7 @@ type StakeOutcome =
       readonly frozen: bigint
     }
 
-/** Checked before the rules of the pool: there is one, and it is open. */
+/** Checks before the rules of the pool that there is one and that it is open. */
 const beforeRules = (item: StakeItem, pool: PoolRow | undefined): StakeOutcome | undefined => {
   if (pool === undefined) return { outcome: "unknown" }
   if (pool.state === "void") return { outcome: "void" }
@@ -268,7 +268,7 @@ const makeTakeStakes = Effect.gen(function* () {
         staked: row.staked,
         available: row.available,
         held: row.held,
-        // An agent stakes once, so alone it holds nothing yet.
+        // An agent stakes once, so an agent without the owner rule holds nothing yet.
         heldByHolder: pool.owner_rule ? row.held_by_owner : 0n
       })),
       minimum
@@ -365,7 +365,7 @@ const lockPools = (
          for no key update) l on true`
 
 const StakeContext = Schema.Struct({
-  /** Of the stake in the list, from 1. */
+  /** The position of the stake in the list, from 1. */
   position: Schema.Int,
   owner_id: Schema.NullOr(Schema.String),
   available: Schema.BigInt,
@@ -377,8 +377,9 @@ const StakeContext = Schema.Struct({
 })
 
 /**
- * What each stake is decided by, in the order of the stakes, with the agents' accounts locked. Skips stakes whose account
- * another transaction holds: it may be the settlement of a large pool, and the other stakes must not wait for it.
+ * Reads the values that decide each stake, in the order of the stakes, and locks the agents' accounts. Stakes whose
+ * account another transaction holds are skipped: it may be the settlement of a large pool, and the other stakes must
+ * not wait for it.
  */
 const stakeContext = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
   select i.position::int as position, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,

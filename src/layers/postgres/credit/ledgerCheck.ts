@@ -1,6 +1,6 @@
 /**
- * Checks the ledger: balances against transfers, transfers against what they are for. All is read from one snapshot, so a
- * ledger in use can be checked. Each check is a statement that names what does not hold.
+ * Checks the ledger: balances against transfers, and transfers against their purposes. All is read from one snapshot,
+ * so a ledger in use can be checked. Each check is a statement that names the violations.
  */
 import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -194,7 +194,7 @@ const accountChecks = (sql: SqlClient.SqlClient) => {
   return [balances, overdrawn, resolutions, resolvedTwice, withoutAccount, claimGrants]
 }
 
-/** What gives credit, and what leaves owners' accounts, is held against its own records. */
+/** Checks each grant of credit, and each withdrawal from owners' accounts, against its own records. */
 const incomeChecks = (sql: SqlClient.SqlClient) => {
   /** Every transfer has one of the known purposes, each of which is checked against its own records below. */
   const unfounded = sql`
@@ -241,8 +241,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * Owners give credit only to agents that they own by then. Claim and transfer may carry the clocks of two replicas, each
-   * of which may be up to 2 s off the database's.
+   * Owners give credit only to agents that they already own. Claim and transfer may carry the clocks of two replicas,
+   * each of which may be up to 2 s off the database's.
    */
   const topUps = sql`
     select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
@@ -324,7 +324,10 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
   return [unfounded, grants, topUps, planCredit, purchases, takenBack]
 }
 
-/** Stakes are held against their transfers, pools against their stakes, rewards against both, and every stake against the 50 % rule. */
+/**
+ * Checks stakes against their transfers, pools against their stakes, rewards against both, and every stake against the
+ * 50 % rule.
+ */
 const poolChecks = (sql: SqlClient.SqlClient) => {
   /** The transfers of a purpose, each with the challenge and, if its id names one, the agent. */
   const transfersOf = (kind: string) =>
@@ -482,7 +485,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
   return [frozen, released, winners, paid, withheld, settlements, funding, bins, concentration]
 }
 
-/** Calls of models and their reservations are held against their transfers, and kept sums against what they sum up. */
+/** Checks calls of models and their reservations against their transfers, and stored sums against their parts. */
 const gatewayChecks = (sql: SqlClient.SqlClient) => {
   /** Each call is charged once, out of its own reservation. */
   const charged = sql`

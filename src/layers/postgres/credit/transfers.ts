@@ -9,7 +9,7 @@ import type { Holder } from "../../../services/Credits.ts"
 import { findAll, retryingConflicts, rowsOf, timestamp } from "../sql.ts"
 import { poolFunding } from "../../../scoring/pools.ts"
 
-/** Where all credit comes from. */
+/** The account that all credit comes from. */
 export const treasury = "treasury"
 
 /** Micro-credits that an agent or an owner can have at most (the constraint accounts_exact). */
@@ -19,7 +19,7 @@ export const accountOf = ({ kind, id }: Holder): string => `${kind}:${id.toLower
 
 /** Amounts are micro-credits. A `post` with a `pendingId` takes its amount out of that pending transfer, and frees the rest. */
 export interface Transfer {
-  /** Derived from what the transfer is for, so that nothing is transferred twice. */
+  /** The id is derived from the purpose of the transfer, so that nothing is transferred twice. */
   readonly id: string
   readonly kind: "pending" | "post" | "void"
   readonly debit: string
@@ -51,7 +51,7 @@ export const makeTransfers = Effect.gen(function* () {
       reason: ["text", ({ reason }) => reason]
     })
 
-  /** Records new transfers. One that is recorded already stays as it is, and must be the same. */
+  /** Records new transfers. A transfer that is recorded already stays unchanged, and must be the same. */
   const record = Effect.fn("Credits.record")(function* (transfers: ReadonlyArray<Transfer>) {
     const now = yield* DateTime.now
     const made = yield* retryingConflicts(sql`
@@ -82,7 +82,7 @@ const agentAccount = (agentId: string): string => accountOf({ kind: "agent", id:
 
 const stakeId = ({ agentId, challengeId }: AgentAmount): string => `stake:${challengeId}:${agentId}`
 
-/** The ids of a pool's transfers name its challenge and the agent. This one is of a reward pool above 0. */
+/** Funds a reward pool above 0. The ids of a pool's transfers name its challenge and the agent. */
 export const funding = (challengeId: string, rewardPool: bigint): Transfer => ({
   id: `fund:${challengeId}`,
   kind: "post",
@@ -101,7 +101,7 @@ export const freeze = (stake: AgentAmount, reason: string): Transfer => ({
   reason
 })
 
-/** The whole stake, whatever the outcome. */
+/** Releases the whole stake, whatever the outcome. */
 export const release = (stake: AgentAmount): Transfer => ({
   id: `release:${stake.challengeId}:${stake.agentId}`,
   kind: "void",
@@ -121,7 +121,7 @@ export const reward = ({ agentId, amount, challengeId }: AgentAmount): Transfer 
   reason: "pool reward"
 })
 
-/** The part of the funding that was not paid out. */
+/** Returns the part of the funding that was not paid out. */
 export const remainder = (challengeId: string, amount: bigint): Transfer => ({
   id: `return:${challengeId}`,
   kind: "post",

@@ -1,8 +1,8 @@
 /**
- * Notices in PostgreSQL (docs/notices.md). Whoever writes one inserts it without a place, in the transaction of
- * its cause. The sequencer gives places to what has been committed, one instance at a time, so no reader ever sees a place
- * before those below it. What a settlement tells each agent is not written but read from the scores: it has the place of the
- * settlement's own notice.
+ * Notices in PostgreSQL (docs/notices.md). A statement inserts a notice without a place, in the transaction of its
+ * cause. The sequencer gives places to committed notices, one instance at a time, so no reader ever sees a place before
+ * those below it. The results of each agent in a settlement are not written as notices but read from the scores: they
+ * have the place of the settlement's own notice.
  */
 import {
   Cause,
@@ -52,37 +52,40 @@ import {
 
 const channel = "notices"
 
-/** After so long notices are looked for although nothing was notified. */
+/** Readers look for notices this often even without a notification. */
 const floor = Duration.seconds(2)
 const pauseAfterFailure = Duration.seconds(1)
 
-/** Notices that are given their places, or looked at, by one statement. */
+/** The number of notices that one statement sequences or reads. */
 const batch = 1000
 
-/** Settlements that a read looks for an agent's scores in. */
+/** The number of settlements in which one read looks for an agent's scores. */
 const maxScanned = 50
 
-/** Readers that one statement serves. */
+/** The number of readers that one statement serves. */
 const maxReaders = 250
 
-/** Readers without a token that wait from one address, or from one network of IPv6 as providers give them to a customer. */
+/**
+ * The readers without a token that may wait from one address, or from one IPv6 network of the size that providers give
+ * to a customer.
+ */
 const maxOfNetwork = 20
 const networkBits = 56
 
-/** Notices that one run deletes. */
+/** The number of notices that one run deletes. */
 const maxTrimmed = 10_000
 
-/** At one place there may be three notices: one that was written, and what it means for a prediction and for a stake. */
+/** A place can have three notices: the written one, and its result for a prediction and for a stake. */
 const parts = 4
 const afterAll = (seq: number): number => seq * parts + parts - 1
 
-/** What is told of settlements, by the public notices that stand for them. */
+/** Notices derived from settlements, by the type of public notice that they are read from. */
 const derived: Partial<Record<NoticeType, ReadonlyArray<NoticeType>>> = {
   "prediction.settled": ["challenge.settled", "challenge.amended"],
   "stake.settled": ["challenge.settled", "challenge.void"]
 }
 
-/** A place, and the end of the id of the notice there: a database that was restored has given the place to another one. */
+/** A place, and the end of the id of the notice there: a restored database may have given the place to another notice. */
 const Key = Schema.Struct({ at: Schema.Int, mark: Schema.String })
 type Key = typeof Key.Type
 
@@ -102,9 +105,9 @@ const ReadRow = Schema.Struct({
   head: Schema.Finite,
   floor: Schema.Finite,
   floor_mark: Schema.String,
-  /** Of the notice at the cursor's place, null if there is none. */
+  /** The mark of the notice at the cursor's place; null if there is none. */
   known_mark: Schema.NullOr(Schema.String),
-  /** Up to here everything was looked at. */
+  /** All places up to here were read. */
   horizon: Schema.Finite,
   horizon_mark: Schema.String,
   notices: Schema.Array(Schema.Struct({ at: Schema.Finite, mark: Schema.String, notice: Notice }))
@@ -126,7 +129,7 @@ interface Waiter {
 /** The end of an id, which is random. */
 const mark = (sql: SqlClient.SqlClient, id: string) => sql.literal(`right(${id}::text, 12)`)
 
-/** Of the notice at the place `seq`, empty if there is none. */
+/** Selects the mark of the notice at the place `seq`, empty if there is none. */
 const markAt = (sql: SqlClient.SqlClient, seq: string) =>
   sql`coalesce((select ${mark(sql, "id")} from notices where seq = ${sql.literal(seq)}), '')`
 
@@ -143,23 +146,23 @@ const make = Effect.gen(function* () {
   /** The last place whose readers were woken. */
   let seen = 0
   let waiting = 0
-  /** Those of `waiting` that have no token. */
+  /** The members of `waiting` that have no token. */
   const anonymous = new Set<{ readonly network: string | undefined }>()
   const isDraining = () => health.phase() !== "serving"
   const waiters = new Set<Waiter>()
   const together = yield* FiberMap.make<string, NoticeRead, InvalidRequest | CursorExpired>()
-  // There from the start, for alerts.
+  // The gauge exists from the start, so that alerts find it.
   yield* Metric.update(waitingGauge, 0)
 
-  // Numbers would bind as float8, by which no index of integers is searched.
+  // A number would be bound as float8, for which no index of integers is used.
   const batchSize = sql.literal(String(batch))
   const partCount = sql.literal(String(parts))
   const scanned = sql.literal(String(maxScanned))
   const seqOf = sql.literal(`(r.after / ${parts})`)
 
   /**
-   * Several readers by one statement; each is served from indexes alone. Pairs are compared, and ordered by, so that notices of a
-   * type are found by the index that begins with it: that of places would pass by all others.
+   * Serves several readers by one statement, each from indexes alone. Conditions and order use pairs, so that notices
+   * of a type are found by the index that begins with the type: the index of places would pass all others.
    */
   const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) => {
     const ofSettlement = (type: NoticeType, part: number) => ({
@@ -232,7 +235,7 @@ const make = Effect.gen(function* () {
        order by r.position`)
   }
 
-  /** Readers that wait for the same, as streams of what everybody is told do, are read for once. */
+  /** Readers that wait for the same notices, as streams of public notices do, share one read. */
   const run = Effect.fnUntraced(function* (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) {
     const different = [...new Map(asked.map((each) => [JSON.stringify(each), each]))]
     const rows = yield* readOf(
@@ -245,7 +248,7 @@ const make = Effect.gen(function* () {
 
   const reads = yield* RequestBatcher.make({ run, maxSize: maxReaders })
 
-  /** The end of a position that the notices up to it have been told. */
+  /** The end of a cursor up to which the notices have been read. */
   const readKey = Effect.fnUntraced(function* (reader: Reader, query: NoticeQuery) {
     const { after, cursorAfter } = yield* pages
       .open({ limit: query.limit, cursor: query.after }, reader)
@@ -271,7 +274,7 @@ const make = Effect.gen(function* () {
     return {
       notices,
       cursor: last?.cursor ?? cursorAfter({ at: afterAll(row.horizon), mark: row.horizon_mark }),
-      // Else there may be more.
+      // Otherwise there may be more.
       isAll: last === undefined && row.horizon === row.head,
       head: row.head,
       types
@@ -288,7 +291,7 @@ const make = Effect.gen(function* () {
     return told(yield* readKey(reader, query))
   })
 
-  /** Until somebody was told one of these after `head` had been looked at. */
+  /** Waits until a notice of these types comes after `head`. */
   const woken = (reader: Reader, types: Iterable<NoticeType>, head: number) =>
     Effect.callback<void>((resume) => {
       if (seen > head || isDraining()) return resume(Effect.void)
@@ -320,7 +323,7 @@ const make = Effect.gen(function* () {
     return told(found)
   })
 
-  /** What everybody is told is waited for once by all who are at the same place. */
+  /** Readers at the same place share one wait for public notices. */
   const waitTogether = Effect.fnUntraced(function* (query: NoticeQuery, atMost: Duration.Duration) {
     const key = JSON.stringify(query)
     const running = FiberMap.getUnsafe(together, key)
@@ -358,7 +361,7 @@ const make = Effect.gen(function* () {
     return cursorAfter({ at: afterAll(head), mark: ofHead })
   })
 
-  /** Why nobody may wait now, if so. */
+  /** Names the reason that no reader may wait now, if there is one. */
   const whyRefused = (network: string | undefined): string | undefined => {
     if (isDraining()) return "This instance is shutting down: come again."
     if (waiting >= maxWaitingReaders) {
@@ -395,7 +398,10 @@ const make = Effect.gen(function* () {
     select head::float8, ${markAt(sql, "head")} as mark, exists (select from notices where seq is null) as pending
       from notice_state`)
 
-  /** Gives places to what is committed, in the order of its ids; answers how many. None while another instance does it. */
+  /**
+   * Gives places to committed notices in the order of their ids; returns their number, none while another instance does
+   * it.
+   */
   const sequence = transaction(sql)(
     Effect.gen(function* () {
       const locked = yield* lockedRow(sql`select head::float8 from notice_state for update skip locked`)
@@ -418,10 +424,10 @@ const make = Effect.gen(function* () {
     for (const waiter of waiters) waiter.wake()
   }
 
-  /** Wakes those whom notices after the last look are for. */
+  /** Wakes the readers of notices that came after the last look. */
   const wakeReaders = Effect.gen(function* () {
     const { head } = yield* standing
-    // The first look, or the database was restored.
+    // This is the first look, or the database was restored.
     if (seen === 0 || head < seen) wakeAll()
     if (waiters.size === 0) seen = head
     if (seen === head) return 0
@@ -449,7 +455,7 @@ const make = Effect.gen(function* () {
     const listening = Effect.scoped(
       Effect.gen(function* () {
         const notified = yield* notifications.listen(channel)
-        // What was written before it listened was notified to nobody.
+        // No notification arrived for notices that were written before it listened.
         yield* Queue.offer(signals, undefined)
         return yield* Effect.forever(Effect.andThen(notified, Queue.offer(signals, undefined)))
       })
@@ -474,7 +480,7 @@ const make = Effect.gen(function* () {
     return yield* Effect.andThen(Effect.forkChild(listening), advancing)
   })
 
-  /** A prefix of the order, so that what is kept has no gap. */
+  /** Deletes a prefix of the order, so that the rest has no gap. */
   const trim: Notices["Service"]["trim"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     yield* execute(sql`
@@ -495,7 +501,7 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(Notices, make)
 
-/** Where a cursor's place is no longer kept, has not been given yet, or has been given to another notice. */
+/** A cursor expires if its place is no longer kept, has not been given yet, or has been given to another notice. */
 const isExpired = (cursor: Key, { floor: gone, head, known_mark }: typeof ReadRow.Type): boolean => {
   const seq = Math.floor(cursor.at / parts)
   if (seq > head || cursor.at < afterAll(gone)) return true

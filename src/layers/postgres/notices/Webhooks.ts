@@ -35,12 +35,12 @@ import {
 } from "../sql.ts"
 import * as deliveries from "./deliveries.ts"
 
-/** After a rotation both secrets sign for so long. */
+/** Both secrets sign for this long after a rotation. */
 const overlap = Duration.days(1)
-/** How long deliveries that are over are kept. */
+/** Finished deliveries are kept this long. */
 const retention = Duration.days(7)
 const maxTrimmed = 10_000
-/** So often in one run, so that what a busy day made is caught up with. */
+/** One run repeats the deletion this often, so that it catches up with a busy day. */
 const maxTrims = 10
 
 const DeliveryRow = Schema.Struct({ ...WebhookDelivery.fields, place: Schema.Finite })
@@ -81,7 +81,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
 
   const unknown = (id: string) => NotFound.of("webhook", id)
 
-  /** The webhook that a statement answers; none has a malformed id. */
+  /** The webhook that a statement returns; a malformed id has none. */
   const answered = Effect.fnUntraced(function* (id: string, statement: Statement.Statement<object>) {
     const found = isUuid(id) ? yield* row(statement) : Option.none()
     return yield* Effect.mapError(Effect.fromOption(found), () => unknown(id))
@@ -93,8 +93,8 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   }
 
   /**
-   * Whose webhooks these are: an owner, or that of the agent; null: nobody has claimed it. Locks the agent, so that its secret is
-   * rotated before, which ends the token, or afterwards, which disables the webhook.
+   * Finds the owner of the webhooks, given an owner or an agent; null if the agent is unclaimed. It locks the agent, so
+   * that a rotation of its secret comes before, which ends the token, or afterwards, which disables the webhook.
    */
   const admit = Effect.fnUntraced(function* (by: Maker) {
     if (by.kind === "owner") return by.id
@@ -156,7 +156,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     }
   )
 
-  /** One that is enabled begins anew: it is not told what happened meanwhile. */
+  /** A webhook that is enabled again is not sent the notices of the time before. */
   const switched = (enabled: boolean, now: Date) =>
     enabled
       ? sql`, disabled_at = null, disabled_reason = null,
@@ -214,7 +214,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     return { webhook_id: found.webhook_id, secret, old_secret_until: DateTime.formatIso(until) }
   })
 
-  /** Makes something due within a transaction: it locks the webhook, which must not be disabled. */
+  /** Makes a delivery due within a transaction: it locks the webhook, which must not be disabled. */
   const making = <E>(by: Holder, id: string, made: (now: Date) => Effect.Effect<WebhookDelivery, E>) =>
     Effect.gen(function* () {
       if (!isUuid(id)) return yield* unknown(id)
@@ -289,7 +289,7 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
     }
   )
 
-  /** An agent whose grace ended before anybody claimed it is told nothing any more. */
+  /** An agent whose grace ended before it was claimed gets no more notices. */
   const endUnclaimed = (now: DateTime.Utc) =>
     execute(sql`
       with ended as (

@@ -1,6 +1,7 @@
 /**
- * Deliveries: rows that one statement makes of what was told, and that are posted until they are taken. A webhook is leased while one
- * instance sends to it; an instance that is killed leaves its lease to end, and what it had sent is sent again.
+ * Deliveries: one statement makes these rows of notices, and each is posted until the receiver takes it. An instance
+ * leases a webhook while it sends to it; after an instance is killed, its lease ends and its last deliveries are sent
+ * again.
  */
 import { createHmac } from "node:crypto"
 import {
@@ -41,26 +42,29 @@ import {
 } from "../sql.ts"
 import { settlementNotices, stakeNotices } from "./derived.ts"
 
-/** Notices that are looked at by one statement, each for every webhook. */
+/** The number of notices that one statement reads, each for every webhook. */
 const maxNotices = 100
-/** Deliveries that one statement makes, where every webhook is told everything: of fewer notices, or to fewer webhooks. */
+/**
+ * The number of deliveries that one statement makes if every webhook gets every notice: of fewer notices, or to fewer
+ * webhooks.
+ */
 const maxSlice = 5000
 const dispatchTimeout = Duration.seconds(30)
 
-/** Receivers that an instance sends to at once, and how many of them may be ones that failed or took long before. */
+/** The receivers that an instance sends to at once, and how many of them may have failed or been slow before. */
 const maxReceivers = 256
 const maxSlowReceivers = 64
-/** Requests to one receiver at once, and between two records of what came of them; one while it fails. */
+/** The requests to one receiver at once, and between two records of their results; a failing receiver gets one. */
 const maxRequests = 4
 const maxRound = 20
 const slowAfter = Duration.seconds(2)
 const attemptLimits = { maxBytes: 0, maxMillis: 10_000 }
-/** A receiver with a backlog makes room for others after so long. */
+/** A receiver with a backlog makes room for others after this long. */
 const turn = Duration.seconds(5)
-/** Longer than a turn and the attempts that end it. */
+/** A lease is longer than a turn and the attempts that end it. */
 const lease = Duration.seconds(20)
 
-/** After each attempt of a delivery that was not taken (Standard Webhooks); then it is given up. */
+/** The pauses after each failed attempt of a delivery (Standard Webhooks); after the last it is given up. */
 const pauses = [
   "5 seconds",
   "5 minutes",
@@ -72,10 +76,10 @@ const pauses = [
   "20 hours",
   "1 day"
 ] as const
-/** Of a receiver that fails: twice as long after every failure. */
+/** A failing receiver pauses this long, and twice as long after every further failure. */
 const firstRest = Duration.seconds(5)
 const maxRest = Duration.minutes(5)
-/** So long without a success, and a webhook is disabled. */
+/** A webhook without a success for this long is disabled. */
 const maxFailing = Duration.days(1)
 
 const maxError = 300
@@ -130,7 +134,7 @@ const outcomeOf = (delivery: Due, status: number | null): Attempt["outcome"] => 
   return delivery.attempts < pauses.length ? "deferred" : "failed"
 }
 
-/** Why a webhook is disabled after these attempts. */
+/** Names the reason that a webhook is disabled after these attempts. */
 const endOf = (
   attempts: ReadonlyArray<Attempt>,
   failingSince: DateTime.Utc | null,
@@ -142,7 +146,7 @@ const endOf = (
   return isLong ? "it took nothing for a day" : undefined
 }
 
-/** `v1`, HMAC-SHA256 of id, time and body (Standard Webhooks). Each secret that is valid signs. */
+/** The signatures `v1`: HMAC-SHA256 of id, time and body (Standard Webhooks). Each valid secret signs. */
 const signatures = (secrets: ReadonlyArray<string>, signed: string): string =>
   secrets
     .map((secret) => {
@@ -151,9 +155,9 @@ const signatures = (secrets: ReadonlyArray<string>, signed: string): string =>
     })
     .join(" ")
 
-/** For tests. */
+/** Tests set these. */
 export interface DeliveryOptions {
-  /** Other name servers, or certificates of their own. */
+  /** Tests use other name servers and certificates. */
   readonly fetching?: Partial<FetchOptions>
   readonly slice?: number
 }
@@ -161,7 +165,7 @@ export interface DeliveryOptions {
 const SliceRow = Schema.Struct({
   dispatched: Schema.Finite,
   head: Schema.Finite,
-  /** The last webhook that has its deliveries of the next notice. */
+  /** The last webhook that already has its deliveries of the next notice. */
   after: Schema.NullOr(Schema.String)
 })
 
@@ -195,7 +199,10 @@ export const make = Effect.fnUntraced(function* (
     (state) => state.behind
   )
 
-  /** The webhooks of a slice that begins after this one: what a notice for all of them weighs, and the last that fits. */
+  /**
+   * Measures the webhooks of a slice that begins after this one: the size of a notice for all of them, and the last
+   * that fits.
+   */
   const weigh = (after: string | null, size: number) =>
     weightRow(sql`
       with next as (
@@ -211,7 +218,7 @@ export const make = Effect.fnUntraced(function* (
              (select id::text from running where total <= ${size} or total = weight order by id desc limit 1) as last
         from running`)
 
-  /** Answers how many notices are done with; none while another instance is at it. */
+  /** Makes the deliveries of one slice; returns the number of finished notices, none while another instance does it. */
   const dispatchSlice = (size: number) =>
     Effect.gen(function* () {
       const state = yield* sliceRow(sql`
@@ -230,7 +237,7 @@ export const make = Effect.fnUntraced(function* (
       const upto = Math.min(head, from + notices)
       const at = yield* boundNow(sql)
       const now = timestamp(at)
-      // A longer rest is of a clock that was ahead.
+      // A longer pause comes from a clock that was ahead.
       const atMost = timestamp(DateTime.addDuration(at, maxRest))
       const own = (type: string) => ({
         source: sql`told n cross join hooked r`,
@@ -292,7 +299,7 @@ export const make = Effect.fnUntraced(function* (
 
   let slice = wholeSlice
 
-  /** A slice that takes too long is tried with half as many deliveries, and those after it with a few more each time. */
+  /** A slice that takes too long is tried with half as many deliveries; the size then grows again by a few each time. */
   const dispatchNext: Effect.Effect<Option.Option<number>> = Effect.suspend(() => dispatchSlice(slice)).pipe(
     Effect.tap(() => Effect.sync(() => (slice = Math.min(wholeSlice, Math.ceil(slice * 1.1))))),
     Effect.catchCauseIf(
@@ -311,7 +318,7 @@ export const make = Effect.fnUntraced(function* (
     let all = 0
     while (yield* hasMore) {
       const done = yield* dispatchNext
-      // Another instance is at it.
+      // Another instance makes deliveries.
       if (Option.isNone(done)) break
       all += done.value
     }
@@ -333,7 +340,7 @@ export const make = Effect.fnUntraced(function* (
       ...fetching
     }
     const addresses = yield* addressesOf(place, options).pipe(
-      // What is wrong with it could map a network.
+      // The details of the error could help to map a network.
       Effect.mapError(() => new FetchFailed({ reason: "its name leads to no public address" }))
     )
     return (yield* fetchAt(place, addresses, { ...options, headers, post: body })).status
@@ -382,7 +389,7 @@ export const make = Effect.fnUntraced(function* (
         "webhook.id": hook.id,
         "notice.id": delivery.notice_id,
         "notice.type": delivery.type,
-        // As the span of its settlement has it, in another trace.
+        // This equals the attribute of the settlement's span, which is in another trace.
         ...(delivery.challenge_id !== null && { "challenge.id": delivery.challenge_id })
       }
       return attempted.pipe(
@@ -392,7 +399,7 @@ export const make = Effect.fnUntraced(function* (
     }
   )
 
-  /** What is waiting for it has ended. */
+  /** Ends all deliveries that wait for this webhook. */
   const endAll = (hook: Hook) =>
     execute(sql`
       update webhook_deliveries set due_at = null where webhook_id = ${hook.id}::uuid and due_at is not null`)
@@ -419,14 +426,17 @@ export const make = Effect.fnUntraced(function* (
     return pause === undefined ? null : timestamp(DateTime.addDuration(now, Duration.fromInputUnsafe(pause)))
   }
 
-  /** Answers whether the receiver may be sent more at once. What came after the lease ended is dropped. */
+  /**
+   * Records attempts; returns true if the receiver may be sent more at once. Attempts that ended after the lease are
+   * dropped.
+   */
   const record = Effect.fnUntraced(function* (
     hook: Hook,
     until: DateTime.Utc,
     attempts: ReadonlyArray<Attempt>
   ) {
     const now = yield* boundNow(sql)
-    // In a statement of its own: those after it see what was made due before the row was locked.
+    // This is a separate statement: those after it see rows that became due before the row was locked.
     const found = yield* heldRow(sql`
       select w.failures, w.failing_since, w.disabled_at is not null as disabled, coalesce(w.owner_id, a.owner_id)::text as owner_id
         from webhooks w
@@ -500,7 +510,7 @@ export const make = Effect.fnUntraced(function* (
     },
     (sent, hook, until) =>
       sent.pipe(
-        // One whose answers could not be recorded is left alone until its lease ends.
+        // A receiver whose answers could not be recorded is left alone until its lease ends.
         Effect.onExitIf(
           (exit) => Exit.isSuccess(exit) || Cause.hasInterrupts(exit.cause),
           () =>
@@ -521,7 +531,7 @@ export const make = Effect.fnUntraced(function* (
   const send: Webhooks["Service"]["send"] = Effect.gen(function* () {
     const now = yield* DateTime.now
     const until = DateTime.addDuration(now, lease)
-    // Of a clock that was ahead and was set back; other instances' may differ a little.
+    // A lease this long comes from a clock that was ahead and was set back; other instances' clocks may differ a little.
     const absurd = DateTime.addDuration(now, Duration.times(lease, 2))
     const room = {
       slow: maxSlowReceivers - (yield* FiberSet.size(slowReceivers)),

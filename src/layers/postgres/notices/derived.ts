@@ -1,21 +1,24 @@
-/** What a settlement tells agents of their own: it is not written, but read from the scores and stakes of its public notice. */
+/**
+ * An agent's own notices of a settlement. They are not written, but read from the scores and stakes of its public
+ * notice.
+ */
 import type { SqlClient, Statement } from "effect/sql"
 
-/** The same for whoever reads it, whenever. */
+/** Every reader derives the same id, at any time. */
 const derivedId = (agentId: string, what: "prediction" | "stake"): string =>
   `encode(substr(sha256(convert_to('${what} ' || n.id || ' ' || ${agentId}, 'UTF8')), 1, 16), 'hex')::uuid`
 
 interface Told {
-  /** Public notices of settlements as `n`, and whoever may be told of them. */
+  /** The public notices of settlements as `n`, and the agents that may be notified. */
   readonly source: Statement.Fragment
-  /** The agent that is told, an expression over the source. */
+  /** The agent that is notified, an expression over the source. */
   readonly agentId: string
-  /** Of the source, before those of what is told: id, type, subject and data. */
+  /** Columns of the source that stand before the notice's own: id, type, subject and data. */
   readonly columns: Statement.Fragment
   readonly condition: Statement.Fragment
 }
 
-/** Whose predictions were scored. */
+/** Selects a notice for each agent whose prediction was scored. */
 export const settlementNotices = (sql: SqlClient.SqlClient, told: Told) => {
   const agentId = sql.literal(told.agentId)
   return sql`
@@ -35,7 +38,7 @@ export const settlementNotices = (sql: SqlClient.SqlClient, told: Told) => {
      where n.type in ('challenge.settled', 'challenge.amended') and ${told.condition}`
 }
 
-/** Whose stakes were paid or given back. */
+/** Selects a notice for each agent whose stake was paid or returned. */
 export const stakeNotices = (sql: SqlClient.SqlClient, told: Told) => {
   const agentId = sql.literal(told.agentId)
   return sql`

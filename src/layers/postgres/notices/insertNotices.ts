@@ -1,15 +1,15 @@
-/** Inserts of notices, for the statements that do what they tell of. */
+/** Inserts of notices, as parts of the statements that cause them. */
 import type { SqlClient, Statement } from "effect/sql"
 import type { OwnType, PublicType } from "../../../services/Notices.ts"
 
-/** Tells everybody of the challenges `c` of this source, once: of a type, or of each `version` of it. */
+/** Inserts a public notice of each challenge `c` of this source, once: of a type, or of each `version` of it. */
 export const insertChallengeNotices = (
   sql: SqlClient.SqlClient,
   notice: {
     readonly type: PublicType
-    /** The column that says when it happened. */
+    /** The column that has the time of the cause. */
     readonly at: string
-    /** What is told besides which question it is. */
+    /** The data beside the challenge, its kind and its asset. */
     readonly data: Statement.Fragment
     readonly version?: Statement.Fragment
     readonly from: Statement.Fragment
@@ -25,7 +25,7 @@ export const insertChallengeNotices = (
      order by c.id`
 }
 
-/** Tells everybody of the events `e` of this source, once each. */
+/** Inserts a public notice of each event `e` of this source, once. */
 export const insertEventNotices = (sql: SqlClient.SqlClient, from: Statement.Fragment) => sql`
   insert into notices (type, cause, subject, data, created_at)
   select 'event.published', e.id, jsonb_build_object('event_id', e.id),
@@ -33,13 +33,13 @@ export const insertEventNotices = (sql: SqlClient.SqlClient, from: Statement.Fra
     from ${from}
    order by e.id`
 
-/** Tells agents what is their own. All but `data` are expressions over the source. */
+/** Inserts agents' own notices. All but `data` are expressions over the source. */
 export const insertAgentNotices = (
   sql: SqlClient.SqlClient,
   notice: {
     readonly type: Exclude<OwnType, "prediction.settled" | "stake.settled">
     readonly agentId: string
-    /** What it tells of: an agent is told of it once. */
+    /** The cause of the notice; an agent gets one notice of a cause. */
     readonly cause: string | Statement.Fragment
     readonly subject: string
     readonly data: Statement.Fragment
@@ -52,7 +52,7 @@ export const insertAgentNotices = (
          ${notice.data}, ${notice.at}::timestamptz
     from ${notice.from}`
 
-/** That these keys, as rows `k` of `gateway_keys`, were revoked. */
+/** Inserts a notice of each revoked key, a row `k` of `gateway_keys`. */
 export const insertRevokedNotices = (sql: SqlClient.SqlClient, at: Date, from: Statement.Fragment) =>
   insertAgentNotices(sql, {
     type: "key.revoked",

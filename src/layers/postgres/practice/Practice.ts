@@ -1,6 +1,7 @@
 /**
- * Practice questions. Their slots follow from the clock, so questions are made ahead, and whoever comes second finds them made. The
- * outcome is drawn with the question and told from its deadline on: nothing has to be settled, and no job be in time for it.
+ * Practice questions. Their slots follow from the clock, so questions are made ahead, and a second instance finds them
+ * made. The outcome is drawn with the question and shown from its deadline on, so nothing has to be settled, and no job
+ * has to be in time.
  */
 import { createHash, randomBytes, randomInt } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -51,10 +52,10 @@ const assets = ["BTC", "ETH", "GC"]
 
 const anHour = Duration.toMillis(Duration.hours(1))
 
-/** Recorded prices are multiplied by 0.5 to 2, so that they tell neither the asset's level nor the hour at sight. */
+/** Recorded prices are multiplied by 0.5 to 2, so that neither the level of the asset nor the hour is recognizable. */
 const scales = { minimum: 5000, maximum: 20_000, unit: 10_000 }
 
-/** Significant digits of what is shown, and settled by. */
+/** The significant digits of the shown prices, which also settle the question. */
 const precision = 7
 
 const outcomes = ["bullish", "neutral", "bearish"]
@@ -67,10 +68,10 @@ const noLimits = {
   max_std: null
 }
 
-/** The newest settled answers of an agent that its scorecard is of. */
+/** The number of newest settled answers that an agent's scorecard uses. */
 const scored = 200
 
-/** Deleted at once, at most: several times what a minute makes. */
+/** The number of questions deleted at once: several times as many as a minute makes. */
 const trimmed = 20
 
 const readRecording = (asset: string) =>
@@ -87,7 +88,7 @@ const Missing = Schema.Struct({
   dead_zone_pct: Schema.BigDecimalFromString
 })
 
-/** A place in the recording, and the question that it makes. */
+/** Draws a place in the recording and makes the question of it. */
 const draw = ({ asset, dead_zone_pct, opened_at }: typeof Missing.Type, recording: ReadonlyArray<Candle>) => {
   const first = randomInt(practiceHours, recording.length - practiceHours)
   const scale = randomInt(scales.minimum, scales.maximum + 1) / scales.unit
@@ -115,7 +116,7 @@ const draw = ({ asset, dead_zone_pct, opened_at }: typeof Missing.Type, recordin
   }
 }
 
-/** A question as it is answered, and the revision that stands. */
+/** A question with the answer to it, and the revision that stands. */
 const Answered = Schema.Struct({
   deadline: Schema.DateTimeUtcFromDate,
   asset: Schema.String,
@@ -177,7 +178,7 @@ const make = Effect.gen(function* () {
       on conflict (opened_at, asset) do nothing`)
   }).pipe(Effect.withSpan("Practice.makeDue"))
 
-  /** One attempt; none where another answer of the agent came first. */
+  /** Records an answer once; the result is none if another answer of the agent came first. */
   const attempt = Effect.fnUntraced(function* ({
     agentId,
     answer,

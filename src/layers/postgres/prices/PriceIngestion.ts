@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** The answer without the candles that an asset cannot have: those are neither prices nor "not traded". */
+  /** Drops the candles that an asset cannot have: those are neither prices nor "not traded". */
   const possible = Effect.fnUntraced(function* ({ asset }: Feed, answer: Answer) {
     if (assets.get(asset) === true) return answer
     const readings = answer.readings.map((reading) => ({
@@ -110,7 +110,7 @@ const make = Effect.gen(function* () {
         { concurrency: 4 }
       )
       const failed = results.flatMap((each) => each.failed)
-      // A circuit breaker that is open asks nobody, so an outage is logged about once a minute.
+      // An open circuit breaker asks no source, so an outage is logged about once a minute.
       const asked = failed.filter(({ failure }) => failure.kind !== "resting")
       if (asked.length > 0) {
         yield* Effect.logWarning("no price source answered").pipe(
@@ -154,12 +154,12 @@ const hour = Duration.hours(1)
 const stepOf = ({ interval }: Feed): Duration.Duration => (interval === "1h" ? hour : Duration.hours(24))
 
 /**
- * After so long without trades the missing candles of a closed market are taken not to exist; a later candle shows it
- * earlier.
+ * After this long without trades the missing candles of a closed market are taken not to exist; a later candle ends the
+ * wait sooner.
  */
 const maxQuiet = Duration.hours(6)
 
-/** Added to the time that a candle takes when all goes well. */
+/** Added to the time that a candle usually takes. */
 const allowance = Duration.minutes(30)
 
 /** An unknown symbol may be listed again, or have another name after an upgrade. */
@@ -167,13 +167,13 @@ const unknownPause = Duration.minutes(15)
 
 const Due = Schema.Struct({ from: Schema.DateTimeUtcFromDate, until: Schema.DateTimeUtcFromDate })
 
-/** Which candles should exist, and which of them a source is to be asked about now. */
+/** Decides which candles should exist, and which of them a source is asked about now. */
 const makeExpected = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const dueWindow = findOption(Due)
 
-  /** From the end of a candle until it is first asked about. */
+  /** The time from the end of a candle until a source is first asked about it. */
   const delayOf = (feed: Feed) => Duration.sum(feed.lag, settings.priceSettleDelay)
 
   /** Inserts a row for every candle of the history that is over; existing rows stay as they are. */
@@ -205,7 +205,7 @@ const makeExpected = Effect.gen(function* () {
       on conflict do nothing`)
   })
 
-  /** The smallest window around the candles that are due. */
+  /** Finds the smallest window around the candles that are due. */
   const due = (feed: Feed, now: DateTime.Utc): Effect.Effect<Option.Option<Window>> =>
     dueWindow(sql`
       select min(time) as from, max(ends_at) as until
@@ -214,7 +214,7 @@ const makeExpected = Effect.gen(function* () {
          and state in ('awaited', 'read', 'absent')
       having count(*) > 0`)
 
-  /** Postpones what is due, because no place has the symbol. */
+  /** Postpones due candles, because no place has the symbol. */
   const postpone = (feed: Feed, now: DateTime.Utc): Effect.Effect<void> =>
     execute(sql`
       update expected_candles set due_at = ${timestamp(DateTime.addDuration(now, unknownPause))}
@@ -224,10 +224,10 @@ const makeExpected = Effect.gen(function* () {
   return { expect, due, postpone }
 })
 
-/** How often and how long a gap is asked for again: as long as a price event waits for its candles. */
+/** A gap is asked for again after this pause and for this long, which is as long as a price event waits for its candles. */
 const gapPause = Duration.hours(1)
 const gapsFor = Duration.hours(72)
-/** A missing candle is asked for less and less often, down to this, and once a day when it is older than what settles. */
+/** The pauses of a missing candle grow up to this, and to a day once the candle is too old to settle anything. */
 const maxPause = Duration.minutes(15)
 const rarePause = Duration.days(1)
 
@@ -235,10 +235,10 @@ const Counts = Schema.Struct({ state: Schema.String, count: Schema.Int })
 
 type Recorded = Omit<IngestionReport, "failed">
 
-/** Nothing is settled by older candles any more. */
+/** Older candles settle nothing any more. */
 const recent = Duration.days(7)
 
-/** Stores what a source answered, in one transaction: first readings, price points, contradictions, absences. */
+/** Stores the answer of a source in one transaction: first readings, price points, contradictions, absences. */
 const makeRecord = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
@@ -319,8 +319,8 @@ const makeRecord = Effect.gen(function* () {
   })
 
   /**
-   * Candles that are due and in no reading: absent if every place was asked and nothing speaks against it, otherwise asked for
-   * again for as long as the history reaches back.
+   * Handles candles that are due and in no reading: they are absent if every place was asked and nothing contradicts
+   * it; otherwise they are asked for again for as long as the history reaches back.
    */
   const miss = Effect.fnUntraced(function* (
     feed: Feed,
@@ -359,7 +359,10 @@ const makeRecord = Effect.gen(function* () {
       select state, count(*)::int as count from missed where state = 'absent' group by state`)
   })
 
-  /** `askedAt` is before the source was asked: candles that another replica stored since then are not due any more. */
+  /**
+   * `askedAt` is a time before the source was asked: candles that another replica stored since then are not due any
+   * more.
+   */
   return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
     return yield* transaction(sql)(
       Effect.gen(function* () {
@@ -397,7 +400,7 @@ export const LatePrices = Schema.Struct({
   contested: Schema.NullOr(Schema.Array(Schema.String))
 })
 
-/** Whether the daily candle of a case `q` of the quarantine closes a day that the price event `c` is settled by. */
+/** Checks that the daily candle of a quarantine case `q` is the close of a day that settles the price event `c`. */
 export const isCloseOf = (sql: SqlClient.SqlClient) =>
   sql.or(
     kindsOnCloses.map(
@@ -408,8 +411,8 @@ export const isCloseOf = (sql: SqlClient.SqlClient) =>
   )
 
 /**
- * Columns of a statement: the assets with a candle that is overdue, and those with one that waits for a decision, also by an
- * import that a price event is to be settled by.
+ * Selects the assets with an overdue candle, and those with a candle that waits for a decision, including imported ones
+ * that settle a price event.
  */
 export const latePrices = (
   sql: SqlClient.SqlClient,
