@@ -1,4 +1,4 @@
-/** Our verification of access tokens says what `jose` says, of good tokens and of altered ones. */
+/** The verification of access tokens agrees with `jose`, on good tokens and on altered ones. */
 import { createHmac } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Option, Redacted, Schema } from "effect"
@@ -12,7 +12,7 @@ const verify = verifier(key)
 const signed = (claims: Record<string, unknown>, header: object = headerOf(key), by: Uint8Array = key) =>
   new SignJWT(claims).setProtectedHeader({ alg: "HS256", ...header }).sign(by)
 
-/** What jose makes of a token that never expires. */
+/** The claims that jose finds in a token that never expires. */
 const verifiedByJose = (token: string): Promise<unknown> =>
   jwtVerify(token, key, { algorithms: ["HS256"] }).then(
     ({ payload }) => payload,
@@ -22,7 +22,7 @@ const verifiedByJose = (token: string): Promise<unknown> =>
 const Claims = Schema.Struct({ sub: Schema.String, scope: Schema.String, epoch: Schema.Int })
 
 describe("The verification of access tokens", () => {
-  it.effect.prop("gives a signed token's claims, as with jose", [Claims], ([payload]) =>
+  it.effect.prop("A signed token gives its claims, as with jose", [Claims], ([payload]) =>
     Effect.promise(async () => {
       const token = await signed(payload)
       const sent: unknown = JSON.parse(JSON.stringify(payload))
@@ -32,7 +32,7 @@ describe("The verification of access tokens", () => {
   )
 
   it.effect.prop(
-    "refuses one altered character, wherever it is, as with jose or more strictly",
+    "A token with one altered character is refused, as with jose or more strictly",
     [
       Claims,
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 100_000 })),
@@ -54,7 +54,7 @@ describe("The verification of access tokens", () => {
     { name: "without kid and typ", header: { kid: undefined, typ: undefined }, accepted: true },
     { name: "with another kid", header: { kid: "another" }, accepted: true },
     { name: "with an extension that must be understood", header: { crit: ["exp"], exp: 1 }, accepted: false }
-  ])("a header $name", ({ header, accepted }) =>
+  ])("The verification agrees with jose on a header $name", ({ header, accepted }) =>
     Effect.promise(async () => {
       // jose would refuse to sign the last one.
       const head = Buffer.from(JSON.stringify({ ...headerOf(key), ...header })).toString("base64url")
@@ -65,7 +65,7 @@ describe("The verification of access tokens", () => {
     })
   )
 
-  it.effect("refuses another key, another algorithm, more parts or none", () =>
+  it.effect("Another key, another algorithm, more parts, and none are refused", () =>
     Effect.promise(async () => {
       const other = new TextEncoder().encode("another-secret-of-32-bytes-0123456789")
       const token = await signed({ sub: "x" })
@@ -110,7 +110,7 @@ const verifiedBy = Effect.fnUntraced(function* (
 })
 
 describe("A change of the token secret", () => {
-  it.effect("lets the previous one verify for 60 minutes after the start, and never sign", () =>
+  it.effect("The previous token secret verifies for 60 minutes after the start, and never signs", () =>
     Effect.gen(function* () {
       const before = yield* keysOf(secrets.old)
       const held = yield* signedBy(before)
@@ -128,7 +128,7 @@ describe("A change of the token secret", () => {
     })
   )
 
-  it.effect("without a previous one, or with another, makes what was signed before not ours", () =>
+  it.effect("Without the right previous secret, tokens signed before a change are not ours", () =>
     Effect.gen(function* () {
       const held = yield* signedBy(yield* keysOf(secrets.old))
       assert.isFalse(yield* verifiedBy(yield* keysOf(secrets.new), held))
@@ -136,7 +136,7 @@ describe("A change of the token secret", () => {
     })
   )
 
-  it.effect("makes no key of a kid: one key's kid over another's signature is refused", () =>
+  it.effect("A kid chooses no key: one key's kid over another's signature is refused", () =>
     Effect.gen(function* () {
       const [old, fresh, other] = [
         yield* keysOf(secrets.old),

@@ -24,7 +24,7 @@ const historyOf = (agentId: AgentId, page: Page = firstPage) =>
   Registry.use((registry) => registry.actions(agentId, page))
 
 layer(testServices())("The history of an agent's actions", (it) => {
-  /** One of everything by the first of two agents, and some of it by the other. */
+  /** One action of every kind by the first of two agents, and some of them by the other. */
   const busyDay = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* makeEvent
@@ -48,7 +48,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     return { ada, bob, challenge, macro, others, reply, sql, written }
   })
 
-  it.effect("has everything it did of every kind, newest first, and nothing of others", () =>
+  it.effect("An agent's history has all its actions of every kind, newest first, and nothing of others", () =>
     Effect.gen(function* () {
       const { ada, bob, challenge, macro, others, reply, written } = yield* busyDay
       const { items, next_cursor } = yield* historyOf(ada)
@@ -94,7 +94,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("shows what stands: a follow that was ended is gone", () =>
+  it.effect("The history has what still holds: a follow that was ended is gone", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -104,7 +104,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("is the same over pages of any size", () =>
+  it.effect("The history is the same over pages of any size", () =>
     Effect.gen(function* () {
       const { ada } = yield* busyDay
       const { items } = yield* historyOf(ada)
@@ -114,7 +114,7 @@ layer(testServices())("The history of an agent's actions", (it) => {
     })
   )
 
-  it.effect("refuses a cursor that was changed", () =>
+  it.effect("The history refuses a cursor that was changed", () =>
     Effect.gen(function* () {
       const { ada } = yield* busyDay
       const cursor = nextOf(yield* historyOf(ada, { limit: 1, cursor: undefined }))

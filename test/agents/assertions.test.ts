@@ -1,4 +1,4 @@
-/** private_key_jwt: every row of what an assertion must be, held against a real server. */
+/** private_key_jwt: every requirement on an assertion, tested against a real server. */
 import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -31,7 +31,7 @@ const kinds = ["RS256", "ES256"] as const
 /** Long after the epoch, so that windows reach back. */
 const someDay = TestClock.adjust("20000 days")
 
-/** What every refusal looks like (RFC 6749 5.2). */
+/** The form of every refusal (RFC 6749 5.2). */
 const isProperRefusal = ({ headers, json, status }: Answer): boolean =>
   (status === 400 || status === 401) &&
   json["access_token"] === undefined &&
@@ -47,7 +47,7 @@ const replays = (agentId: string, assertion: string, count: number) =>
   })
 
 layer(testServer())("An assertion", (it) => {
-  it.effect.each(kinds)("of %s by the registered key gets a token, which works", (kind) =>
+  it.effect.each(kinds)("An assertion of %s by the registered key gets a token, which works", (kind) =>
     Effect.gen(function* () {
       yield* someDay
       const { agentId, pair } = yield* onboardWithKey(pairs[kind])
@@ -56,12 +56,12 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect.each(kinds)("hostile ones are refused, all of them, and none is an error of ours (%s)", (kind) =>
+  it.effect.each(kinds)("Every hostile assertion is refused, and none is a server error (%s)", (kind) =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs[kind])
       const other = yield* onboardWithKey(strangers[kind])
       const claims = yield* rightClaims(agentId)
-      // The other agent's key is as right as any, for the other agent.
+      // The other agent's key is right for the other agent only.
       const stranger = { RS256: rsaPair(), ES256: ecPair() }
       const cases = [
         ...hostileAssertions({ agentId, otherId: other.agentId, pair, stranger, claims }),
@@ -84,7 +84,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is taken with what stock clients add: nbf, kid, other claims, the type of rfc7523bis", () =>
+  it.effect("An assertion may have nbf, kid, other claims and rfc7523bis' type, as stock clients send", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const { iat } = yield* rightClaims(agentId)
@@ -105,7 +105,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("takes agent_id as client_id, or says it where that is left out", () =>
+  it.effect("An assertion goes with agent_id as client_id, or names the agent where that is left out", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       for (const named of [
@@ -120,7 +120,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("allows clocks 30 s apart, and no more: exp, iat and nbf to the second", () =>
+  it.effect("The server allows clocks 30 s apart, and no more: exp, iat and nbf to the second", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const status = Effect.fnUntraced(function* (claims: Record<string, number>) {
@@ -142,7 +142,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("that was right is expired 90 s later", () =>
+  it.effect("An assertion that was right is expired 90 s later", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const [early, late] = [yield* assertionOf(agentId, pair), yield* assertionOf(agentId, pair)]
@@ -155,7 +155,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is told which of its claims is wrong once its signature is right; before that, nothing", () =>
+  it.effect("The error names a wrong claim once the signature is right, and before that nothing", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.RS256)
       const wrong = { claims: { aud: "https://elsewhere.example" } }
@@ -173,7 +173,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("sent 20 times at once gives exactly one token, and none later", () =>
+  it.effect("An assertion sent 20 times at once gives exactly one token, and none later", () =>
     Effect.gen(function* () {
       for (const kind of kinds) {
         const { agentId, pair } = yield* onboardWithKey(pairs[kind])
@@ -190,7 +190,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is the same under another signature of the same text: ECDSA has several", () =>
+  it.effect("Another ECDSA signature of the same text does not make another assertion", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const assertion = yield* assertionOf(agentId, pair)
@@ -209,7 +209,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("has a jti that is each agent's own, and that a stranger cannot use up", () =>
+  it.effect("The jti belongs to its agent, and a stranger cannot use it up", () =>
     Effect.gen(function* () {
       const ada = yield* onboardWithKey(pairs.RS256)
       const bob = yield* onboardWithKey(strangers.RS256)
@@ -225,7 +225,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is remembered for as long as any replica could take it, and no longer", () =>
+  it.effect("A used assertion is remembered as long as any replica could take it, and no longer", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
@@ -242,7 +242,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is good only for an agent that registered with this method", () =>
+  it.effect("An assertion is good only for an agent that registered with this method", () =>
     Effect.gen(function* () {
       const keyed = yield* onboardWithKey(pairs.ES256)
       assert.strictEqual((yield* askForToken(keyed.agentId, keyed.secret)).status, 401)
@@ -252,7 +252,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("is 403 before the challenge is passed, and used up all the same", () =>
+  it.effect("An assertion before the challenge is passed is 403, and used up all the same", () =>
     Effect.gen(function* () {
       const { agent_id } = yield* register({ auth_method: "private_key_jwt", public_key: pairs.ES256.pem })
       const assertion = yield* assertionOf(agent_id, pairs.ES256)
@@ -264,7 +264,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("renews the claim link once, as the secret of a private_key_jwt agent does, too", () =>
+  it.effect("An assertion renews the claim link once, and a private_key_jwt agent's secret does, too", () =>
     Effect.gen(function* () {
       const { agentId, pair, secret } = yield* onboardWithKey(pairs.ES256)
       const refresh = (json: unknown) => post("/api/v1/agent/registry/claim-link/refresh", { json })
@@ -281,7 +281,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("gives a token that ends like any other: by suspension and by a new secret, within 5 s", () =>
+  it.effect("A token by assertion ends like any other: by suspension and by a new secret, within 5 s", () =>
     Effect.gen(function* () {
       const { agentId, pair } = yield* onboardWithKey(pairs.ES256)
       const { access_token } = yield* issueByAssertion(agentId, yield* assertionOf(agentId, pair))
@@ -292,7 +292,7 @@ layer(testServer())("An assertion", (it) => {
     })
   )
 
-  it.effect("that was used cannot be written twice, whoever writes it", () =>
+  it.effect("A used assertion cannot be stored twice, whoever stores it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agentId } = yield* onboardWithKey(pairs.ES256)
@@ -312,7 +312,7 @@ const withHeader = (members: object) =>
     `${Buffer.from(JSON.stringify({ alg: "ES256", ...members })).toString("base64url")}.${unnamed}.AAAA`
   )
 
-// Of IANA's registry "JSON Web Signature and Encryption Header Parameters", and what clients and gateways add.
+// Names of IANA's registry "JSON Web Signature and Encryption Header Parameters", and those that clients and gateways add.
 it.each([
   ["x5t", "abc"],
   ["x5t#S256", "abc"],
@@ -351,6 +351,6 @@ it.each([
   ["ключ", "значение"],
   ["$schema", { a: [{ b: null }] }],
   ["ver", 1.5]
-] as const)("the header of an assertion may have the member %j, which is ignored", (name, value) => {
+] as const)("The header of an assertion may have the member %j, which is ignored", (name, value) => {
   assert.strictEqual(withHeader({ [name]: value })._tag, "Success")
 })

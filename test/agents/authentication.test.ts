@@ -19,7 +19,7 @@ const sign = (claims: JWTPayload, options: { alg?: string; key?: Uint8Array } = 
     new SignJWT(claims).setProtectedHeader({ alg: options.alg ?? "HS256" }).sign(options.key ?? key)
   )
 
-/** Claims as they should not be: `undefined` leaves one out. */
+/** The claims with changes: `undefined` leaves one out. */
 const altered = (claims: JWTPayload, changes: Readonly<Record<string, unknown>>): JWTPayload =>
   Object.fromEntries(Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined))
 
@@ -27,10 +27,10 @@ const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toStrin
 
 layer(testServer())("Authentication", (it) => {
   it.effect.each(agentRoutes)(
-    "of $name without a token is 401 with a challenge that names no error",
+    "The route $name without a token is 401 with a challenge that names no error",
     (route) =>
       Effect.gen(function* () {
-        // Nothing else of the request matters: neither its body nor its ids.
+        // The rest of the request does not matter: neither its body nor its ids.
         const answer = yield* send(route.method, pathOf(route), route.takesBody ? { body: "{" } : {})
         assert.strictEqual(answer.status, 401)
         assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
@@ -38,23 +38,25 @@ layer(testServer())("Authentication", (it) => {
       })
   )
 
-  it.effect.each(agentRoutes)("of $name with X-Agent-Id of another agent is 403 agent_mismatch", (route) =>
-    Effect.gen(function* () {
-      const ada = yield* onboard()
-      const bob = yield* onboard()
-      const answer = yield* send(route.method, pathOf(route), {
-        token: ada.token,
-        headers: { "x-agent-id": bob.agentId },
-        ...(route.takesBody && { body: "{" })
+  it.effect.each(agentRoutes)(
+    "The route $name with X-Agent-Id of another agent is 403 agent_mismatch",
+    (route) =>
+      Effect.gen(function* () {
+        const ada = yield* onboard()
+        const bob = yield* onboard()
+        const answer = yield* send(route.method, pathOf(route), {
+          token: ada.token,
+          headers: { "x-agent-id": bob.agentId },
+          ...(route.takesBody && { body: "{" })
+        })
+        assert.strictEqual(answer.status, 403)
+        assert.strictEqual(answer.json["code"], "agent_mismatch")
+        assert.notInclude(answer.text, bob.agentId)
       })
-      assert.strictEqual(answer.status, 403)
-      assert.strictEqual(answer.json["code"], "agent_mismatch")
-      assert.notInclude(answer.text, bob.agentId)
-    })
   )
 
   it.effect.each(agentRoutes.filter(({ scope }) => scope !== undefined))(
-    "of $name without $scope is 403 with exactly the body of the interface, and a hint",
+    "The route $name without $scope is 403 with exactly the body of the interface, and a hint",
     (route) =>
       Effect.gen(function* () {
         const lacking = new Set([
@@ -79,7 +81,7 @@ layer(testServer())("Authentication", (it) => {
   )
 
   it.effect.each(agentRoutes.filter(({ scope }) => scope !== undefined))(
-    "of $name needs $scope and no other scope",
+    "The route $name needs $scope and no other scope",
     (route) =>
       Effect.gen(function* () {
         const { token } = yield* onboardClaimed({ requested_scopes: [route.scope] })
@@ -91,7 +93,7 @@ layer(testServer())("Authentication", (it) => {
       })
   )
 
-  it.effect("needs no X-Agent-Id, and takes the token's agent there in any case", () =>
+  it.effect("A request needs no X-Agent-Id, and may give the token's agent there in any case", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       for (const headers of [{}, { "x-agent-id": agentId }, { "x-agent-id": agentId.toUpperCase() }]) {
@@ -104,7 +106,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("takes the scheme in any case; another scheme is no token", () =>
+  it.effect("The scheme Bearer is taken in any case, and another scheme is no token", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const asked = (authorization: string) => get(profile, { headers: { authorization } })
@@ -116,12 +118,12 @@ layer(testServer())("Authentication", (it) => {
         assert.strictEqual(answer.status, 401, authorization)
         assert.strictEqual(answer.headers.get("www-authenticate"), "Bearer")
       }
-      // A token anywhere else is none.
+      // A token anywhere else does not count.
       assert.strictEqual((yield* get(`${profile}?access_token=${token}`)).status, 401)
     })
   )
 
-  it.effect("by a token that is malformed, expired, forged or not ours is 401 invalid_token", () =>
+  it.effect("A token that is malformed, expired, forged or not ours is 401 invalid_token", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       const bob = yield* onboard()
@@ -179,12 +181,12 @@ layer(testServer())("Authentication", (it) => {
         assert.strictEqual(answer.headers.get("www-authenticate"), 'Bearer error="invalid_token"', what)
         assert.strictEqual(answer.json["code"], "invalid_token", what)
       }
-      // What is signed here like ours is taken: the refusals above are about what they say.
+      // A token signed here like ours is taken: the refusals above are about the claims.
       assert.strictEqual((yield* get(profile, { token: yield* sign(claims) })).json["agent_id"], agentId)
     })
   )
 
-  it.effect("for the owner's account tells first who may ask nothing, then that it is not supported", () =>
+  it.effect("The owner's account checks the token first, and then answers that it is not supported", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* onboard(), yield* onboard()]
       const elsewhere = yield* sign({ ...decodeJwt(ada.token), site: "cn" })
@@ -203,7 +205,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("by an authentic token of the other site is 403 wrong_site, whatever its scopes", () =>
+  it.effect("An authentic token of the other site is 403 wrong_site, whatever its scopes", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const claims = { ...decodeJwt(token), site: "cn" }
@@ -223,7 +225,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("takes prediction:write for prediction:submit, and for nothing else", () =>
+  it.effect("The scope prediction:write counts as prediction:submit, and as nothing else", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge()
       const { token } = yield* onboard({ requested_scopes: ["prediction:write"] })
@@ -236,7 +238,7 @@ layer(testServer())("Authentication", (it) => {
     })
   )
 
-  it.effect("by an agent's token opens nothing of the administrators'", () =>
+  it.effect("An agent's token opens none of the administrators' routes", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const answer = yield* get("/api/v1/admin/audit", { token })
@@ -248,7 +250,7 @@ layer(testServer())("Authentication", (it) => {
 layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_LIMIT_READS: "12/minute" } }))(
   "The order of checks",
   (it) => {
-    it.effect("is authentication, site, agent, scope, limit, body, then the state of things", () =>
+    it.effect("The checks run in order: authentication, site, agent, scope, limit, body, state", () =>
       Effect.gen(function* () {
         const ada = yield* onboard()
         const bob = yield* onboard({ requested_scopes: ["challenge:read"] })
@@ -294,7 +296,7 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
       })
     )
 
-    it.effect("a request that was refused for its body or its state has used nothing of its limit", () =>
+    it.effect("A request refused for its body or its state uses nothing of its limit", () =>
       Effect.gen(function* () {
         const { token } = yield* onboard()
         const { id } = yield* openChallenge()
@@ -311,7 +313,7 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
       })
     )
 
-    it.effect("what lacks a token or a scope has not counted", () =>
+    it.effect("A request without a token or a scope does not count towards a limit", () =>
       Effect.gen(function* () {
         const path = "/api/v1/agent/prediction-scope"
         const ada = yield* onboard({ requested_scopes: ["profile:read:self"] })
@@ -326,7 +328,7 @@ layer(testServer({ environment: { AUSPEX_LIMIT_PREDICTIONS: "1/minute", AUSPEX_L
 )
 
 layer(testServer())("Two agents", (it) => {
-  it.effect("cannot read each other's predictions, subscriptions or profile before the deadline", () =>
+  it.effect("Two agents cannot read each other's predictions, subscriptions or profiles", () =>
     Effect.gen(function* () {
       const ada = yield* onboard({
         name: "Ada",
@@ -357,11 +359,11 @@ layer(testServer())("Two agents", (it) => {
       yield* post("/api/v1/agent/prediction-scope/GC", { token: ada.token })
       const ownWords = ["ada-secret-bio", "ada-contact", "ada-secret-reasoning", "0.87", ada.agentId]
 
-      /** A profile is for everybody who may read profiles, and says whose it is. */
+      /** Everybody who may read profiles reads a profile, which names its agent. */
       const told: Readonly<Record<string, ReadonlyArray<string>>> = {
         "GET /api/v1/agent/profiles/:agent_id": ["ada-secret-bio", ada.agentId]
       }
-      /** Another agent's key or webhook is 404, which its own tests say. */
+      /** Another agent's key or webhook is 404, as its own tests prove. */
       const ofOthers = new Set([
         "GET /api/v1/llm/keys/:key_id",
         "GET /api/v1/agent/webhooks/:webhook_id/deliveries"
@@ -395,7 +397,7 @@ layer(testServer())("Two agents", (it) => {
     })
   )
 
-  it.effect("cannot change each other's things", () =>
+  it.effect("Two agents cannot change each other's predictions, subscriptions and profiles", () =>
     Effect.gen(function* () {
       const ada = yield* onboard()
       const bob = yield* onboard()
@@ -410,7 +412,7 @@ layer(testServer())("Two agents", (it) => {
           json: { direction: "bullish", confidence: 0.5, is_revision }
         })
       assert.strictEqual((yield* predict(ada.token, false)).status, 201)
-      // A revision without an earlier prediction of one's own is a first one.
+      // A revision without an earlier prediction of the agent is a first one.
       assert.strictEqual((yield* predict(bob.token, true)).status, 201)
       const own = yield* get("/api/v1/agent/predictions", { token: ada.token })
       assert.include(own.text, '"revision_count":0')

@@ -34,7 +34,7 @@ const invited = Effect.fnUntraced(function* (contact: string, name = "Ada") {
 })
 
 layer(testServices())("A claim mail", (it) => {
-  it.effect("goes to an operator_contact that is an e-mail address, when the challenge is passed", () =>
+  it.effect("A claim mail goes to an operator_contact that is an e-mail address, after the challenge", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       yield* registry.register({ name: "Waiting", operator_contact: "ada@example.org" })
@@ -45,7 +45,7 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
-  it.effect("goes to no phone, no chat handle and no two addresses", () =>
+  it.effect("A claim mail goes to no phone, no chat handle and no two addresses", () =>
     Effect.gen(function* () {
       for (const contact of [
         "+49 171 1234567",
@@ -61,32 +61,30 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
-  it.effect("is one per registration: a refreshed link is the agent's to pass on", () =>
+  it.effect("A claim mail is sent once a registration: the agent passes a refreshed link on itself", () =>
     Effect.gen(function* () {
       const ada = yield* invited("one@example.org")
       yield* Claims.use((claims) => claims.refresh(ada.agentId))
       assert.deepStrictEqual(yield* newMails, [])
-      // The mail's link is the operator's, and no business of the agent's.
+      // The mail's link is the operator's, and the agent has no use of it.
       assert.strictEqual((yield* viewMail(ada.claim)).state, "open")
     })
   )
 
-  it.effect(
-    "shows the agent and whom it signs in, as often as a mail scanner looks, and claims nothing",
-    () =>
-      Effect.gen(function* () {
-        const ada = yield* invited("scanner@example.org")
-        for (const _ of [1, 2, 3]) {
-          const view = yield* viewMail(ada.claim)
-          assert.strictEqual(view.state, "open")
-          assert.strictEqual(view.email, "scanner@example.org")
-          assert.strictEqual(view.agent.agentId, ada.agentId)
-        }
-        assert.isNull(member(yield* agentRow(ada.agentId), "owner_id"))
-      })
+  it.effect("The mail's page shows the agent and its operator any number of times, and claims nothing", () =>
+    Effect.gen(function* () {
+      const ada = yield* invited("scanner@example.org")
+      for (const _ of [1, 2, 3]) {
+        const view = yield* viewMail(ada.claim)
+        assert.strictEqual(view.state, "open")
+        assert.strictEqual(view.email, "scanner@example.org")
+        assert.strictEqual(view.agent.agentId, ada.agentId)
+      }
+      assert.isNull(member(yield* agentRow(ada.agentId), "owner_id"))
+    })
   )
 
-  it.effect("signs in and claims in one step, without a code, for a new operator and a known one", () =>
+  it.effect("A claim mail signs in and claims in one step, for a new operator and a known one", () =>
     Effect.gen(function* () {
       const operators = yield* Operators
       const known = yield* signedIn("known@example.org")
@@ -105,19 +103,17 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
-  it.effect(
-    "about a form of an account's address goes to that address, and an earlier one lets nobody in there",
-    () =>
-      Effect.gen(function* () {
-        const early = yield* invited("owner+agents@example.org")
-        yield* signedIn("owner@example.org")
-        assert.strictEqual((yield* Effect.flip(claimByMail(early.claim))).code, "claim_link_ended")
-        const later = yield* invited("owner+agents@example.org")
-        assert.strictEqual(later.mail?.to, "owner@example.org")
-      })
+  it.effect("A claim mail for a form of an account's address goes to that address, and older ones end", () =>
+    Effect.gen(function* () {
+      const early = yield* invited("owner+agents@example.org")
+      yield* signedIn("owner@example.org")
+      assert.strictEqual((yield* Effect.flip(claimByMail(early.claim))).code, "claim_link_ended")
+      const later = yield* invited("owner+agents@example.org")
+      assert.strictEqual(later.mail?.to, "owner@example.org")
+    })
   )
 
-  it.effect("of an agent that is claimed already signs nobody in", () =>
+  it.effect("A claim mail of an agent that is claimed already signs nobody in", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ada = yield* invited("late@example.org")
@@ -128,7 +124,7 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
-  it.effect("works for 48 hours, to the millisecond", () =>
+  it.effect("A claim mail works for 48 hours, to the millisecond", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* invited("early@example.org"), yield* invited("later@example.org")]
       yield* TestClock.adjust("48 hours")
@@ -140,7 +136,7 @@ layer(testServices())("A claim mail", (it) => {
     })
   )
 
-  it.effect("that could not be written costs the agent nothing", () =>
+  it.effect("A claim mail that could not be written costs the agent nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`alter table mails add constraint broken check (false) not valid`)
@@ -151,81 +147,76 @@ layer(testServices())("A claim mail", (it) => {
   )
 })
 
-layer(testServices({ AUSPEX_LIMIT_CLAIM_MAILS: "3/day" }))(
-  "Mail to somebody who never asked for it",
-  (it) => {
-    it.effect(
-      "is 3 a day to a mailbox, whatever suffix it is written with; the agents pass all the same",
-      () =>
-        Effect.gen(function* () {
-          yield* moveTo(DateTime.makeUnsafe("2026-03-02T00:00:00Z"))
-          for (const n of [1, 2, 3, 4, 5]) yield* claimable({ operator_contact: `victim+${n}@example.org` })
-          yield* claimable({ operator_contact: "victim@example.org" })
-          assert.strictEqual((yield* newMails).length, 3)
-          yield* claimable({ operator_contact: "other@example.org" })
-          assert.strictEqual((yield* newMails).length, 1)
-          yield* TestClock.adjust("2 days")
-          yield* claimable({ operator_contact: "victim@example.org" })
-          assert.strictEqual((yield* newMails).length, 1)
-        })
-    )
+layer(testServices({ AUSPEX_LIMIT_CLAIM_MAILS: "3/day" }))("Claim mails that nobody asked for", (it) => {
+  it.effect("A mailbox gets 3 claim mails a day, whatever its suffix, and the agents pass all the same", () =>
+    Effect.gen(function* () {
+      yield* moveTo(DateTime.makeUnsafe("2026-03-02T00:00:00Z"))
+      for (const n of [1, 2, 3, 4, 5]) yield* claimable({ operator_contact: `victim+${n}@example.org` })
+      yield* claimable({ operator_contact: "victim@example.org" })
+      assert.strictEqual((yield* newMails).length, 3)
+      yield* claimable({ operator_contact: "other@example.org" })
+      assert.strictEqual((yield* newMails).length, 1)
+      yield* TestClock.adjust("2 days")
+      yield* claimable({ operator_contact: "victim@example.org" })
+      assert.strictEqual((yield* newMails).length, 1)
+    })
+  )
 
-    it.effect("reminds of every agent, also of one whose claim mail was one too many that day", () =>
-      Effect.gen(function* () {
-        yield* moveTo(DateTime.makeUnsafe("2026-04-06T00:00:00Z"))
-        for (const _ of [1, 2, 3, 4]) yield* claimable({ operator_contact: "many@example.org" })
-        assert.strictEqual((yield* newMails).length, 3)
-        yield* TestClock.adjust("5 days")
-        yield* remind
-        assert.strictEqual((yield* newMails).filter(({ to }) => to === "many@example.org").length, 4)
-      })
-    )
+  it.effect("Reminders cover every agent, also one whose claim mail was over the day's limit", () =>
+    Effect.gen(function* () {
+      yield* moveTo(DateTime.makeUnsafe("2026-04-06T00:00:00Z"))
+      for (const _ of [1, 2, 3, 4]) yield* claimable({ operator_contact: "many@example.org" })
+      assert.strictEqual((yield* newMails).length, 3)
+      yield* TestClock.adjust("5 days")
+      yield* remind
+      assert.strictEqual((yield* newMails).filter(({ to }) => to === "many@example.org").length, 4)
+    })
+  )
 
-    it.effect('ends for good with "not mine", which ends the link too, and can be said twice', () =>
-      Effect.gen(function* () {
-        const claims = yield* Claims
-        const ada = yield* invited("declining+a@example.org")
-        for (const _ of [1, 2])
-          assert.strictEqual(yield* claims.notMine(ada.decline), "declining+a@example.org")
-        assert.strictEqual((yield* viewMail(ada.claim)).state, "declined")
-        assert.strictEqual(member(yield* Effect.flip(claimByMail(ada.claim)), "reason"), "declined")
-        yield* claimable({ operator_contact: "declining@example.org" })
-        yield* claimable({ operator_contact: "declining+b@example.org" })
-        assert.deepStrictEqual(yield* newMails, [])
-        const bob = yield* invited("de.clining@gmail.com")
-        yield* claims.notMine(bob.decline)
-        yield* claimable({ operator_contact: "d.e.clining+x@googlemail.com" })
-        assert.deepStrictEqual(yield* newMails, [])
-        yield* TestClock.adjust("6 days")
-        yield* remind
-        const further = (yield* newMails).filter(({ to }) => to.startsWith("declining"))
-        assert.deepStrictEqual(further, [])
-      })
-    )
+  it.effect(`The answer "not mine" ends mails and the link for good, and may be repeated`, () =>
+    Effect.gen(function* () {
+      const claims = yield* Claims
+      const ada = yield* invited("declining+a@example.org")
+      for (const _ of [1, 2])
+        assert.strictEqual(yield* claims.notMine(ada.decline), "declining+a@example.org")
+      assert.strictEqual((yield* viewMail(ada.claim)).state, "declined")
+      assert.strictEqual(member(yield* Effect.flip(claimByMail(ada.claim)), "reason"), "declined")
+      yield* claimable({ operator_contact: "declining@example.org" })
+      yield* claimable({ operator_contact: "declining+b@example.org" })
+      assert.deepStrictEqual(yield* newMails, [])
+      const bob = yield* invited("de.clining@gmail.com")
+      yield* claims.notMine(bob.decline)
+      yield* claimable({ operator_contact: "d.e.clining+x@googlemail.com" })
+      assert.deepStrictEqual(yield* newMails, [])
+      yield* TestClock.adjust("6 days")
+      yield* remind
+      const further = (yield* newMails).filter(({ to }) => to.startsWith("declining"))
+      assert.deepStrictEqual(further, [])
+    })
+  )
 
-    it.effect('"not mine" keeps nobody from signing in, nor from claiming by link and code', () =>
-      Effect.gen(function* () {
-        const ada = yield* invited("undecided@example.org")
-        yield* Claims.use((claims) => claims.notMine(ada.decline))
-        const { operatorId } = yield* signedIn("undecided@example.org")
-        yield* claimWithCode(ada.token, ada.code, operatorId)
-      })
-    )
+  it.effect(`The answer "not mine" hinders neither a sign-in nor a claim by link and code`, () =>
+    Effect.gen(function* () {
+      const ada = yield* invited("undecided@example.org")
+      yield* Claims.use((claims) => claims.notMine(ada.decline))
+      const { operatorId } = yield* signedIn("undecided@example.org")
+      yield* claimWithCode(ada.token, ada.code, operatorId)
+    })
+  )
 
-    it.effect("can be declined from a mail whose link has ended", () =>
-      Effect.gen(function* () {
-        const ada = yield* invited("slow@example.org")
-        yield* TestClock.adjust("3 days")
-        yield* Claims.use((claims) => claims.notMine(ada.decline))
-        yield* claimable({ operator_contact: "slow@example.org" })
-        assert.deepStrictEqual(yield* newMails, [])
-      })
-    )
-  }
-)
+  it.effect("A mail whose link has ended can still be declined", () =>
+    Effect.gen(function* () {
+      const ada = yield* invited("slow@example.org")
+      yield* TestClock.adjust("3 days")
+      yield* Claims.use((claims) => claims.notMine(ada.decline))
+      yield* claimable({ operator_contact: "slow@example.org" })
+      assert.deepStrictEqual(yield* newMails, [])
+    })
+  )
+})
 
 layer(testServices())("The end of the grace window", (it) => {
-  it.effect("is told two days before, one day before and when it has come, once each", () =>
+  it.effect("Operators are told two days before the end, one day before and at the end, once each", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       const ada = yield* invited("grace@example.org", "Grace")
@@ -244,7 +235,7 @@ layer(testServices())("The end of the grace window", (it) => {
     })
   )
 
-  it.effect("each notice has a link of its own that claims, and ends the one before", () =>
+  it.effect("Each notice has a link of its own that claims, and ends the one before", () =>
     Effect.gen(function* () {
       const ada = yield* invited("fresh@example.org")
       yield* TestClock.adjust("5 days")
@@ -261,7 +252,7 @@ layer(testServices())("The end of the grace window", (it) => {
     })
   )
 
-  it.effect("is not told of claimed agents", () =>
+  it.effect("Notices leave out claimed agents", () =>
     Effect.gen(function* () {
       const ada = yield* invited("claimed@example.org")
       yield* claimByMail(ada.claim)
@@ -271,31 +262,29 @@ layer(testServices())("The end of the grace window", (it) => {
     })
   )
 
-  it.effect(
-    "is recorded for agents whose operators get no mail, and of those that never passed not at all",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const ada = yield* claimable()
-        yield* claimable({ operator_contact: "+49 171 1234567" })
-        const waiting = yield* Registry.use((registry) =>
-          registry.register({ name: "Waiting", operator_contact: "waiting@example.org" })
-        )
-        yield* TestClock.adjust("7 days")
-        yield* TestClock.adjust("-1 millis")
-        assert.strictEqual((yield* remind).paused, 0)
-        yield* TestClock.adjust("1 millis")
-        assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 2 })
-        assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 0 })
-        assert.deepStrictEqual(yield* newMails, [])
-        const paused = yield* agentRow(ada.agentId)
-        assert.deepStrictEqual(member(paused, "issuance_paused_at"), member(paused, "provisional_until"))
-        const [row] = yield* sql`select grace_notices from agents where id = ${waiting.agent_id}::uuid`
-        assert.strictEqual(member(row, "grace_notices"), 0)
-      })
+  it.effect("Notices are recorded for agents without mail too, but not for agents that never passed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const ada = yield* claimable()
+      yield* claimable({ operator_contact: "+49 171 1234567" })
+      const waiting = yield* Registry.use((registry) =>
+        registry.register({ name: "Waiting", operator_contact: "waiting@example.org" })
+      )
+      yield* TestClock.adjust("7 days")
+      yield* TestClock.adjust("-1 millis")
+      assert.strictEqual((yield* remind).paused, 0)
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 2 })
+      assert.deepStrictEqual(yield* remind, { reminded: 0, paused: 0 })
+      assert.deepStrictEqual(yield* newMails, [])
+      const paused = yield* agentRow(ada.agentId)
+      assert.deepStrictEqual(member(paused, "issuance_paused_at"), member(paused, "provisional_until"))
+      const [row] = yield* sql`select grace_notices from agents where id = ${waiting.agent_id}::uuid`
+      assert.strictEqual(member(row, "grace_notices"), 0)
+    })
   )
 
-  it.effect("after an outage tells what is so now, not what was missed", () =>
+  it.effect("A notice after an outage tells the present state, not the missed ones", () =>
     Effect.gen(function* () {
       yield* invited("outage@example.org", "Late")
       yield* TestClock.adjust("20 days")
@@ -308,7 +297,7 @@ layer(testServices())("The end of the grace window", (it) => {
     })
   )
 
-  it.effect("a hundred and more of one day are told, each once, also by two replicas at once", () =>
+  it.effect("More than a hundred agents of one day are told once each, also by two replicas at once", () =>
     Effect.gen(function* () {
       const count = 102
       yield* Effect.forEach(
@@ -327,7 +316,7 @@ layer(testServices())("The end of the grace window", (it) => {
 })
 
 layer(testServices({ AUSPEX_PROVISIONAL_GRACE: "36 hours" }))("A short grace window", (it) => {
-  it.effect("has no reminder that is dated before the registration", () =>
+  it.effect("A short grace window has no reminder that is dated before the registration", () =>
     Effect.gen(function* () {
       const now = yield* DateTime.now
       yield* invited("short@example.org", "Short")
@@ -344,7 +333,7 @@ layer(testServices({ AUSPEX_PROVISIONAL_GRACE: "36 hours" }))("A short grace win
     })
   )
 
-  it.effect("that ends before the challenge is passed is in the claim mail, and in no other", () =>
+  it.effect("The claim mail tells of a window that ended before the challenge was passed, and no other", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       const registered = yield* registry.register({
@@ -361,7 +350,7 @@ layer(testServices({ AUSPEX_PROVISIONAL_GRACE: "36 hours" }))("A short grace win
 })
 
 layer(testServices({ AUSPEX_BASE_URL: "https://auspex.example/base" }))("Links in mails", (it) => {
-  it.effect("are built from the configured base URL", () =>
+  it.effect("Links in mails are built from the configured base URL", () =>
     Effect.gen(function* () {
       const { mail } = yield* invited("base@example.org")
       for (const link of linksIn(mail)) assert.match(link, /^https:\/\/auspex\.example\/base(\/|$)/)

@@ -36,7 +36,7 @@ const claimBy = Effect.fnUntraced(function* (agentId: string, secret: string) {
 })
 
 layer(testServer())("POST claim-link/refresh", (it) => {
-  it.effect("answers the four claim fields, as passing does, and is stored nowhere on its way", () =>
+  it.effect("A refreshed link answers the four claim fields, as passing does, and may not be cached", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       const passed = yield* pass(registered)
@@ -55,7 +55,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
     })
   )
 
-  it.effect("works for a private_key_jwt agent by its secret, which is good for nothing else", () =>
+  it.effect("A private_key_jwt agent refreshes its link by its secret, which is good for nothing else", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboardWithKey(ecPair())
       assert.strictEqual((yield* refresh(agentId, secret)).status, 200)
@@ -63,7 +63,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
     })
   )
 
-  it.effect("works while token issuance is paused, and extends nothing", () =>
+  it.effect("A refresh works while token issuance is paused, and extends nothing", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       yield* TestClock.adjust("8 days")
@@ -73,7 +73,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
     })
   )
 
-  it.effect("an unknown agent and a wrong secret are the same 401", () =>
+  it.effect("A refresh of an unknown agent and one with a wrong secret are the same 401", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const answers = yield* Effect.all([
@@ -90,7 +90,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
     })
   )
 
-  it.effect("is 400 before the challenge is passed and 400 'already claimed' after the claim", () =>
+  it.effect("A refresh before the challenge is passed, and one after the claim, are 400", () =>
     Effect.gen(function* () {
       const waiting = yield* register()
       const early = yield* refresh(waiting.agent_id, waiting.client_secret)
@@ -103,7 +103,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
     })
   )
 
-  it.effect("names the fields that are wrong", () =>
+  it.effect("A refresh names the fields that are wrong", () =>
     Effect.gen(function* () {
       for (const [json, fields] of [
         [{}, ["agent_id", "client_secret"]],
@@ -121,7 +121,7 @@ layer(testServer())("POST claim-link/refresh", (it) => {
 })
 
 layer(testServer())("A claimed agent", (it) => {
-  it.effect("holds its withheld scopes with the next token, and not with the one it has", () =>
+  it.effect("A claimed agent gets its withheld scopes with the next token, not with its present one", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard()
       const before = yield* issue(agentId, secret)
@@ -142,7 +142,7 @@ layer(testServer())("A claimed agent", (it) => {
     })
   )
 
-  it.effect("is issued tokens again when it was paused", () =>
+  it.effect("A paused agent is issued tokens again once it is claimed", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       yield* TestClock.adjust("30 days")
@@ -152,7 +152,7 @@ layer(testServer())("A claimed agent", (it) => {
     })
   )
 
-  it.effect("has its plan from its owner, which administrators set and see", () =>
+  it.effect("A claimed agent has its plan from its owner, which administrators set and see", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard({ name: "Ada" })
       const owner = `/api/v1/admin/owners/${yield* claimBy(agentId, secret)}`
@@ -192,7 +192,7 @@ layer(
     environment: { AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day", AUSPEX_LIMIT_TOKEN_FAILURES: "10/minute" }
   })
 )("Limits of claim-link/refresh", (it) => {
-  it.effect("are 5 an hour per agent, with Retry-After, also for those refused later", () =>
+  it.effect("An agent may refresh 5 times an hour, with Retry-After, and later refusals count, too", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       const attempt = refresh(registered.agent_id, registered.client_secret)
@@ -209,7 +209,7 @@ layer(
     })
   )
 
-  it.effect("wrong secrets count as at the token endpoint, so that they cannot be guessed here", () =>
+  it.effect("Wrong secrets count as at the token endpoint, so that they cannot be guessed here", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("1 day")
       const { agentId, secret } = yield* onboard()
@@ -224,7 +224,7 @@ layer(
 })
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("Claims and logs", (it) => {
-  it.effect("no link, code, secret or address is logged or traced", () =>
+  it.effect("No link, code, secret or address of a claim is logged or traced", () =>
     Effect.gen(function* () {
       const { lines, spans } = yield* TelemetryRecorder
       const { agentId, secret } = yield* onboard({ operator_contact: "quiet@example.org" })

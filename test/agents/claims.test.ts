@@ -1,4 +1,4 @@
-/** Claims by link and pairing code: who may, how often, how long, and what becomes of the agent. */
+/** Claims by link and pairing code: permission, tries, lifetime, and the effects on the agent. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Deferred, Effect, Fiber, Option, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -41,8 +41,8 @@ const nameTagOf = (agentId: AgentId) =>
     ({ name_tag }) => name_tag
   )
 
-layer(testServices())("Of claimed agents one holds a name", (it) => {
-  it.effect("the first that was claimed: no claim fails for a name, and all others keep a tag", () =>
+layer(testServices())("Names of claimed agents", (it) => {
+  it.effect("The first claimed agent holds a name: no claim fails for it, and the others keep a tag", () =>
     Effect.gen(function* () {
       const [first, second] = [yield* claimable({ name: "Calm Bot" }), yield* claimable({ name: "Calm Bot" })]
       assert.strictEqual(yield* nameTagOf(first.agentId), first.agentId.slice(-8))
@@ -53,7 +53,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
-  it.effect("whatever its case, its spaces and its alphabet, for what reads alike is one name", () =>
+  it.effect("A name is the same in any case, spacing and alphabet in which it reads alike", () =>
     Effect.gen(function* () {
       const holder = yield* claimable({ name: "Ocean Alpha 1" })
       yield* claimWithCode(holder.token, holder.code, yield* anOperator)
@@ -80,11 +80,11 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
-  it.effect("of those that were claimed before names were held, the same as if they had been", () =>
+  it.effect("A migration gives names to agents claimed earlier as their claims would have done", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      // Each in the order of its claim, and whether it holds its name: "Iris" keeps "iris" from its fold, and so "іris" (Cyrillic)
-      // holds the key that both look like, as do names after it.
+      // Each name in the order of its claim, and whether the agent holds it: "Iris" keeps "iris" from its fold, and so "іris"
+      // (Cyrillic) holds the key that both look like, as do names after it.
       const names: ReadonlyArray<readonly [name: string, holds: boolean]> = [
         ["TWICE", true],
         ["Twice", false],
@@ -122,7 +122,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
         [byClaims, yield* held],
         Array.from({ length: 2 }, () => [...names.map(([, holds]) => holds), false])
       )
-      // Whoever comes later holds none of them.
+      // Agents that come later hold none of them.
       yield* asOwner(heldAnew)
       const late = yield* claimable({ name: "\u0456ris" })
       yield* claimWithCode(late.token, late.code, yield* anOperator)
@@ -130,7 +130,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
-  it.effect("asks indexes whether the name is held, and reads no other agent", () =>
+  it.effect("A claim looks the name up by indexes, and reads no other agent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { code, token } = yield* claimable({ name: "Alone" })
@@ -138,7 +138,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
       const rows = () =>
         countOf(() => sql`select pg_stat_get_xact_tuples_returned('agents'::regclass)::int as count`)
       const read = yield* Effect.gen(function* () {
-        // As where there are many agents, and by no plan that was made before.
+        // Conditions as with many agents, and no plan that was made before.
         yield* sql`set local enable_seqscan = off`
         yield* sql`discard plans`
         // The session also counts what it has read in the last second.
@@ -150,7 +150,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
     })
   )
 
-  it.effect("also when several are claimed at once", () =>
+  it.effect("Of several agents claimed at once exactly one holds the name", () =>
     Effect.gen(function* () {
       const agents = yield* Effect.replicateEffect(claimable({ name: "Everybody" }), 5)
       const operators = yield* Effect.replicateEffect(anOperator, 5)
@@ -172,7 +172,7 @@ layer(testServices())("Of claimed agents one holds a name", (it) => {
 })
 
 layer(testServices())("A claim", (it) => {
-  it.effect("with link and code makes the operator the owner, once and for all", () =>
+  it.effect("A claim with link and code makes the operator the owner, once and for all", () =>
     Effect.gen(function* () {
       const ada = yield* claimable({ name: "Ada", bio: "I predict.", model_name: "acme-1" })
       const operator = yield* anOperator
@@ -190,7 +190,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("shows who the agent is and how many tries are left, and leaves no trace", () =>
+  it.effect("A claim page shows the agent and the tries that are left, and leaves no trace", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const ada = yield* claimable({ name: "Ada", owner_org: "Example" })
@@ -204,7 +204,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("takes the code in any case, with and without its dash, and with space around it", () =>
+  it.effect("A claim takes the code in any case, with and without its dash, and with space around it", () =>
     Effect.gen(function* () {
       const operator = yield* anOperator
       const ways: ReadonlyArray<(code: string) => string> = [
@@ -219,7 +219,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("of a token that no link has is NotFound, whatever it looks like", () =>
+  it.effect("A token without a link is NotFound, whatever it looks like", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const operatorId = yield* anOperator
@@ -234,7 +234,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("is made by links of its own kind: none is taken for the other", () =>
+  it.effect("A link is taken only for its own kind of claim", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const ada = yield* claimable({ operator_contact: "links@example.org" })
@@ -244,7 +244,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("with a wrong code tells how many tries are left, and the fifth locks the link", () =>
+  it.effect("A wrong code tells how many tries are left, and the fifth locks the link", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -262,7 +262,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("with what could be no code at all counts as one with a wrong code", () =>
+  it.effect("A text that cannot be a code counts as a wrong code", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -273,7 +273,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("with 50 wrong codes at once has five of them evaluated, then the link is locked", () =>
+  it.effect("Of 50 wrong codes at once five are evaluated, then the link is locked", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -290,7 +290,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("with the right code among 50 at once succeeds only if that is among the first five", () =>
+  it.effect("The right code among 50 at once succeeds only if it is among the first five", () =>
     Effect.gen(function* () {
       const operator = yield* anOperator
       for (const place of [0, 4, 49]) {
@@ -305,24 +305,22 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect(
-    "by 20 operators with the right code at once is one's, and the others hear that it is claimed",
-    () =>
-      Effect.gen(function* () {
-        const ada = yield* claimable()
-        const somebody = yield* anOperator
-        const operators = [somebody, yield* anOperator, yield* anOperator, yield* anOperator]
-        const results = yield* concurrently(
-          times(20, (index) => claimWithCode(ada.token, ada.code, operators[index % 4] ?? somebody))
-        )
-        assert.strictEqual(results.filter(Result.isSuccess).length, 1)
-        const refused = new Set(codesOf(results))
-        assert.isTrue([...refused].every((code) => code === "already_claimed" || code === "claim_locked"))
-        assert.isNotNull(member(yield* agentRow(ada.agentId), "owner_id"))
-      })
+  it.effect("Of 20 operators with the right code at once one claims, and the others hear of it", () =>
+    Effect.gen(function* () {
+      const ada = yield* claimable()
+      const somebody = yield* anOperator
+      const operators = [somebody, yield* anOperator, yield* anOperator, yield* anOperator]
+      const results = yield* concurrently(
+        times(20, (index) => claimWithCode(ada.token, ada.code, operators[index % 4] ?? somebody))
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      const refused = new Set(codesOf(results))
+      assert.isTrue([...refused].every((code) => code === "already_claimed" || code === "claim_locked"))
+      assert.isNotNull(member(yield* agentRow(ada.agentId), "owner_id"))
+    })
   )
 
-  it.effect("by code and by mail at once is one claim", () =>
+  it.effect("A claim by code and one by mail at once make one claim", () =>
     Effect.gen(function* () {
       const claims = yield* Claims
       const operator = yield* anOperator
@@ -345,7 +343,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("is possible by a link for 48 hours, to the millisecond", () =>
+  it.effect("A claim by a link is possible for 48 hours, to the millisecond", () =>
     Effect.gen(function* () {
       const [early, late] = [yield* claimable(), yield* claimable()]
       const operator = yield* anOperator
@@ -360,7 +358,7 @@ layer(testServices())("A claim", (it) => {
     })
   )
 
-  it.effect("is refused to an operator with 50 agents, and the code that came too late costs no try", () =>
+  it.effect("A claim is refused to an operator with 50 agents, and the late code costs no try", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const operator = yield* anOperator
@@ -386,8 +384,8 @@ layer(testServices())("A claim", (it) => {
   )
 })
 
-layer(testServices())("What a claim changes:", (it) => {
-  it.effect("it does not wait for a settlement that holds the agent's statistics; the rank comes after", () =>
+layer(testServices())("Effects of a claim", (it) => {
+  it.effect("A claim does not wait for a settlement that holds the agent's stats; the rank comes after", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ada = yield* claimable()
@@ -418,7 +416,7 @@ layer(testServices())("What a claim changes:", (it) => {
     })
   )
 
-  it.effect("the agent takes its official rank at once, on every board it is on", () =>
+  it.effect("A claimed agent takes its official rank at once, on every board it is on", () =>
     Effect.gen(function* () {
       const scoring = yield* Scoring
       const now = yield* freshWeek
@@ -440,7 +438,7 @@ layer(testServices())("What a claim changes:", (it) => {
     })
   )
 
-  it.effect("statistics that a settlement wrote without seeing the claim are put right by housekeeping", () =>
+  it.effect("Housekeeping corrects stats that a settlement wrote without seeing the claim", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
@@ -459,7 +457,7 @@ layer(testServices())("What a claim changes:", (it) => {
     })
   )
 
-  it.effect("a later settlement takes no rank back", () =>
+  it.effect("A later settlement takes no rank back", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const scoring = yield* Scoring
@@ -473,7 +471,7 @@ layer(testServices())("What a claim changes:", (it) => {
       ])
       yield* moveTo(plus(now, "1 hour"))
       yield* scoring.settleDue
-      // As a settlement sees it whose snapshot is older than the claim: the agent unclaimed, its row claimed.
+      // This is the state that a settlement sees whose snapshot is older than the claim: the agent unclaimed, its row claimed.
       yield* sql`update agent_stats set verified = true where agent_id = ${ada.agentId}::uuid`
       yield* moveTo(plus(now, "2 hours"))
       yield* scoring.settleDue
@@ -488,7 +486,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
   const refresh = (agent: Effect.Success<ReturnType<typeof claimable>>) =>
     Claims.use((claims) => claims.refresh(agent.agentId))
 
-  it.effect("makes a new link and code and ends the old, also a locked one", () =>
+  it.effect("A renewal makes a new link and code and ends the old, also a locked one", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operator = yield* anOperator
@@ -506,7 +504,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("extends no grace window, and works when that has ended", () =>
+  it.effect("A renewal extends no grace window, and works when that has ended", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       yield* TestClock.adjust("8 days")
@@ -523,7 +521,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("works 5 times an hour and 20 times a day, per agent", () =>
+  it.effect("An agent may renew its link 5 times an hour and 20 times a day", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimable(), yield* claimable()]
       const now = yield* freshWeek
@@ -543,7 +541,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("of ten at once leaves one live link, the last", () =>
+  it.effect("Ten renewals at once leave one live link, the last", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const fresh = yield* concurrently(times(5, () => refresh(ada)))
@@ -555,7 +553,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
     })
   )
 
-  it.effect("at once with a claim either loses to the claim, or replaces the old link", () =>
+  it.effect("A renewal during a claim either loses to the claim, or replaces the old link", () =>
     Effect.gen(function* () {
       const operator = yield* anOperator
       for (const _ of times(10, () => 0)) {
@@ -565,7 +563,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
           { concurrency: "unbounded" }
         )
         if (Result.isSuccess(claimed)) {
-          // A refresh that came first has lost its link to the claim, one that came later was refused.
+          // A refresh that came first has lost its link to the claim; a later one was refused.
           assert.strictEqual(member(yield* agentRow(ada.agentId), "owner_id"), operator)
         } else {
           assert.isTrue(Result.isSuccess(refreshed))
@@ -577,7 +575,7 @@ layer(testServices({ AUSPEX_LIMIT_CLAIM_REFRESH: "5/hour,20/day" }))("Renewing a
 })
 
 layer(testServices())("An account", (it) => {
-  it.effect("lists the agents of its operator, claimed last first, with their status", () =>
+  it.effect("An account lists its operator's agents, the last claimed first, with their status", () =>
     Effect.gen(function* () {
       const operators = yield* Operators
       const { operatorId } = yield* signedIn("owner@example.org")
@@ -600,7 +598,7 @@ layer(testServices())("An account", (it) => {
     })
   )
 
-  it.effect("rotates the secret of an own agent, which ends the tokens it holds, and of no other", () =>
+  it.effect("An account rotates the secret of an own agent, which ends its tokens, and of no other", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const operators = yield* Operators

@@ -82,11 +82,11 @@ const refused: ReadonlyArray<string> = [
 const pieces = ["ada", "@", "example.org", ",", " ", "\r\n", "<", ">", ";", "Bcc:", ".", '"', "\0", "+"]
 
 describe("An e-mail address", () => {
-  it.each(accepted)("%j is one", (sent, stored) => {
+  it.each(accepted)("emailAddressOf takes %j", (sent, stored) => {
     assert.deepStrictEqual(Option.getOrNull(emailAddressOf(sent)) as string | null, stored)
   })
 
-  it.each(refused.map((sent) => [sent]))("%j is none", (sent) => {
+  it.each(refused.map((sent) => [sent]))("emailAddressOf does not take %j", (sent) => {
     assert.isTrue(Option.isNone(emailAddressOf(sent)))
   })
 
@@ -95,13 +95,13 @@ describe("An e-mail address", () => {
     ["taro.@docomo.example", "no dot at the beginning or the end"],
     ["иван@пример.рф", "Expected ASCII before the @"],
     ["ada", "for example ada@example.org"]
-  ])("%j is refused for what is wrong with it", (sent, told) => {
+  ])("The address %j is refused with the mistake in it", (sent, told) => {
     const decoded = Schema.decodeResult(EmailAddress)(sent)
     assert.include(Result.isFailure(decoded) ? String(decoded.failure) : "taken", told)
   })
 
   it.prop(
-    "has one @, and nothing that ends a header line or begins another address",
+    "An address has one @, and nothing that ends a header line or begins another address",
     [Schema.Array(Schema.Literals(pieces)).check(Schema.isMaxLength(8))],
     ([parts]) => {
       const parsed = emailAddressOf(parts.join(""))
@@ -110,7 +110,7 @@ describe("An e-mail address", () => {
     { arbitrary: { runs: 2000 } }
   )
 
-  it("with a suffix reaches the mailbox without it", () => {
+  it("An address with a suffix reaches the mailbox without it", () => {
     assert.strictEqual(mailboxOf(address("ada+1@example.org")), "ada@example.org")
     assert.strictEqual(mailboxOf(address("ada+a+b@example.org")), "ada@example.org")
     assert.strictEqual(mailboxOf(address("ada@example.org")), "ada@example.org")
@@ -125,17 +125,17 @@ describe("An e-mail address", () => {
     ["---@proton.me", "---@proton.me"],
     ["ada.l@mac.com", "ada.l@icloud.com"],
     ["ada.l+x@me.com", "ada.l@icloud.com"],
-    // Elsewhere dots and domains tell people apart, and so they do at subdomains of those hosts.
+    // At other hosts, and at subdomains of these, dots and domains tell people apart.
     ["ada.lovelace@example.org", "ada.lovelace@example.org"],
     ["ada.lovelace@outlook.com", "ada.lovelace@outlook.com"],
     ["ada.lovelace@mail.gmail.com", "ada.lovelace@mail.gmail.com"]
-  ])("%s reaches the mailbox %s, whose own form it is, too", (form, mailbox) => {
+  ])("The address %s reaches the mailbox %s, which is its own mailbox", (form, mailbox) => {
     assert.strictEqual(mailboxOf(address(form)), mailbox)
     assert.strictEqual(mailboxOf(mailbox), mailbox)
   })
 
   it.prop(
-    "names a mailbox that has no other name",
+    "The mailbox of an address has no other name",
     [
       Schema.Array(Schema.Literals(["a", "+", ".", "-", "_", "b"])).check(
         Schema.isMinLength(1),
@@ -151,7 +151,7 @@ describe("An e-mail address", () => {
     { arbitrary: { runs: 2000 } }
   )
 
-  it("is of a domain and of those above it, letter by letter", () => {
+  it("A list of domains covers addresses of these and their subdomains, letter by letter", () => {
     const domains = Option.getOrThrow(
       domainsIn("# thrown away\nTrash.example, throw.example.org # both\n\n  burner.example\r\n")
     )

@@ -1,4 +1,4 @@
-/** Where a jwks_url may lead, and what happens to those that lead elsewhere: a listener on loopback hears nothing. */
+/** Places that a jwks_url may lead to, and refusals of all others: a listener on loopback hears nothing. */
 import { createSocket } from "node:dgram"
 import type { LookupAddress } from "node:dns"
 import { readFile } from "node:fs/promises"
@@ -40,7 +40,7 @@ const fetchDocument = (url: URL, options: FetchOptions) =>
 
 interface Listener {
   readonly port: number
-  /** Connections, whether or not anything was said. */
+  /** Connections, with or without a request. */
   readonly heard: () => number
 }
 
@@ -69,7 +69,7 @@ const secure = (handler: RequestListener) =>
 const limits = { maxBytes: 64 * 1024, maxMillis: 3000, ownMachine: false }
 const own = { ...limits, ownMachine: true }
 
-/** A resolver that answers this, whatever it is asked. */
+/** A resolver that answers this to every question. */
 const resolving = (
   ...addresses: ReadonlyArray<string>
 ): Required<Pick<FetchOptions, "resolve">> & { readonly asked: () => number } => {
@@ -89,7 +89,7 @@ const resolving = (
 
 const anywhere = { isAllowed: () => true }
 
-/** What a name may resolve to that must not be connected to. */
+/** Addresses of names that must not be connected to. */
 const insideAddresses = [
   "127.0.0.1",
   "127.8.8.8",
@@ -123,14 +123,14 @@ const insideAddresses = [
 ]
 
 describe("A jwks_url", () => {
-  it.effect("is refused by its text when it is anything but plain https to a public place", () =>
+  it.effect("A jwks_url is refused by its text unless it is plain https to a public place", () =>
     Effect.gen(function* () {
       const { heard, port } = yield* plain((_, response) => response.end("{}"))
       const all = jwksTricks(port)
       assert.isAtLeast(all.length, 60)
       const passed = all.filter((url) => publicUrlFault(url, { ownMachine: false }) === undefined)
       assert.deepStrictEqual(passed, [])
-      // Those that are URLs would not be connected to either.
+      // No connection is made to any of them that is a URL, either.
       const urls = all.filter((url) => /^https?:/i.test(url) && URL.canParse(url)).map((url) => new URL(url))
       const local = urls.filter(({ hostname }) => !hostname.includes("example") && !hostname.includes("xn--"))
       for (const url of local) {
@@ -140,7 +140,7 @@ describe("A jwks_url", () => {
     })
   )
 
-  it("is taken when it is", () => {
+  it("A jwks_url to a public place by plain https is taken", () => {
     for (const url of [
       "https://keys.example.com",
       "https://keys.example.com/",
@@ -153,7 +153,7 @@ describe("A jwks_url", () => {
     }
   })
 
-  it("may be on this very machine in development, by its plain names and no other", () => {
+  it("A jwks_url may be on this very machine in development, by its plain names and no other", () => {
     for (const url of [
       "http://127.0.0.1:4000/jwks",
       "http://localhost:4000/jwks",
@@ -198,11 +198,11 @@ const nameServer = Effect.acquireRelease(
   ({ close }) => Effect.sync(close)
 )
 
-describe("A name", () => {
+describe("The lookup of a name", () => {
   const found = (server: string, name: string) =>
     addressesOf(new URL(`https://${name}/jwks`), { ...limits, resolve: dnsLookup([server]) })
 
-  it.effect("leads to the addresses that DNS has for it", () =>
+  it.effect("A name leads to the addresses that DNS has for it", () =>
     Effect.gen(function* () {
       const { server } = yield* nameServer
       assert.deepStrictEqual(yield* found(server, "here.example.com"), [
@@ -211,7 +211,7 @@ describe("A name", () => {
     })
   )
 
-  it.effect("whose name servers hang is given up, and keeps no file and no other name waiting", () =>
+  it.effect("A name whose servers hang is given up, and blocks no file and no other name", () =>
     Effect.gen(function* () {
       const { server } = yield* nameServer
       let ended = 0
@@ -238,7 +238,7 @@ describe("A name", () => {
 
 describe("Fetching a document", () => {
   it.effect.each(insideAddresses)(
-    "connects to nobody when the name resolves to %s, alone or among public ones",
+    "No connection is made when the name resolves to %s, alone or among public ones",
     (address) =>
       Effect.gen(function* () {
         assert.isFalse(isPublicAddress(address))
@@ -252,21 +252,19 @@ describe("Fetching a document", () => {
       })
   )
 
-  it.effect(
-    "asks for the name once and connects to what was vetted, so that a later answer changes nothing",
-    () =>
-      Effect.gen(function* () {
-        const { heard, port } = yield* secure((_, response) => response.end('{"keys":[]}'))
-        const resolver = resolving("127.0.0.1")
-        const url = new URL(`https://${certifiedName}:${port}/jwks`)
-        const bytes = yield* fetchDocument(url, { ...limits, ...resolver, ...anywhere, ca: certificate })
-        assert.strictEqual(Buffer.from(bytes).toString(), '{"keys":[]}')
-        assert.strictEqual(resolver.asked(), 1)
-        assert.strictEqual(heard(), 1)
-      })
+  it.effect("A fetch asks for the name once and connects to the vetted address, whatever comes later", () =>
+    Effect.gen(function* () {
+      const { heard, port } = yield* secure((_, response) => response.end('{"keys":[]}'))
+      const resolver = resolving("127.0.0.1")
+      const url = new URL(`https://${certifiedName}:${port}/jwks`)
+      const bytes = yield* fetchDocument(url, { ...limits, ...resolver, ...anywhere, ca: certificate })
+      assert.strictEqual(Buffer.from(bytes).toString(), '{"keys":[]}')
+      assert.strictEqual(resolver.asked(), 1)
+      assert.strictEqual(heard(), 1)
+    })
   )
 
-  it.effect("trusts no certificate but a good one for that name", () =>
+  it.effect("A fetch trusts no certificate but a good one for that name", () =>
     Effect.gen(function* () {
       const { port } = yield* secure((_, response) => response.end("{}"))
       const from = (host: string, options: Partial<FetchOptions>) =>
@@ -319,7 +317,7 @@ describe("Fetching a document", () => {
   }
 
   it.effect.each(Object.entries(handlers))(
-    "gives up on a server that answers with %s, in time",
+    "A fetch gives up in time on a server that answers with %s",
     ([, handler]) =>
       Effect.gen(function* () {
         const { heard, port } = yield* plain(handler)
@@ -329,7 +327,7 @@ describe("Fetching a document", () => {
       })
   )
 
-  it.effect("takes a body for what it is where the header names no coding", () =>
+  it.effect("A fetch takes a body as it is where the header names no coding", () =>
     Effect.gen(function* () {
       for (const coding of [
         "",
@@ -350,7 +348,7 @@ describe("Fetching a document", () => {
     })
   )
 
-  it.effect("takes exactly as many bytes as it may", () =>
+  it.effect("A fetch takes exactly as many bytes as it may", () =>
     Effect.gen(function* () {
       const { port } = yield* plain((_, response) => response.end("x".repeat(100)))
       const url = new URL(`http://localhost:${port}/jwks`)
@@ -360,7 +358,7 @@ describe("Fetching a document", () => {
     })
   )
 
-  it.effect("on this very machine connects to loopback only, whatever localhost is said to be", () =>
+  it.effect("A fetch on this very machine connects to loopback only, whatever localhost resolves to", () =>
     Effect.gen(function* () {
       const { reason } = yield* Effect.flip(
         fetchDocument(new URL("http://localhost:9/jwks"), { ...own, ...resolving("10.0.0.1") })

@@ -1,5 +1,5 @@
 /**
- * The requests of a public client that was written for another service of this interface, each as it sends it: in the order
+ * The requests of a public client that was written for another service of this interface, as it sends them: in the order
  * of its commands, with the fields and scopes that only that service knows.
  */
 import { assert, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { newEvent } from "../support/discussion.ts"
 import { member, post, send, testServer } from "../support/server.ts"
 import type { Asked } from "../support/server.ts"
 
-/** It asks for all it knows. */
+/** The client asks for all scopes it knows. */
 const scopes =
   "comment:create comment:reply comment:like comment:read:context comment:delete:self reply:like follow:create " +
   "follow:delete:self follow:read space:read profile:read:self profile:read:public profile:write:self " +
@@ -19,7 +19,7 @@ const scopes =
 
 const farDeadline = DateTime.makeUnsafe("2999-01-01T00:00:00Z")
 
-/** An agent of that client, claimed, and a request as it makes them: JSON always, its ids, any redirect followed. */
+/** A claimed agent of that client, and its way to send requests: JSON always, its ids, and redirects followed. */
 const client = Effect.gen(function* () {
   const registered = yield* register({
     name: "macro-bot",
@@ -57,7 +57,7 @@ const client = Effect.gen(function* () {
 })
 
 layer(testServer())("A client that was written for another service", (it) => {
-  it.effect("works in every command that has a meaning here", () =>
+  it.effect("The client works in every command that has a meaning here", () =>
     Effect.gen(function* () {
       const { id: challenge } = yield* openChallenge({ asset: "GC" })
       const { id: macro } = yield* newMacro({ deadline: farDeadline })
@@ -120,7 +120,7 @@ layer(testServer())("A client that was written for another service", (it) => {
     })
   )
 
-  it.effect("is told of the owner's account that it is not supported", () =>
+  it.effect("The client is told that the owner's account is not supported", () =>
     Effect.gen(function* () {
       const { asked } = yield* client
       const calls = [
@@ -138,7 +138,7 @@ layer(testServer())("A client that was written for another service", (it) => {
     })
   )
 
-  it.effect("is told that a challenge has no pool, by either path of odds", () =>
+  it.effect("The client is told that a challenge has no pool, by either path of odds", () =>
     Effect.gen(function* () {
       const { id } = yield* openChallenge({ asset: "GC" })
       const { asked } = yield* client

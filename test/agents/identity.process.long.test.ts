@@ -61,7 +61,7 @@ const environment = Layer.unwrap(Effect.map(baseUrl, (url) => settings({ AUSPEX_
 const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 
 layer(environment, { excludeTestServices: true })("Two replicas on one database", (it) => {
-  it.effect("one assertion, sent to both at once, gives one token", () =>
+  it.effect("One assertion, sent to both replicas at once, gives one token", () =>
     Effect.gen(function* () {
       const { one, other } = yield* Replicas
       const { agentId, pair } = yield* onboardWithKey(ecPair()).pipe(to(one))
@@ -81,7 +81,7 @@ layer(environment, { excludeTestServices: true })("Two replicas on one database"
     })
   )
 
-  it.effect("a rotated secret and a suspension end held tokens at both, within 5 s", () =>
+  it.effect("A rotated secret and a suspension end held tokens at both replicas, within 5 s", () =>
     Effect.gen(function* () {
       const { one, other } = yield* Replicas
       const bySecret = yield* onboard().pipe(to(one))
@@ -94,7 +94,7 @@ layer(environment, { excludeTestServices: true })("Two replicas on one database"
       const statuses = Effect.forEach(everywhere, ({ replica, token }) =>
         Effect.map(selfOf(token).pipe(to(replica)), ({ status }) => status)
       )
-      // Asked for once, so that both remember that they are good.
+      // One request each, so that both remember that the tokens are good.
       assert.deepStrictEqual(yield* statuses, [200, 200, 200, 200])
       const admin = { token: testAdminToken }
       yield* post(`/api/v1/admin/agents/${bySecret.agentId}/rotate-secret`, admin).pipe(to(one))
@@ -111,7 +111,7 @@ layer(environment, { excludeTestServices: true })("Two replicas on one database"
     })
   )
 
-  it.effect("after a change of the token secret tokens held are good, and new ones have another kid", () =>
+  it.effect("After a change of the token secret held tokens are good, and new ones have another kid", () =>
     Effect.gen(function* () {
       const { changed, one } = yield* Replicas
       const { agentId, secret, token } = yield* onboard().pipe(to(one))

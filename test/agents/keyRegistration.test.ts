@@ -1,4 +1,4 @@
-/** Registering agents with keys of their own: what is a key, and what is none. */
+/** Registration of agents with keys of their own: valid keys, and refused ones. */
 import { generateKeyPairSync } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -138,7 +138,7 @@ const pkcs1Forms = [
 ]
 
 layer(testServer())("Registering an agent with a key", (it) => {
-  it.effect("takes RSA of 2048 bits and more and EC P-256, however the PEM is spaced", () =>
+  it.effect("RSA of 2048 bits and more and EC P-256 are taken, however the PEM is spaced", () =>
     Effect.gen(function* () {
       const pems = [
         rsa.pem,
@@ -156,13 +156,13 @@ layer(testServer())("Registering an agent with a key", (it) => {
       for (const public_key of [...pems, spki(derOf(rsa.pem))]) {
         const answer = yield* registered({ public_key })
         assert.strictEqual(answer.status, 201, JSON.stringify(answer.json))
-        // For the claim link; the token endpoint does not take it.
+        // The secret is for the claim link; the token endpoint does not take it.
         assert.match(String(answer.json["client_secret"]), /^aus_cs_/)
       }
     })
   )
 
-  it.effect.each(Object.entries(weak))("refuses %s, and names the field", ([, public_key]) =>
+  it.effect.each(Object.entries(weak))("A key is refused by the name of the field: %s", ([, public_key]) =>
     Effect.gen(function* () {
       const answer = yield* registered({ public_key })
       assert.strictEqual(answer.status, 400)
@@ -195,7 +195,7 @@ layer(testServer())("Registering an agent with a key", (it) => {
       "-----BEGIN PGP PUBLIC KEY BLOCK-----\nmQENBF\n-----END PGP PUBLIC KEY BLOCK-----",
       "got a key of PGP"
     ]
-  ] as const)("says which mistake it sees: %s", ([, public_key, told]) =>
+  ] as const)("The error says which mistake it sees: %s", ([, public_key, told]) =>
     Effect.gen(function* () {
       const answer = yield* registered({ public_key })
       assert.strictEqual(answer.status, 400)
@@ -203,7 +203,7 @@ layer(testServer())("Registering an agent with a key", (it) => {
     })
   )
 
-  it.effect("needs exactly one of public_key and jwks_url, and only with private_key_jwt", () =>
+  it.effect("A registration has one of public_key and jwks_url, and only with private_key_jwt", () =>
     Effect.gen(function* () {
       const jwks_url = "https://keys.example.com/jwks"
       const both = ["jwks_url", "public_key"]

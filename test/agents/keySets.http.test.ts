@@ -10,7 +10,7 @@ import { publicJwk } from "../support/hostileAssertions.ts"
 import { jwksTricks } from "../support/jwksTricks.ts"
 import { post, testServer, wrongFields } from "../support/server.ts"
 
-/** A developer's own server with a key set, that counts who asks. */
+/** A developer's own server with a key set, which counts requests. */
 class Publisher extends Context.Service<
   Publisher,
   {
@@ -59,7 +59,7 @@ const onboarded = Effect.fnUntraced(function* (name: string) {
 })
 
 layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_url", (it) => {
-  it.effect("gets tokens by its published keys, and rotates them by publishing others", () =>
+  it.effect("An agent gets tokens by its published keys, and rotates them by publishing others", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("20000 days")
       const { asked, publish } = yield* Publisher
@@ -80,41 +80,39 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect(
-    "is refused with a kid that is unknown, another key's or absent where there are several, and by any other key",
-    () =>
-      Effect.gen(function* () {
-        const { publish } = yield* Publisher
-        const agentId = yield* onboarded("refused")
-        publish([
-          publicJwk(first, { kid: "1" }),
-          publicJwk(second, { kid: "2" }),
-          publicJwk(rsa, { kid: "rsa" })
-        ])
-        const cases: ReadonlyArray<readonly [KeyPair, { readonly header?: Changes }]> = [
-          [first, {}],
-          [first, named("3")],
-          [first, named("2")],
-          [first, named("rsa")],
-          [rsa, named("1")],
-          [ecPair(), named("1")],
-          [rsaPair(), named("rsa")],
-          [first, { header: { kid: "1", jku: "http://127.0.0.1/other" } }],
-          [first, { header: { kid: "1", jwk: publicJwk(first) } }]
-        ]
-        for (const [pair, changes] of cases) {
-          const answer = yield* askByAssertion(agentId, yield* assertionOf(agentId, pair, changes))
-          assert.strictEqual(answer.status, 401, JSON.stringify(changes))
-          assert.strictEqual(answer.json["error"], "invalid_client")
-        }
-        assert.strictEqual(
-          (yield* askByAssertion(agentId, yield* assertionOf(agentId, first, named("1")))).status,
-          200
-        )
-      })
+  it.effect("A kid that is unknown, another's, or absent among several is refused, as is a strange key", () =>
+    Effect.gen(function* () {
+      const { publish } = yield* Publisher
+      const agentId = yield* onboarded("refused")
+      publish([
+        publicJwk(first, { kid: "1" }),
+        publicJwk(second, { kid: "2" }),
+        publicJwk(rsa, { kid: "rsa" })
+      ])
+      const cases: ReadonlyArray<readonly [KeyPair, { readonly header?: Changes }]> = [
+        [first, {}],
+        [first, named("3")],
+        [first, named("2")],
+        [first, named("rsa")],
+        [rsa, named("1")],
+        [ecPair(), named("1")],
+        [rsaPair(), named("rsa")],
+        [first, { header: { kid: "1", jku: "http://127.0.0.1/other" } }],
+        [first, { header: { kid: "1", jwk: publicJwk(first) } }]
+      ]
+      for (const [pair, changes] of cases) {
+        const answer = yield* askByAssertion(agentId, yield* assertionOf(agentId, pair, changes))
+        assert.strictEqual(answer.status, 401, JSON.stringify(changes))
+        assert.strictEqual(answer.json["error"], "invalid_client")
+      }
+      assert.strictEqual(
+        (yield* askByAssertion(agentId, yield* assertionOf(agentId, first, named("1")))).status,
+        200
+      )
+    })
   )
 
-  it.effect("needs no kid where its set has one key of the algorithm, and is told where it needs one", () =>
+  it.effect("An agent needs no kid with one key of the algorithm, and is told when it needs one", () =>
     Effect.gen(function* () {
       const { publish } = yield* Publisher
       const agentId = yield* onboarded("unnamed")
@@ -133,7 +131,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("has nothing fetched for what would be refused anyway, nor for anybody else", () =>
+  it.effect("No key set is fetched for an assertion that would be refused anyway, nor for strangers", () =>
     Effect.gen(function* () {
       const { asked, publish } = yield* Publisher
       const agentId = yield* onboarded("quiet")
@@ -155,7 +153,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("has its key set fetched once for 20 first requests at once, and each gets its token", () =>
+  it.effect("A key set is fetched once for 20 first requests at once, and each gets its token", () =>
     Effect.gen(function* () {
       const { asked, publish } = yield* Publisher
       const agentId = yield* onboarded("popular")
@@ -172,7 +170,7 @@ layer(testServer().pipe(Layer.provideMerge(publisher)))("An agent with a jwks_ur
     })
   )
 
-  it.effect("is 401 where the set cannot be had, and nobody is told why", () =>
+  it.effect("A key set that cannot be fetched is 401, and nobody is told why", () =>
     Effect.gen(function* () {
       const registered = yield* register({
         auth_method: "private_key_jwt",
@@ -191,8 +189,8 @@ layer(
   testServer({ environment: { AUSPEX_BASE_URL: "https://auspex.example" } }).pipe(
     Layer.provideMerge(publisher)
   )
-)("Where others are served, a jwks_url", (it) => {
-  it.effect("may be at a public place only: no way around that reaches a listener on this machine", () =>
+)("A jwks_url at a public instance", (it) => {
+  it.effect("A jwks_url is at a public place only, and no trick reaches a listener on this machine", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* Publisher
       const own = [url, url.replace("127.0.0.1", "localhost"), url.replace("http:", "https:")]
@@ -218,7 +216,7 @@ layer(
 layer(
   testServer({ environment: { AUSPEX_LIMIT_TOKEN_FAILURES: "3/minute" } }).pipe(Layer.provideMerge(publisher))
 )("An address with too many refused credentials", (it) => {
-  it.effect("has no key set fetched, and is let in by keys that are in memory", () =>
+  it.effect("An address with too many refusals causes no fetch, and gets tokens by keys in memory", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("20000 days")
       const { asked, publish } = yield* Publisher

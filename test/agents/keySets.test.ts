@@ -1,4 +1,4 @@
-/** Key sets in memory: when they are fetched, how often at most, and which of their keys count. */
+/** Key sets in memory: when and how often they are fetched, and which of their keys count. */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Option, Result } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,7 +19,7 @@ const wanted = (kid: string) => ({ algorithm: "ES256" as const, kid })
 const setOf = (...kids: ReadonlyArray<string>) => bytes({ keys: kids.map((kid) => publicJwk(ec, { kid })) })
 const awhile = TestClock.adjust("20000 days")
 
-/** A place that publishes what it is given, and counts who asks. */
+/** A place that publishes this document, and counts requests. */
 const publisher = () => {
   const state: { document: Uint8Array | undefined; asked: number } = { document: setOf("a"), asked: 0 }
   const fetch = () =>
@@ -32,7 +32,7 @@ const publisher = () => {
   return { state, fetch }
 }
 
-/** Key sets of places that are at these addresses; each at one of its own unless said. */
+/** Key sets of places at these addresses, by default each at one of its own. */
 const keySets = (fetchAt: Source["fetchAt"], addressOf?: (url: URL) => string) => {
   const addresses = new Map<string, string>()
   const own = ({ hostname }: URL) => {
@@ -47,7 +47,7 @@ const keySets = (fetchAt: Source["fetchAt"], addressOf?: (url: URL) => string) =
 }
 
 describe("Key sets", () => {
-  it.effect("are kept for five minutes, then fetched again", () =>
+  it.effect("Key sets are kept for five minutes, then fetched again", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -64,7 +64,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are fetched once for a kid that is not known, not more often than once a minute", () =>
+  it.effect("Key sets are fetched once for an unknown kid, not more often than once a minute", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -84,7 +84,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are good for a day when they cannot be fetched again", () =>
+  it.effect("Key sets are good for a day when they cannot be fetched again", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -96,7 +96,7 @@ describe("Key sets", () => {
       assert.strictEqual(state.asked, 2)
       yield* TestClock.adjust("1 hour")
       assert.isTrue(Option.isNone(yield* find(url, wanted("a"))))
-      // Once they are back, so are the keys: after the minute that an attempt costs.
+      // Once the place is back, so are the keys: after the minute that an attempt costs.
       state.document = setOf("a")
       assert.isTrue(Option.isNone(yield* find(url, wanted("a"))))
       yield* TestClock.adjust("1 minute")
@@ -104,7 +104,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are not changed by what is no key set", () =>
+  it.effect("A document that is no key set does not change the key set in memory", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -116,7 +116,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are fetched once for all who wait for them, also when the first of those hangs up", () =>
+  it.effect("A key set is fetched once for all who wait for it, also when the first of them hangs up", () =>
     Effect.gen(function* () {
       yield* awhile
       const gate = yield* Deferred.make<void>()
@@ -138,7 +138,7 @@ describe("Key sets", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are fetched 64 at once; who has to wait longer than 5 s is asked to come again", () =>
+  it.effect("At most 64 key sets are fetched at once; after a wait of 5 s the error is to be retried", () =>
     Effect.gen(function* () {
       yield* awhile
       let asked = 0
@@ -178,7 +178,7 @@ describe("Key sets", () => {
       ({ hostname }: URL) => `2606:4700:1:1::${hostname.replaceAll(/\D/g, "")}`
     ]
   ] as const)(
-    "of %s that hangs are fetched %i at a time, and others' meanwhile",
+    "A place of %s that hangs has %i fetches at a time, and others go on",
     ([, most, urlOf, hanging]) =>
       Effect.gen(function* () {
         yield* awhile
@@ -201,7 +201,7 @@ describe("Key sets", () => {
       }).pipe(Effect.provide(settings()))
   )
 
-  it.effect("are not fetched from a place that is not allowed, whatever was registered", () =>
+  it.effect("A key set is not fetched from a forbidden place, whatever was registered", () =>
     Effect.gen(function* () {
       yield* awhile
       const { fetch, state } = publisher()
@@ -216,7 +216,7 @@ describe("A key set", () => {
   const kids = (document: Uint8Array) =>
     Option.map(readKeySet(document), ({ keys }) => keys.map(({ kid }) => kid))
 
-  it("has the RSA and P-256 keys that are for signatures, by their kid", () => {
+  it("A key set has the RSA and P-256 keys that are for signatures, by their kid", () => {
     const document = bytes({
       keys: [
         publicJwk(rsa, { kid: "rsa" }),
@@ -228,7 +228,7 @@ describe("A key set", () => {
     assert.deepStrictEqual(kids(document), Option.some(["rsa", "rsa sig", "ec"]))
   })
 
-  it("leaves out every other key", () => {
+  it("A key set leaves out every other key", () => {
     const privateJwk = { ...rsa.privateKey.export({ format: "jwk" }), kid: "private" }
     const weak = rsaPair(1024)
     for (const key of [
@@ -259,7 +259,7 @@ describe("A key set", () => {
     }
   })
 
-  it("tells keys apart by kid and algorithm, has one without a kid, and one that stands there twice once", () => {
+  it("A key set tells keys apart by kid and algorithm, and has a key that stands there twice once", () => {
     const document = {
       keys: [
         publicJwk(rsa, { kid: "x" }),
@@ -325,7 +325,7 @@ describe("A key set", () => {
       "found"
     ],
     ["a key for encryption alone", [publicJwk(ec, { use: "enc" })], undefined, "has no ES256 key"]
-  ] as const)("with %s gives the key, or says what would be right", ([, keys, kid, told]) =>
+  ] as const)("A key set with %s gives the key, or says what would be right", ([, keys, kid, told]) =>
     Effect.gen(function* () {
       yield* awhile
       const { find } = yield* keySets(() => Effect.succeed(bytes({ keys })))
@@ -338,7 +338,7 @@ describe("A key set", () => {
     }).pipe(Effect.provide(settings()))
   )
 
-  it("is a JSON object with a list of keys, of which the first 20 different ones are read", () => {
+  it("A key set is a JSON object with a list of keys, and the first 20 different ones are read", () => {
     const key = publicJwk(ec, { kid: "x" })
     const many = (count: number) => ({
       keys: Array.from({ length: count }, (_, index) => ({ ...key, kid: String(index) }))

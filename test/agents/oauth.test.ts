@@ -1,4 +1,4 @@
-/** The token endpoint as OAuth 2.0 has it: where credentials may stand, and what every refusal looks like. */
+/** The token endpoint by OAuth 2.0: places of credentials, and the form of every refusal. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -18,7 +18,7 @@ const form = (body: string, headers: Readonly<Record<string, string>> = {}): Ask
 })
 const nobody = "0190f000-0000-7000-8000-000000000000"
 
-/** RFC 6749 5.2, and our own detail and code. */
+/** The form of RFC 6749 5.2, with our own detail and code. */
 const isOAuthError = ({ headers, json, status }: Answer): void => {
   assert.strictEqual(headers.get("content-type"), "application/json; charset=utf-8", String(status))
   assert.strictEqual(headers.get("cache-control"), "no-store")
@@ -111,7 +111,7 @@ const hostile = (
 }
 
 layer(testServer())("The token endpoint", (it) => {
-  it.effect("takes a secret in the body, as client_id too, and by HTTP Basic; as JSON and as a form", () =>
+  it.effect("A secret is taken in the body and by HTTP Basic, as client_id too, as JSON and as a form", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const authorization = basic(agentId, secret)
@@ -130,7 +130,7 @@ layer(testServer())("The token endpoint", (it) => {
           ...form(`grant_type=${grant_type}`),
           headers: { "content-type": `${formType}; charset=UTF-8`, authorization }
         },
-        // A client that sends its last token with everything has still one way of proving who it is.
+        // A client that sends its last token with everything still proves itself in one way only.
         {
           json: { grant_type, agent_id: agentId, client_secret: secret },
           headers: { authorization: "Bearer x" }
@@ -146,7 +146,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("refuses whatever else it is sent with a secret, each time as OAuth says", () =>
+  it.effect("Every other request with a secret is refused, each time as OAuth says", () =>
     Effect.gen(function* () {
       const ada = yield* onboard()
       const bob = yield* onboard()
@@ -173,7 +173,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("asks for HTTP Basic again only whoever came by it", () =>
+  it.effect("Only a client that used HTTP Basic is asked for it again", () =>
     Effect.gen(function* () {
       const { agentId } = yield* onboard()
       const wrong = { json: { grant_type, agent_id: agentId, client_secret: "wrong" } }
@@ -191,7 +191,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("has OAuth errors only, for 400, 405, 413 and 415 too", () =>
+  it.effect("The token endpoint has OAuth errors only, for 400, 405, 413 and 415 too", () =>
     Effect.gen(function* () {
       const answers = [
         [
@@ -222,7 +222,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("names every parameter that is wrong, of contradictory ones too", () =>
+  it.effect("The token endpoint names every wrong parameter, and contradictory ones, too", () =>
     Effect.gen(function* () {
       const named = (json: unknown) => Effect.map(post(tokenPath, { json }), wrongFields)
       assert.deepStrictEqual(yield* named({}), ["agent_id", "client_secret", "grant_type"])
@@ -238,7 +238,7 @@ layer(testServer())("The token endpoint", (it) => {
 layer(
   testServer({ environment: { AUSPEX_LIMIT_TOKENS: "2/minute", AUSPEX_LIMIT_TOKEN_FAILURES: "3/minute" } })
 )("The limits of the token endpoint", (it) => {
-  it.effect("answer 429 as an OAuth error with Retry-After, for tokens and for refusals", () =>
+  it.effect("The limits answer 429 as an OAuth error with Retry-After, for tokens and for refusals", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("20000 days")
       const { agentId, secret } = yield* onboard()
@@ -260,7 +260,7 @@ layer(
 layer(testServer({ environment: { AUSPEX_BASE_URL: "https://auspex.example/arena" } }))(
   "The authorization server's metadata",
   (it) => {
-    it.effect("is what RFC 8414 says, built from the base URL", () =>
+    it.effect("The metadata has what RFC 8414 says, built from the base URL", () =>
       Effect.gen(function* () {
         const answer = yield* get("/.well-known/oauth-authorization-server")
         assert.strictEqual(answer.status, 200)

@@ -1,4 +1,4 @@
-/** Operators: signing in by mail or by an identity provider, and how long it lasts. */
+/** Operators: sign-in by mail or by an identity provider, and the lifetime of sessions. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -42,7 +42,7 @@ const whoHas = (secret: string) =>
 const isSignedIn = (secret: string) => Effect.map(whoHas(secret), Option.isSome)
 
 layer(testServices())("A sign-in link", (it) => {
-  it.effect("makes an account at first, and is the way back to it ever after", () =>
+  it.effect("A sign-in link makes an account at first, and leads back to it ever after", () =>
     Effect.gen(function* () {
       const first = yield* signedIn("ada@example.org")
       const second = yield* signedIn(" ADA@Example.org ")
@@ -57,28 +57,26 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect(
-    "to any form of a mailbox signs in to its one account, and the mail goes to that one's address",
-    () =>
-      Effect.gen(function* () {
-        const first = yield* signedIn("first.last+auspex@gmail.com")
-        for (const form of ["firstlast@gmail.com", "f.irstlast+2@googlemail.com"]) {
-          yield* request(form)
-          const [mail] = yield* newMails
-          assert.strictEqual(mail?.to, "first.last+auspex@gmail.com")
-          const { session } = yield* signIn(tokenOf(linksIn(mail)[1]))
-          assert.strictEqual(session.operatorId, first.operatorId)
-        }
-        const operator = yield* Operators.use((operators) => operators.session(first.secret))
-        assert.strictEqual(Option.getOrThrow(operator).email, "first.last+auspex@gmail.com")
-        assert.notStrictEqual(
-          (yield* signedIn("first.last@example.org")).operatorId,
-          (yield* signedIn("firstlast@example.org")).operatorId
-        )
-      })
+  it.effect("A link to any form of a mailbox signs in to its one account, by mail to its address", () =>
+    Effect.gen(function* () {
+      const first = yield* signedIn("first.last+auspex@gmail.com")
+      for (const form of ["firstlast@gmail.com", "f.irstlast+2@googlemail.com"]) {
+        yield* request(form)
+        const [mail] = yield* newMails
+        assert.strictEqual(mail?.to, "first.last+auspex@gmail.com")
+        const { session } = yield* signIn(tokenOf(linksIn(mail)[1]))
+        assert.strictEqual(session.operatorId, first.operatorId)
+      }
+      const operator = yield* Operators.use((operators) => operators.session(first.secret))
+      assert.strictEqual(Option.getOrThrow(operator).email, "first.last+auspex@gmail.com")
+      assert.notStrictEqual(
+        (yield* signedIn("first.last@example.org")).operatorId,
+        (yield* signedIn("firstlast@example.org")).operatorId
+      )
+    })
   )
 
-  it.effect("of ten forms of a mailbox that are used at once makes one account", () =>
+  it.effect("Links to ten forms of a mailbox that are used at once make one account", () =>
     Effect.gen(function* () {
       yield* newMails
       yield* Effect.forEach(
@@ -96,7 +94,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("that was mailed to one form lets nobody in to an account that another one has made since", () =>
+  it.effect("A link mailed to one form lets nobody in to an account that another form has made since", () =>
     Effect.gen(function* () {
       const early = yield* linkFor("victim+x@example.org")
       const victim = yield* signedIn("victim@example.org")
@@ -107,7 +105,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("shows whom it signs in and where it leads, as often as a mail scanner looks", () =>
+  it.effect("A link's page shows its account and destination any number of times, and signs nobody in", () =>
     Effect.gen(function* () {
       const claimPage = ReturnTo.make(`/claim/aus_cl_${"A".repeat(43)}`)
       const token = yield* linkFor("scanned@example.org", claimPage)
@@ -122,7 +120,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("leads only to the account or to a claim page", () =>
+  it.effect("A sign-in link leads only to the account or to a claim page", () =>
     Effect.gen(function* () {
       const decode = Schema.decodeUnknownEffect(ReturnTo)
       for (const path of [
@@ -143,7 +141,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("works once, also for 20 at once", () =>
+  it.effect("A sign-in link works once, also for 20 at once", () =>
     Effect.gen(function* () {
       const token = yield* linkFor("once@example.org")
       const results = yield* Effect.forEach(
@@ -159,7 +157,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("works for ten minutes, to the millisecond", () =>
+  it.effect("A sign-in link works for ten minutes, to the millisecond", () =>
     Effect.gen(function* () {
       const early = yield* linkFor("early@example.org")
       const late = yield* linkFor("late@example.org")
@@ -173,7 +171,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("ends with the next one to the same address", () =>
+  it.effect("A sign-in link ends with the next one to the same address", () =>
     Effect.gen(function* () {
       const older = yield* linkFor("twice@example.org")
       const other = yield* linkFor("other@example.org")
@@ -185,7 +183,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("of ten asked for at once one works", () =>
+  it.effect("Of ten sign-in links asked for at once one works", () =>
     Effect.gen(function* () {
       yield* Effect.all(
         times(10, () => request("crowd@example.org")),
@@ -198,7 +196,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("that nobody made is NotFound, whatever it looks like", () =>
+  it.effect("A sign-in link that nobody made is NotFound, whatever it looks like", () =>
     Effect.gen(function* () {
       for (const token of ["", "x", "\0", `aus_si_${"A".repeat(43)}`, `aus_cl_${"A".repeat(43)}`]) {
         assert.strictEqual((yield* Effect.flip(view(token))).code, "not_found")
@@ -207,7 +205,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("is the same mail for who has an account and who has none", () =>
+  it.effect("The mail is the same for an address with an account and one without", () =>
     Effect.gen(function* () {
       yield* signedIn("known@example.org")
       yield* request("known@example.org")
@@ -220,7 +218,7 @@ layer(testServices())("A sign-in link", (it) => {
     })
   )
 
-  it.effect("is stored as a hash, and where it leads encrypted", () =>
+  it.effect("A sign-in link is stored as a hash, and its destination is encrypted", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const returnTo = ReturnTo.make(`/claim/aus_cl_${"B".repeat(43)}`)
@@ -239,7 +237,7 @@ layer(testServices())("A sign-in link", (it) => {
 layer(testServices({ AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour", AUSPEX_LIMIT_SIGN_INS: "20/hour" }))(
   "Sign-in mails",
   (it) => {
-    it.effect("are 5 an hour to a mailbox, whatever suffix it is written with", () =>
+    it.effect("A mailbox gets 5 sign-in mails an hour, whatever suffix it is written with", () =>
       Effect.gen(function* () {
         const now = yield* freshWeek
         for (const n of times(5, (index) => index)) yield* request(`ada+${n}@example.org`, `192.0.2.${n}`)
@@ -265,7 +263,7 @@ layer(testServices({ AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour", AUSPEX_LIMIT_SIGN_INS
       })
     )
 
-    it.effect("are 20 an hour from an address", () =>
+    it.effect("An address may ask for 20 sign-in mails an hour", () =>
       Effect.gen(function* () {
         yield* freshWeek
         for (const n of times(20, (index) => index)) yield* request(`n${n}@example.org`, "198.51.100.1")
@@ -278,7 +276,7 @@ layer(testServices({ AUSPEX_LIMIT_SIGN_IN_MAILS: "5/hour", AUSPEX_LIMIT_SIGN_INS
 )
 
 layer(testServices())("A session", (it) => {
-  it.effect("ends when it is unused for 12 hours, and each use lets it last longer", () =>
+  it.effect("A session ends when it is unused for 12 hours, and each use prolongs it", () =>
     Effect.gen(function* () {
       const { secret } = yield* signedIn("idle@example.org")
       for (const _ of times(3, () => 0)) {
@@ -290,7 +288,7 @@ layer(testServices())("A session", (it) => {
     })
   )
 
-  it.effect("ends after 7 days even if it is used all the time", () =>
+  it.effect("A session ends after 7 days even if it is used all the time", () =>
     Effect.gen(function* () {
       const { secret } = yield* signedIn("busy@example.org")
       for (const _ of times(16, () => 0)) {
@@ -303,7 +301,7 @@ layer(testServices())("A session", (it) => {
     })
   )
 
-  it.effect("ends with signing out, and no other does", () =>
+  it.effect("A session ends by signing out, and no other session does", () =>
     Effect.gen(function* () {
       const [here, there] = [yield* signedIn("out@example.org"), yield* signedIn("out@example.org")]
       yield* Operators.use((operators) => operators.signOut(here.secret))
@@ -313,7 +311,7 @@ layer(testServices())("A session", (it) => {
     })
   )
 
-  it.effect("is nobody's when its secret is made up", () =>
+  it.effect("A session with an invented secret is nobody's", () =>
     Effect.gen(function* () {
       for (const secret of ["", "\0", "aus_ss_", `aus_ss_${"A".repeat(43)}`, "A".repeat(100_000)]) {
         assert.isFalse(yield* isSignedIn(secret))
@@ -321,7 +319,7 @@ layer(testServices())("A session", (it) => {
     })
   )
 
-  it.effect("that is over is forgotten by housekeeping, and a link a week after it ended", () =>
+  it.effect("Housekeeping forgets sessions that are over, and links a week after their end", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`delete from operator_sessions`
@@ -359,7 +357,7 @@ layer(testServices())("An identity provider's account", (it) => {
       ({ email }) => email
     )
 
-  it.effect("is that of issuer and subject, letter by letter", () =>
+  it.effect("An account is that of issuer and subject, letter by letter", () =>
     Effect.gen(function* () {
       const ada = yield* identify("https://id.example", "ada")
       assert.strictEqual(yield* identify("https://id.example", "ada"), ada)
@@ -372,7 +370,7 @@ layer(testServices())("An identity provider's account", (it) => {
     })
   )
 
-  it.effect("of 20 first sign-ins at once is one", () =>
+  it.effect("Twenty first sign-ins at once make one account", () =>
     Effect.gen(function* () {
       const found = yield* Effect.all(
         times(20, () => identify("https://id.example", "crowd")),
@@ -382,34 +380,30 @@ layer(testServices())("An identity provider's account", (it) => {
     })
   )
 
-  it.effect(
-    "takes a verified address that nobody has, so that a mail to it signs in to the same account",
-    () =>
-      Effect.gen(function* () {
-        const ada = yield* identify("https://id.example", "with-mail", "idp@example.org")
-        assert.strictEqual(yield* emailOf(ada), "idp@example.org")
-        assert.strictEqual((yield* signedIn("idp@example.org")).operatorId, ada)
-      })
+  it.effect("An account takes a free verified address, and a mail to it signs in to the same account", () =>
+    Effect.gen(function* () {
+      const ada = yield* identify("https://id.example", "with-mail", "idp@example.org")
+      assert.strictEqual(yield* emailOf(ada), "idp@example.org")
+      assert.strictEqual((yield* signedIn("idp@example.org")).operatorId, ada)
+    })
   )
 
-  it.effect(
-    "is not made where another account has the mailbox of its address, and never merged with that",
-    () =>
-      Effect.gen(function* () {
-        const { operatorId } = yield* signedIn("held.by.mail@gmail.com")
-        for (const form of ["held.by.mail@gmail.com", "heldbymail+x@gmail.com"]) {
-          const refused = yield* Effect.flip(identify("https://id.example", form, form))
-          assert.strictEqual(refused.code, "sign_in_refused")
-        }
-        assert.strictEqual((yield* signedIn("held.by.mail@gmail.com")).operatorId, operatorId)
-        const ada = yield* identify("https://id.example", "holder", "holder+idp@example.org")
-        assert.strictEqual((yield* signedIn("holder@example.org")).operatorId, ada)
-        const again = yield* Effect.flip(identify("https://id.example", "her second", "holder+2@example.org"))
-        assert.strictEqual(again.code, "sign_in_refused")
-      })
+  it.effect("No account is made or merged where another one has the mailbox of its address", () =>
+    Effect.gen(function* () {
+      const { operatorId } = yield* signedIn("held.by.mail@gmail.com")
+      for (const form of ["held.by.mail@gmail.com", "heldbymail+x@gmail.com"]) {
+        const refused = yield* Effect.flip(identify("https://id.example", form, form))
+        assert.strictEqual(refused.code, "sign_in_refused")
+      }
+      assert.strictEqual((yield* signedIn("held.by.mail@gmail.com")).operatorId, operatorId)
+      const ada = yield* identify("https://id.example", "holder", "holder+idp@example.org")
+      assert.strictEqual((yield* signedIn("holder@example.org")).operatorId, ada)
+      const again = yield* Effect.flip(identify("https://id.example", "her second", "holder+2@example.org"))
+      assert.strictEqual(again.code, "sign_in_refused")
+    })
   )
 
-  it.effect("is one of ten with forms of one mailbox that sign in at once", () =>
+  it.effect("Ten sign-ins at once with forms of one mailbox make one account", () =>
     Effect.gen(function* () {
       const found = yield* Effect.all(
         times(10, (index) =>
@@ -421,7 +415,7 @@ layer(testServices())("An identity provider's account", (it) => {
     })
   )
 
-  it.effect("keeps the address it has when the provider says another", () =>
+  it.effect("An account keeps its address when the provider names another", () =>
     Effect.gen(function* () {
       const ada = yield* identify("https://id.example", "moving", "before@example.org")
       yield* identify("https://id.example", "moving", "after@example.org")
@@ -433,7 +427,7 @@ layer(testServices())("An identity provider's account", (it) => {
 layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }))(
   "A disposable address",
   (it) => {
-    it.effect("gets no sign-in mail and no account, which is said, also where a link is there already", () =>
+    it.effect("A disposable address gets no sign-in mail and no account, even by an existing link", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const refused = yield* Effect.flip(request("ada@mx.trash.example"))
@@ -448,7 +442,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
       })
     )
 
-    it.effect("of an account that is there keeps signing in to it, in any form", () =>
+    it.effect("An existing account with a disposable address keeps its sign-in, in any form", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { operatorId } = yield* signedIn("old@example.org")
@@ -460,7 +454,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
       })
     )
 
-    it.effect("makes no account by an identity provider either", () =>
+    it.effect("A disposable address makes no account by an identity provider either", () =>
       Effect.gen(function* () {
         const refused = yield* Operators.use((operators) =>
           operators.signInWithIdentity({
@@ -473,7 +467,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
       })
     )
 
-    it.effect("is no operator_contact (400), and gets no mail about an agent that had it before", () =>
+    it.effect("A disposable address is no operator_contact (400), and an earlier one gets no mail", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const refused = yield* Effect.flip(claimable({ operator_contact: "Ada@Trash.example" }))
@@ -489,7 +483,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
         yield* TestClock.adjust("6 days")
         yield* Claims.use((claims) => claims.remindDue)
         assert.deepStrictEqual(yield* newMails, [])
-        // The link of a mail that is there signs nobody in, and leaves the agent to who has the claim link.
+        // The link of an existing mail signs nobody in, and leaves the agent to the holder of the claim link.
         yield* sql`update mail_claims set email = 'ada@trash.example', expires_at = expires_at + interval '9 days'`
         const claim = Claims.use((claims) => claims.claimByMail(claimLinks(mail).claim))
         assert.strictEqual((yield* Effect.flip(claim)).code, "disposable_address")
@@ -500,7 +494,7 @@ layer(testServices({ AUSPEX_DISPOSABLE_DOMAINS: "trash.example,burner.example" }
 )
 
 layer(testServices())("An owner", (it) => {
-  it.effect("is shown with plan and agents, and put on a plan", () =>
+  it.effect("An owner is shown with plan and agents, and can be put on a plan", () =>
     Effect.gen(function* () {
       const operators = yield* Operators
       const { operatorId } = yield* signedIn("owner@example.org")
@@ -517,7 +511,7 @@ layer(testServices())("An owner", (it) => {
     })
   )
 
-  it.effect("that does not exist is NotFound", () =>
+  it.effect("An unknown owner is NotFound", () =>
     Effect.gen(function* () {
       const operators = yield* Operators
       for (const id of ["", "nobody", "0190f000-0000-7000-8000-000000000000"]) {

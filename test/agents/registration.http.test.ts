@@ -26,7 +26,7 @@ const slugs = ["type", "model_capability_tag", "hosting_mode", "policy_profile",
 layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/" } }))(
   "Registration",
   (it) => {
-    it.effect("needs only a name, and fills in what the interface shows", () =>
+    it.effect("A registration needs only a name, and fills in what the interface shows", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({ name: "Ada" })
         const expected = {
@@ -52,7 +52,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("keeps every field that was sent", () =>
+    it.effect("A registration keeps every field that was sent", () =>
       Effect.gen(function* () {
         const sent = {
           name: "Ada",
@@ -77,7 +77,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("answers 201 with everything an agent needs to go on, not to be stored on the way", () =>
+    it.effect("A registration answers 201 with all that an agent needs to go on, and is not cached", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({ name: "Ada" })
         assert.strictEqual(answer.status, 201)
@@ -97,7 +97,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("builds submit_url from the base URL, whatever Host and forwarding headers say", () =>
+    it.effect("The submit_url is built from the base URL, whatever Host and forwarding headers say", () =>
       Effect.gen(function* () {
         const body = JSON.stringify({ name: "Ada" })
         const response = yield* raw(
@@ -112,7 +112,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("finds a missing name the one thing that is wrong with an empty object", () =>
+    it.effect("A missing name is the one mistake of an empty object", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({})
         assert.strictEqual(answer.status, 400)
@@ -121,7 +121,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect.each(texts)("takes %s with %d characters and no more", ([field, longest]) =>
+    it.effect.each(texts)("The field %s takes %d characters and no more", ([field, longest]) =>
       Effect.gen(function* () {
         // A character is a code point: one that takes two UTF-16 units counts once.
         for (const character of ["x", "\u{1f4c8}"]) {
@@ -134,13 +134,13 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("counts the length of what is stored, after normalisation", () =>
+    it.effect("The length counts in the stored text, after normalisation", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* attempt({ name: "e\u0301".repeat(80) })).status, 201)
       })
     )
 
-    it.effect.each(["", " ", "\n\t "])("a name of %j is blank, and refused", (name) =>
+    it.effect.each(["", " ", "\n\t "])("A name of %j is blank, and refused", (name) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(wrongFields(yield* attempt({ name })), ["name"])
       })
@@ -152,7 +152,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         0x200e, 0x200f, 0x2028, 0x2029, 0x2060, 0x2800, 0x3164, 0xe000, 0xfe00, 0xfe0f, 0xfeff, 0xffa0,
         0xfdd0, 0xfffe, 0xffff, 0x1ffff, 0x10fffe, 0xe0001, 0xe0041, 0xe0100, 0xe01ef, 0xf0000
       ].map((code) => [code.toString(16)] as const)
-    )("a name with U+%s, which nobody sees, is refused", ([code]) =>
+    )("A name with U+%s, which nobody sees, is refused", ([code]) =>
       Effect.gen(function* () {
         const hidden = String.fromCodePoint(Number.parseInt(code, 16))
         for (const name of [`Ada${hidden}`, `A${hidden}da`, hidden]) {
@@ -176,13 +176,13 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       ["tags after a flag", "🏴\u{e0067}\u{e0062}\u{e0061}\u{e007f}"],
       ["a joiner after an emoji", "👩\u200d"],
       ["a joiner between an emoji and a letter", "👩\u200dA"]
-    ] as const)("a name with %s is refused", ([, name]) =>
+    ] as const)("A name with %s is refused", ([, name]) =>
       Effect.gen(function* () {
         assert.deepStrictEqual(wrongFields(yield* attempt({ name })), ["name"])
       })
     )
 
-    it.effect("takes a name in any writing, with marks, spaces, emoji, and the joiners that these need", () =>
+    it.effect("A name may be in any writing, with marks, spaces, emoji, and the joiners these need", () =>
       Effect.gen(function* () {
         for (const name of [
           "Ада 3",
@@ -213,7 +213,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("refuses more than 30 combining marks in a row in every text field, and takes 30", () =>
+    it.effect("A text field takes 30 combining marks in a row, and no more", () =>
       Effect.gen(function* () {
         for (const [field] of texts) {
           const marked = (count: number) =>
@@ -231,7 +231,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect.each(slugs)("takes a slug as %s", (field) =>
+    it.effect.each(slugs)("The field %s takes a slug", (field) =>
       Effect.gen(function* () {
         for (const taken of ["a", "z9_-", "a".repeat(32)]) {
           assert.strictEqual((yield* attempt({ name: "Ada", [field]: taken })).status, 201, taken)
@@ -265,7 +265,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       ],
       ["a scope that is no text", { name: "Ada", requested_scopes: [7] }, ["requested_scopes.0"]],
       ["too many scopes", { name: "Ada", requested_scopes: Array(101).fill("x") }, ["requested_scopes"]]
-    ])("%s is refused by its path", ([, fields, wrong]) =>
+    ])("A registration with %s is refused by the path", ([, fields, wrong]) =>
       Effect.gen(function* () {
         const answer = yield* attempt(fields)
         assert.strictEqual(answer.status, 400)
@@ -273,7 +273,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("names every wrong field in one answer", () =>
+    it.effect("A registration names every wrong field in one answer", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({
           name: "x".repeat(81),
@@ -297,7 +297,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("ignores unknown fields", () =>
+    it.effect("A registration ignores unknown fields", () =>
       Effect.gen(function* () {
         const answer = yield* attempt({
           name: "Ada",
@@ -311,7 +311,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("stores text in NFC with line feeds", () =>
+    it.effect("A registration stores text in NFC with line feeds", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({
           name: "Ame\u0301lie",
@@ -339,7 +339,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       ["a left-to-right embedding", "\u202a"],
       ["a first strong isolate", "\u2068"],
       ["a pop directional isolate", "\u2069"]
-    ] as const)("%s is refused in every text field", ([, hostile]) =>
+    ] as const)("A text field with %s is refused", ([, hostile]) =>
       Effect.gen(function* () {
         const fields = texts.map(([field]) => field)
         const answer = yield* attempt({
@@ -352,7 +352,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("ignores scopes that do not exist, and lists them once each", () =>
+    it.effect("A registration ignores scopes that do not exist, and lists them once each", () =>
       Effect.gen(function* () {
         const registered = yield* register({
           requested_scopes: [
@@ -380,7 +380,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
     it.effect.each([
       ["omitted", {}],
       ["empty", { requested_scopes: [] }]
-    ] as const)("%s scopes grant all but credits:stake", ([, fields]) =>
+    ] as const)("A registration with %s scopes grants all but credits:stake", ([, fields]) =>
       Effect.gen(function* () {
         const profile = yield* profileOf(fields)
         assert.deepStrictEqual(profile["requested_scopes"], defaultScopes)
@@ -390,7 +390,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
     )
 
     it.effect.each([
-      // Those of the interface alone.
+      // Scopes of the interface alone.
       [["profile:read:self"], ["profile:read:self", "llm:keys", "webhook:write"]],
       [
         ["profile:read:self", "credits:stake", "nonsense", "credits:read"],
@@ -405,7 +405,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         ["profile:read:self", "webhook:write"]
       ]
     ] as const)(
-      "counts scopes that the interface lacks as asked for where %o names none of them",
+      "The scopes beyond the interface are granted where %o names none of them",
       ([asked, requested]) =>
         Effect.gen(function* () {
           const profile = yield* profileOf({ requested_scopes: asked })
@@ -413,14 +413,14 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
         })
     )
 
-    it.effect("grants credits:stake where it is asked for by name", () =>
+    it.effect("The scope credits:stake is granted where it is asked for by name", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({ requested_scopes: ["credits:stake", "profile:read:self"] })
         assert.include(member(profile, "effective_scopes"), "credits:stake")
       })
     )
 
-    it.effect("gives no scopes to an agent that asks only for some that do not exist", () =>
+    it.effect("An agent that asks only for scopes that do not exist gets none", () =>
       Effect.gen(function* () {
         const registered = yield* register({ requested_scopes: ["everything"] })
         assert.deepStrictEqual(registered.ignored_scopes, ["everything"])
@@ -429,7 +429,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base/"
       })
     )
 
-    it.effect("begins the grace window", () =>
+    it.effect("A registration begins the grace window", () =>
       Effect.gen(function* () {
         const profile = yield* profileOf({ name: "Ada" })
         const days = (field: string) =>

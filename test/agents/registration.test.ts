@@ -29,18 +29,18 @@ const explain = (event: RegistrationEvent, answer: RegistrationAnswer): string =
 }
 
 describe("The bank", () => {
-  it("has at least 28 events, each with a slug of its own", () => {
+  it("The bank has at least 28 events, each with a slug of its own", () => {
     assert.isAtLeast(bank.length, 28)
     assert.strictEqual(new Set(bank.map(({ slug }) => slug)).size, bank.length)
     for (const { slug } of bank) assert.match(slug, /^[a-z][a-z-]{0,63}$/)
   })
 
-  it("makes each of the ten assets the core of at least one event", () => {
+  it("The bank makes each of the ten assets the core of at least one event", () => {
     const core = new Set(bank.flatMap(({ assets }) => assets.core))
     for (const key of assetKeys.slice(0, 10)) assert.isTrue(core.has(key), key)
   })
 
-  it("tells each event in 3 to 6 sentences with numbers, undated, and then says what is asked for", () => {
+  it("An event has 3 to 6 undated sentences with numbers, and then says what is asked for", () => {
     for (const { prompt, slug } of bank) {
       const [facts = "", asked = "", ...rest] = prompt.split("\n\n")
       const sentences = facts.split(/[.?!]"? (?=[A-Z])/)
@@ -53,7 +53,7 @@ describe("The bank", () => {
     }
   })
 
-  it("expects known assets, each once, and few enough that a list of everything earns little", () => {
+  it("An event expects known assets, each once, and too few for a list of everything to earn much", () => {
     for (const { assets, slug } of bank) {
       const all = [...assets.core, ...assets.plausible]
       assert.isAtLeast(assets.core.length, 1, slug)
@@ -63,7 +63,7 @@ describe("The bank", () => {
     }
   })
 
-  it("gives some direction and some magnitude full points, and not every one of them", () => {
+  it("An event gives some direction and some magnitude full points, and not every one", () => {
     for (const { directions, magnitudes, slug } of bank) {
       const weights = [
         allDirections.map((name) => directions[name] ?? 0),
@@ -77,11 +77,11 @@ describe("The bank", () => {
     }
   })
 
-  it("has words of each event that its own prompt has", () => {
+  it("An event has expected words that its own prompt has", () => {
     for (const event of bank) assert.isAtLeast(ownWords(event).length, 3, event.slug)
   })
 
-  it("is spread over directions: no guess is right for most events", () => {
+  it("The bank is spread over directions: no guess is right for most events", () => {
     const asked = inUse.flatMap((template) => Array.from({ length: 8 }, (_, seed) => drawn(template, seed)))
     for (const direction of allDirections) {
       const right = asked.filter(({ directions }) => directions[direction] === 1)
@@ -93,7 +93,7 @@ describe("The bank", () => {
 describe("A drawn event", () => {
   const draws = inUse.flatMap((template) => Array.from({ length: 20 }, (_, seed) => drawn(template, seed)))
 
-  it("is one of at least 25 of its kind, and of no two draws is the figure always the same", () => {
+  it("An event has at least 25 draws, and its figure varies", () => {
     for (const { numbers = {}, slug } of inUse) {
       const possible = Object.values(numbers).reduce(
         (product, [, min, max, step]) => product * (Math.round((max - min) / step) + 1),
@@ -107,7 +107,7 @@ describe("A drawn event", () => {
     }
   })
 
-  it("asks for a figure that its prompt does not have, with every number filled in", () => {
+  it("A drawn event asks for a figure that its prompt lacks, with every number filled in", () => {
     for (const { figure, prompt, slug } of draws) {
       assert(figure !== undefined, slug)
       assert.isFalse(statesFigure(figure, "", [prompt.split("\n\n")[0] ?? ""]), slug)
@@ -116,7 +116,7 @@ describe("A drawn event", () => {
     }
   })
 
-  it("is the same for whoever has its slug, and none where the slug has not all of its numbers", () => {
+  it("A slug always gives the same event, and no event where it lacks one of the numbers", () => {
     const bySlug = new Map(templates.map((template) => [template.slug, template]))
     for (const event of draws) {
       assert.deepStrictEqual(eventOfSlug(bySlug, event.slug), event)
@@ -124,7 +124,7 @@ describe("A drawn event", () => {
     }
   })
 
-  it("of a report that may come out on either side expects the direction that its numbers tell", () => {
+  it("A report that may go either way expects the direction of its numbers", () => {
     const reports = draws.filter(({ slug }) => slug.includes("-report?"))
     const above = reports.filter(({ figure }) => (figure?.value ?? 0) > 0)
     assert.isAbove(above.length, reports.length * 0.3)
@@ -139,7 +139,7 @@ describe("A drawn event", () => {
 
 describe("Competent answers", () => {
   it.each(bank.map((event) => [event.slug, event] as const))(
-    "to %s pass clearly, in English and in Chinese",
+    "Competent answers to %s pass clearly, in English and in Chinese",
     (_, event) => {
       for (const answer of [englishAnswer(event), chineseAnswer(event)]) {
         assert.isAtLeast(judge(event, answer).score, clearly, explain(event, answer))
@@ -147,7 +147,7 @@ describe("Competent answers", () => {
     }
   )
 
-  it("pass with every direction that the event allows, and have at most 59 points with any other", () => {
+  it("Competent answers pass with every allowed direction, and have at most 59 points with another", () => {
     for (const event of oneIn(3, [...bank, ...inUse.map((template) => drawn(template))])) {
       for (const direction of allDirections) {
         const answer = englishAnswer(event, direction)
@@ -159,13 +159,13 @@ describe("Competent answers", () => {
     }
   })
 
-  it.each(handwritten)("written by hand to %s by %s pass clearly", (slug, _, answer) => {
+  it.each(handwritten)("An answer written by hand to %s by %s passes clearly", (slug, _, answer) => {
     const event = bank.find((candidate) => candidate.slug === slug)
     assert(event !== undefined, slug)
     assert.isAtLeast(judge(event, answer).score, clearly, explain(event, answer))
   })
 
-  it("to an event of another matter fail", () => {
+  it("Competent answers to an event of another matter fail", () => {
     const strangers = bank.flatMap((event) =>
       bank
         .filter(({ slug }) => !slug.endsWith("-report"))
@@ -187,7 +187,7 @@ describe("Competent answers", () => {
 })
 
 describe("Lazy answers", () => {
-  it("come in at least 15 kinds", () => {
+  it("Lazy answers come in at least 15 kinds", () => {
     assert.isAtLeast(
       new Set(
         bank
@@ -200,7 +200,7 @@ describe("Lazy answers", () => {
   })
 
   it.each(bank.map((event) => [event.slug, event] as const))(
-    "to %s fail, even with lucky choices",
+    "Lazy answers to %s fail, even with lucky choices",
     (_, event) => {
       for (const [kind, answer] of oneIn(12, lazyAnswers(event))) {
         assert.isFalse(judge(event, answer).passed, `${kind}: ${explain(event, answer)}`)
@@ -214,32 +214,32 @@ describe("The shape of an answer", () => {
   const [, , answer] = handwritten[0] ?? []
   const changed = (change: object): boolean => Exit.isSuccess(decode({ ...answer, ...change }))
 
-  it("has every field, with texts of any content", () => {
+  it("An answer has every field, with texts of any content", () => {
     assert.isTrue(changed({}))
     assert.isTrue(changed({ event_summary: "" }))
     assert.isFalse(changed({ event_summary: undefined }))
     assert.isFalse(changed({ market_impact: { ...answer?.market_impact, direction: "sideways" } }))
   })
 
-  it("has texts of at most 4 000 characters", () => {
+  it("An answer has texts of at most 4 000 characters", () => {
     assert.isTrue(changed({ event_summary: "字".repeat(4000) }))
     assert.isFalse(changed({ event_summary: "字".repeat(4001) }))
   })
 
-  it("has at most 50 entries of at most 100 characters", () => {
+  it("An answer has at most 50 entries of at most 100 characters", () => {
     assert.isTrue(changed({ related_events: Array.from({ length: 50 }, () => "x".repeat(100)) }))
     assert.isFalse(changed({ related_events: Array.from({ length: 51 }, () => "x") }))
     assert.isFalse(changed({ related_events: ["x".repeat(101)] }))
   })
 
-  it("has a confidence from 0 to 1", () => {
+  it("An answer has a confidence from 0 to 1", () => {
     for (const confidence of [0, 0.5, 1]) assert.isTrue(changed({ confidence }))
     for (const confidence of [-0.01, 1.01, Number.NaN, "0.5", null]) assert.isFalse(changed({ confidence }))
   })
 })
 
-it.layer(layer)("the rubric judge", (it) => {
-  it.effect("says what is scored", () =>
+it.layer(layer)("The rubric judge", (it) => {
+  it.effect("The judge says what is scored", () =>
     Effect.gen(function* () {
       const { criteria, passScore } = yield* RegistrationJudge
       assert.deepStrictEqual(criteria, rubric)
@@ -247,7 +247,7 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("chooses the same event for the same agent, and spreads agents evenly", () =>
+  it.effect("The judge chooses the same event for the same agent, and spreads agents evenly", () =>
     Effect.gen(function* () {
       const { choose } = yield* RegistrationJudge
       const seeds = Array.from(
@@ -271,7 +271,7 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("shows an event by its slug without what is expected of the answer", () =>
+  it.effect("The judge shows an event by its slug without the expected answer", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       const chosen = yield* service.choose("an agent")
@@ -281,7 +281,7 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("judges an answer to the event of a slug, with the numbers that the slug has", () =>
+  it.effect("The judge judges an answer to the event of a slug, with the numbers of the slug", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       for (const event of inUse.map((template) => drawn(template))) {
@@ -292,7 +292,7 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("still judges an answer to a challenge that was made before numbers were drawn", () =>
+  it.effect("The judge still judges an answer to a challenge made before numbers were drawn", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       for (const event of bank) {
@@ -302,7 +302,7 @@ it.layer(layer)("the rubric judge", (it) => {
     })
   )
 
-  it.effect("does not find an event that is no longer in use", () =>
+  it.effect("The judge does not find an event that is no longer in use", () =>
     Effect.gen(function* () {
       const service = yield* RegistrationJudge
       const [event] = bank

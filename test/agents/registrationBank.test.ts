@@ -34,7 +34,7 @@ const faultOf = (events: ReadonlyArray<unknown>): string => {
 }
 
 describe("AUSPEX_REGISTRATION_BANK", () => {
-  it("takes the schema of the public bank: that bank, written as YAML, is read as it is", () => {
+  it("AUSPEX_REGISTRATION_BANK takes the schema of the public bank: that bank as YAML is read", () => {
     const parsed = parseBank(stringify({ events: templates }, { aliasDuplicateObjects: false }))
     assert.deepStrictEqual(parsed, Result.succeed(templates))
   })
@@ -51,19 +51,19 @@ describe("AUSPEX_REGISTRATION_BANK", () => {
       /no draw/
     ],
     ["a member that is none", { answers: [] }, /answers/]
-  ])("is refused with one line for %s", (_, change, expected) => {
+  ])("A bank with %s is refused with one line", (_, change, expected) => {
     const fault = faultOf([{ ...own, ...change }])
     assert.match(fault, expected)
     assert.notInclude(fault, "\n")
   })
 
-  it("is refused with a slug twice, without an event, and as no YAML", () => {
+  it("A bank with a slug twice, without an event, or not in YAML is refused", () => {
     assert.strictEqual(faultOf([own, own]), "events.1: zinc-report is there already")
     assert.notStrictEqual(faultOf([]), "")
     assert.isTrue(Result.isFailure(parseBank("events: [")))
   })
 
-  it.effect("is what agents are asked about, and nothing else is", () =>
+  it.effect("Agents are asked about the operator's bank, and about nothing else", () =>
     Effect.gen(function* () {
       const path = join(scratchDirectory(), "bank.yaml")
       writeFileSync(path, stringify({ events: [own] }))

@@ -27,36 +27,34 @@ const failTimes = Effect.fnUntraced(function* (challengeId: string, times: numbe
 layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))(
   "The registration challenge",
   (it) => {
-    it.effect(
-      "is 200 for a failing answer, with passed=false, what was lacking and the attempts that remain",
-      () =>
-        Effect.gen(function* () {
-          const { challenge_id } = yield* register()
-          for (const remaining of [4, 3]) {
-            const answer = yield* submit(challenge_id, failingAnswer)
-            assert.strictEqual(answer.status, 200)
-            assert.strictEqual(answer.headers.get("cache-control"), "no-store")
-            const outcome = yield* Schema.decodeUnknownEffect(SubmissionOutcome)(answer.json)
-            assert.isFalse(outcome.passed)
-            assert.strictEqual(outcome.attempts_remaining, remaining)
-            assert.strictEqual(outcome.threshold, 60)
-            assert.isBelow(outcome.score, 60)
-            assert.approximately(
-              outcome.feedback.reduce((sum, { points }) => sum + points, 0),
-              outcome.score,
-              1e-9
+    it.effect("A failing answer is 200 with passed=false, what was lacking and the attempts left", () =>
+      Effect.gen(function* () {
+        const { challenge_id } = yield* register()
+        for (const remaining of [4, 3]) {
+          const answer = yield* submit(challenge_id, failingAnswer)
+          assert.strictEqual(answer.status, 200)
+          assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+          const outcome = yield* Schema.decodeUnknownEffect(SubmissionOutcome)(answer.json)
+          assert.isFalse(outcome.passed)
+          assert.strictEqual(outcome.attempts_remaining, remaining)
+          assert.strictEqual(outcome.threshold, 60)
+          assert.isBelow(outcome.score, 60)
+          assert.approximately(
+            outcome.feedback.reduce((sum, { points }) => sum + points, 0),
+            outcome.score,
+            1e-9
+          )
+          assert(
+            outcome.feedback.every(
+              ({ comment, points, max_points }) => comment !== "" || points === max_points
             )
-            assert(
-              outcome.feedback.every(
-                ({ comment, points, max_points }) => comment !== "" || points === max_points
-              )
-            )
-            for (const field of ["claim_url", "pairing_code"]) assert.notProperty(answer.json, field)
-          }
-        })
+          )
+          for (const field of ["claim_url", "pairing_code"]) assert.notProperty(answer.json, field)
+        }
+      })
     )
 
-    it.effect("has an answer judged whose fields are all full, also with every character escaped", () =>
+    it.effect("An answer with all fields full is judged, also with every character escaped", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const prose = "\u4e00".repeat(4000)
@@ -80,7 +78,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("judges 5 of 20 failing answers at once, and the others are 403 challenge_locked", () =>
+    it.effect("Of 20 failing answers at once 5 are judged, and the others are 403 challenge_locked", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { challenge_id } = yield* register()
@@ -101,7 +99,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is 403 challenge_locked after the last failed attempt, even for a passing answer", () =>
+    it.effect("After the last failed attempt even a passing answer is 403 challenge_locked", () =>
       Effect.gen(function* () {
         const { challenge_id, challenge_prompt } = yield* register()
         yield* failTimes(challenge_id, 5)
@@ -112,7 +110,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("says in every message from the last failed attempt on to register again", () =>
+    it.effect("Every message from the last failed attempt on says to register again", () =>
       Effect.gen(function* () {
         const { agent_id, challenge_id, client_secret } = yield* register()
         const before = yield* askForToken(agent_id, client_secret)
@@ -132,7 +130,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("tells points at the third failed attempt and later, and no more what was lacking", () =>
+    it.effect("The third failed attempt and later ones tell points, and no more what was lacking", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const comments: Array<string> = []
@@ -154,7 +152,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("lets its agent read the prompt again with its secret while it is unfinished", () =>
+    it.effect("An agent reads its prompt again with its secret while the challenge is unfinished", () =>
       Effect.gen(function* () {
         const registered = yield* register()
         const { agent_id, challenge_id, client_secret } = registered
@@ -176,7 +174,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("shows nobody a prompt with a wrong secret, or that of another agent", () =>
+    it.effect("A wrong secret, or another agent's, shows nobody a prompt", () =>
       Effect.gen(function* () {
         const one = yield* register()
         const other = yield* register()
@@ -191,7 +189,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("can be passed at the last attempt", () =>
+    it.effect("The challenge can be passed at the last attempt", () =>
       Effect.gen(function* () {
         const registered = yield* register()
         yield* failTimes(registered.challenge_id, 4)
@@ -201,10 +199,10 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is 200 for a passing answer, with all four claim fields", () =>
+    it.effect("A passing answer is 200 with all four claim fields", () =>
       Effect.gen(function* () {
         const registered = yield* register()
-        // Answered two days later: the window began at registration.
+        // The answer comes two days later: the window began at registration.
         yield* TestClock.adjust("2 days")
         const answer = yield* submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
         assert.strictEqual(answer.status, 200)
@@ -220,7 +218,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is 400 challenge_already_passed when it is passed again, and makes no second claim link", () =>
+    it.effect("A second passing answer is 400 challenge_already_passed, and makes no second claim link", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const registered = yield* register()
@@ -233,7 +231,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is passed once by 20 passing answers at once", () =>
+    it.effect("Of 20 passing answers at once one passes the challenge", () =>
       Effect.gen(function* () {
         const { challenge_id, challenge_prompt } = yield* register()
         const answers = yield* Effect.forEach(
@@ -248,7 +246,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("leaves hashes of the secrets in the database, and none of them anywhere as it is", () =>
+    it.effect("The database has hashes of the secrets, and nothing has a secret as it is", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const registered = yield* register()
@@ -280,7 +278,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is 400 for an answer that is not well-formed, which costs no attempt", () =>
+    it.effect("An answer that is not well-formed is 400, and costs no attempt", () =>
       Effect.gen(function* () {
         const { challenge_id } = yield* register()
         const malformed = yield* submit(challenge_id, {
@@ -309,7 +307,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example" } }))
       })
     )
 
-    it.effect("is the same 404 when it is unknown and when its id is malformed", () =>
+    it.effect("An unknown challenge and a malformed id are the same 404", () =>
       Effect.gen(function* () {
         const { agentId } = yield* onboard()
         for (const id of ["0190f000-0000-7000-8000-000000000000", agentId, "nonsense", "%00", "a%2Fb"]) {

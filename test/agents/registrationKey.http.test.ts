@@ -28,7 +28,7 @@ const agentCount = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 layer(testServer({ environment: behindProxy }))(
   "A registration sent again with its Idempotency-Key",
   (it) => {
-    it.effect("is the same agent with the same secret, and makes no other one", () =>
+    it.effect("A registration sent again is the same agent with the same secret, and makes no other", () =>
       Effect.gen(function* () {
         const first = yield* registerWith(key)
         const before = yield* agentCount
@@ -40,7 +40,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("with another body is a mistake (422)", () =>
+    it.effect("A registration sent again with another body is an error (422)", () =>
       Effect.gen(function* () {
         yield* registerWith("the-key-of-two-bodies")
         const other = yield* registerWith("the-key-of-two-bodies", { name: "Eve" })
@@ -49,7 +49,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("from another address is another agent with a secret of its own", () =>
+    it.effect("The same key from another address makes another agent with a secret of its own", () =>
       Effect.gen(function* () {
         const shared = "the-key-that-two-callers-chose"
         const one = yield* registerWith(shared)
@@ -61,7 +61,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("has a key of 16 characters or more, which nobody else chooses by chance", () =>
+    it.effect("A registration's key has 16 characters or more, which nobody else chooses by chance", () =>
       Effect.gen(function* () {
         for (const short of ["1", "x".repeat(15), `"${"x".repeat(15)}"`]) {
           const refused = yield* registerWith(short)
@@ -71,7 +71,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("many times at once makes one agent", () =>
+    it.effect("A registration sent many times at once makes one agent", () =>
       Effect.gen(function* () {
         const before = yield* agentCount
         const answers = yield* Effect.all(
@@ -87,7 +87,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("is kept encrypted for ten minutes, and then makes another agent", () =>
+    it.effect("A registration is kept encrypted for ten minutes, and then makes another agent", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const first = yield* registerWith("kept-for-ten-minutes")
@@ -105,7 +105,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("is no key of an administrator, nor one of an administrator its own", () =>
+    it.effect("Keys of registrations and keys of administrators are apart", () =>
       Effect.gen(function* () {
         const deadline = "2099-01-01T00:00:00Z"
         const shared = "one-key-for-both-of-them"
@@ -119,7 +119,7 @@ layer(testServer({ environment: behindProxy }))(
       })
     )
 
-    it.effect("that was refused leaves its key free", () =>
+    it.effect("A registration that was refused leaves its key free", () =>
       Effect.gen(function* () {
         assert.strictEqual((yield* registerWith("refused-at-first", { name: "" })).status, 400)
         assert.strictEqual((yield* registerWith("refused-at-first")).status, 201)
@@ -129,9 +129,9 @@ layer(testServer({ environment: behindProxy }))(
 )
 
 layer(testServer({ environment: { ...behindProxy, AUSPEX_LIMIT_REGISTRATIONS: "2/hour" } }))(
-  "Of an address that has no registration left",
+  "An address at its limit of registrations",
   (it) => {
-    it.effect("those that were made are answered again, as often as they are read", () =>
+    it.effect("An address at its limit gets its earlier registrations again, any number of times", () =>
       Effect.gen(function* () {
         const first = yield* registerWith(key)
         for (let again = 0; again < 3; again++) {

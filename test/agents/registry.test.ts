@@ -27,7 +27,7 @@ const statusOf = (agentId: string) =>
 
 layer(testServices())("An agent's status", (it) => {
   it.effect(
-    "is challenge_pending, active_provisional, then issuance_paused from the end of the grace window",
+    "The status is challenge_pending, active_provisional, then issuance_paused after the window",
     () =>
       Effect.gen(function* () {
         const waiting = yield* register
@@ -39,12 +39,12 @@ layer(testServices())("An agent's status", (it) => {
         assert.strictEqual(yield* statusOf(agent_id), "active_provisional")
         yield* TestClock.adjust("1 millis")
         assert.strictEqual(yield* statusOf(agent_id), "issuance_paused")
-        // Who never answered has nothing that could pause.
+        // An agent that never answered has no issuance to pause.
         assert.strictEqual(yield* statusOf(waiting.agent_id), "challenge_pending")
       })
   )
 
-  it.effect("is active once claimed, within the grace window and after", () =>
+  it.effect("The status is active once claimed, within the grace window and after", () =>
     Effect.gen(function* () {
       const { agent_id } = yield* passed
       yield* claim(agent_id)
@@ -54,7 +54,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("is suspended whatever else it is, until it is restored", () =>
+  it.effect("The status is suspended whatever else it is, until the agent is restored", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       const pending = yield* register
@@ -67,7 +67,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("withholds social scopes while it is provisional, which are effective once it is claimed", () =>
+  it.effect("Social scopes are withheld while the agent is provisional, and effective after the claim", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       const { agent_id } = yield* passed
@@ -89,7 +89,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("is the same when it is suspended twice", () =>
+  it.effect("A second suspension changes nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -103,7 +103,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("is NotFound of an agent that does not exist, malformed ids included", () =>
+  it.effect("An agent that does not exist is NotFound, malformed ids included", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       for (const id of ["0190f000-0000-7000-8000-000000000000", "nobody", "", "\u0000"]) {
@@ -117,7 +117,7 @@ layer(testServices())("An agent's status", (it) => {
     })
   )
 
-  it.effect("is not changed by a change of nothing, which is InvalidRequest", () =>
+  it.effect("A change of nothing is InvalidRequest, and changes no status", () =>
     Effect.gen(function* () {
       const { agent_id } = yield* passed
       const error = yield* Effect.flip(Registry.use((registry) => registry.amend(agent_id, {})))
@@ -133,8 +133,8 @@ layer(
     AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "4",
     AUSPEX_CLAIM_LINK_TTL: "90 minutes"
   })
-)("Registration as an operator has set it", (it) => {
-  it.effect("has its number of attempts, grace window, prediction cap and life of the claim link", () =>
+)("Registration with settings", (it) => {
+  it.effect("A registration has the configured attempts, window, prediction cap and link lifetime", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -154,22 +154,20 @@ layer(
 })
 
 layer(testServices())("Registration", (it) => {
-  it.effect(
-    "asks about an event of the bank, with the numbers that were drawn, the same at every attempt",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { challenge_id, challenge_prompt } = yield* register
-        const [stored] = yield* sql`
+  it.effect("A registration asks about an event of the bank, with the same drawn numbers every time", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { challenge_id, challenge_prompt } = yield* register
+      const [stored] = yield* sql`
         select event_slug, prompt from registration_challenges where id = ${challenge_id}::uuid`
-        const event = eventOfPrompt(challenge_prompt)
-        assert.strictEqual(event.slug, member(stored, "event_slug"))
-        assert.isDefined(event.figure)
-        assert.strictEqual(member(stored, "prompt"), challenge_prompt)
-      })
+      const event = eventOfPrompt(challenge_prompt)
+      assert.strictEqual(event.slug, member(stored, "event_slug"))
+      assert.isDefined(event.figure)
+      assert.strictEqual(member(stored, "prompt"), challenge_prompt)
+    })
   )
 
-  it.effect("asks different agents about different events", () =>
+  it.effect("Registrations ask different agents about different events", () =>
     Effect.gen(function* () {
       const prompts = yield* Effect.forEach(Array.from({ length: 60 }), () =>
         Effect.map(register, ({ challenge_prompt }) => challenge_prompt)
@@ -178,7 +176,7 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect("keeps every attempt with its verdict, and nobody can change or remove one", () =>
+  it.effect("Every attempt is kept with its verdict, and nobody can change or remove one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -206,7 +204,7 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect("takes no attempt for an event that is no longer in use", () =>
+  it.effect("An event that is no longer in use takes no attempt", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registry = yield* Registry
@@ -220,7 +218,7 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect("ends a client secret in its CRC-32 in base 62, so that scanners tell it from look-alikes", () =>
+  it.effect("A client secret ends in its CRC-32 in base 62, so that scanners tell it from look-alikes", () =>
     Effect.gen(function* () {
       const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
       for (let again = 0; again < 20; again++) {
@@ -234,7 +232,7 @@ layer(testServices())("Registration", (it) => {
     })
   )
 
-  it.effect("ends a claim link with the next one", () =>
+  it.effect("A claim link ends with the next one", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const registered = yield* passed

@@ -10,7 +10,7 @@ import { get, post, testServer, wrongFields } from "../support/server.ts"
 const path = "/api/v1/agent/scopes"
 const add = (token: string, scopes: unknown) => post(path, { token, json: { add: scopes } })
 
-/** Without the scopes that come along unasked. */
+/** An agent with these scopes, without those that come along unasked. */
 const onboardWith = Effect.fnUntraced(function* (scopes: ReadonlyArray<string>) {
   const agent = yield* onboard({ requested_scopes: scopes })
   yield* post(path, { token: agent.token, json: { remove: ["llm:keys", "webhook:write"] } })
@@ -20,23 +20,21 @@ const onboardWith = Effect.fnUntraced(function* (scopes: ReadonlyArray<string>) 
 const scopeOf = (token: string) => decodeJwt(token)["scope"]
 
 layer(testServer())("Scopes", (it) => {
-  it.effect(
-    "give credits:stake to who asks for it and gets a fresh token; a held token does not gain it",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, secret, token } = yield* onboard()
-        assert.notInclude(String(scopeOf(token)), "credits:stake")
-        const answer = yield* add(token, ["credits:stake"])
-        assert.strictEqual(answer.status, 200)
-        assert.deepStrictEqual(answer.json["requested_scopes"], [...allScopes])
-        assert.include(JSON.stringify(answer.json["effective_scopes"]), "credits:stake")
-        assert.isString(answer.json["note"])
-        assert.strictEqual((yield* get("/api/v1/agent/profile/self", { token })).status, 200)
-        assert.include((yield* issue(agentId, secret)).scope, "credits:stake")
-      })
+  it.effect("An agent that adds credits:stake gets it with a fresh token; a held token gains nothing", () =>
+    Effect.gen(function* () {
+      const { agentId, secret, token } = yield* onboard()
+      assert.notInclude(String(scopeOf(token)), "credits:stake")
+      const answer = yield* add(token, ["credits:stake"])
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.json["requested_scopes"], [...allScopes])
+      assert.include(JSON.stringify(answer.json["effective_scopes"]), "credits:stake")
+      assert.isString(answer.json["note"])
+      assert.strictEqual((yield* get("/api/v1/agent/profile/self", { token })).status, 200)
+      assert.include((yield* issue(agentId, secret)).scope, "credits:stake")
+    })
   )
 
-  it.effect("that are withheld stay so until the claim, whichever way they are asked for", () =>
+  it.effect("Withheld scopes stay so until the claim, however they are asked for", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboardWith(["challenge:read"])
       const answer = yield* add(token, ["reply:like", "follow:create", "comment:like"])
@@ -52,7 +50,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("are read by GET as POST answers them, which needs no scope", () =>
+  it.effect("GET reads the scopes as POST answers them, and needs no scope", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardWith(["space:read"])
       const added = yield* add(token, ["follow:read", "space:read", "space:read"])
@@ -64,7 +62,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("of which one does not exist are 400 with its place, and nothing is added", () =>
+  it.effect("A scope that does not exist is 400 with its place, and nothing is added", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardWith(["space:read"])
       for (const [scopes, places] of [
@@ -97,26 +95,24 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect(
-    "that are removed are not in the next token; removing one that is not there changes nothing",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, secret, token } = yield* onboardWith(["challenge:read", "space:read"])
-        const remove = (json: object) => post(path, { token, json })
-        const answer = yield* remove({ remove: ["space:read"] })
-        assert.deepStrictEqual([answer.status, answer.json["requested_scopes"]], [200, ["challenge:read"]])
-        assert.strictEqual((yield* issue(agentId, secret)).scope, "challenge:read")
-        assert.deepStrictEqual((yield* remove({ remove: ["space:read"] })).json, answer.json)
-        const both = yield* remove({ add: ["follow:read", "space:read"], remove: ["space:read"] })
-        assert.deepStrictEqual(both.json["requested_scopes"], ["challenge:read", "follow:read"])
-        const none = yield* remove({ remove: ["challenge:read", "follow:read"] })
-        assert.deepStrictEqual(none.json["effective_scopes"], [])
-        assert.strictEqual((yield* issue(agentId, secret)).scope, "")
-        assert.strictEqual((yield* remove({ remove: ["admin"] })).status, 400)
-      })
+  it.effect("Removed scopes are not in the next token, and removing an absent one changes nothing", () =>
+    Effect.gen(function* () {
+      const { agentId, secret, token } = yield* onboardWith(["challenge:read", "space:read"])
+      const remove = (json: object) => post(path, { token, json })
+      const answer = yield* remove({ remove: ["space:read"] })
+      assert.deepStrictEqual([answer.status, answer.json["requested_scopes"]], [200, ["challenge:read"]])
+      assert.strictEqual((yield* issue(agentId, secret)).scope, "challenge:read")
+      assert.deepStrictEqual((yield* remove({ remove: ["space:read"] })).json, answer.json)
+      const both = yield* remove({ add: ["follow:read", "space:read"], remove: ["space:read"] })
+      assert.deepStrictEqual(both.json["requested_scopes"], ["challenge:read", "follow:read"])
+      const none = yield* remove({ remove: ["challenge:read", "follow:read"] })
+      assert.deepStrictEqual(none.json["effective_scopes"], [])
+      assert.strictEqual((yield* issue(agentId, secret)).scope, "")
+      assert.strictEqual((yield* remove({ remove: ["admin"] })).status, 400)
+    })
   )
 
-  it.effect("of other services, as credits:read, are ignored and told", () =>
+  it.effect("Scopes of other services, such as credits:read, are ignored and named", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardWith(["space:read"])
       for (const change of [{ add: ["credits:read"] }, { remove: ["credits:read"] }]) {
@@ -131,7 +127,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("that are changed at once are all changed", () =>
+  it.effect("Changes of scopes at once all take effect", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardWith(["space:read"])
       yield* Effect.forEach(allScopes, (scope) => add(token, [scope]), { concurrency: "unbounded" })
@@ -140,14 +136,14 @@ layer(testServer())("Scopes", (it) => {
   )
 
   it.effect.each([
-    // What an agent of the version before asked for; what it changes; what it has then.
+    // The scope an earlier agent asked for, its change, and its scopes afterwards.
     ["llm:keys", { add: [] }, ["llm:keys", "webhook:write"]],
     ["space:read", { add: [] }, ["space:read"]],
     ["llm:keys", { remove: ["llm:keys"] }, ["webhook:write"]],
     ["llm:keys", { remove: ["webhook:write"] }, ["llm:keys"]],
     ["space:read", { add: ["llm:keys"] }, ["space:read", "llm:keys"]],
     ["space:read", { add: ["webhook:write"] }, ["space:read", "webhook:write"]]
-  ] as const)("let agents of before with %s make webhooks where they may make keys", ([asked, json, has]) =>
+  ] as const)("An earlier agent with %s may make webhooks where it may make keys", ([asked, json, has]) =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboardWith([asked])
       yield* claim(agentId)
@@ -159,43 +155,45 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("llm:keys and webhook:write come along wherever none of the two is named, and only there", () =>
-    Effect.gen(function* () {
-      const own = ["llm:keys", "webhook:write"] as const
-      const ofTable = allScopes.filter((scope) => !own.some((each) => each === scope))
-      const inOrder = (scopes: ReadonlyArray<string>) => allScopes.filter((scope) => scopes.includes(scope))
-      const asked: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<string>]> = [
-        ...ofTable.map((scope) => [[scope], [scope, ...own]] as const),
-        ...own.map((scope) => [[scope], [scope]] as const),
-        ...own.flatMap((scope) =>
-          ofTable.map(
-            (each) =>
-              [
-                [each, scope],
-                [each, scope]
-              ] as const
-          )
-        ),
-        [ofTable, allScopes],
-        [own, own],
-        [
-          ["credits:read", "space:read"],
-          ["space:read", ...own]
-        ],
-        [
-          ["nonsense", "space:read"],
-          ["space:read", ...own]
-        ],
-        [["nonsense", "llm:keys"], ["llm:keys"]]
-      ]
-      for (const [requested_scopes, granted] of asked) {
-        const { token } = yield* onboardClaimed({ requested_scopes })
-        assert.strictEqual(scopeOf(token), inOrder(granted).join(" "), requested_scopes.join())
-      }
-    })
+  it.effect(
+    "The scopes llm:keys and webhook:write come along wherever neither is named, and only there",
+    () =>
+      Effect.gen(function* () {
+        const own = ["llm:keys", "webhook:write"] as const
+        const ofTable = allScopes.filter((scope) => !own.some((each) => each === scope))
+        const inOrder = (scopes: ReadonlyArray<string>) => allScopes.filter((scope) => scopes.includes(scope))
+        const asked: ReadonlyArray<readonly [ReadonlyArray<string>, ReadonlyArray<string>]> = [
+          ...ofTable.map((scope) => [[scope], [scope, ...own]] as const),
+          ...own.map((scope) => [[scope], [scope]] as const),
+          ...own.flatMap((scope) =>
+            ofTable.map(
+              (each) =>
+                [
+                  [each, scope],
+                  [each, scope]
+                ] as const
+            )
+          ),
+          [ofTable, allScopes],
+          [own, own],
+          [
+            ["credits:read", "space:read"],
+            ["space:read", ...own]
+          ],
+          [
+            ["nonsense", "space:read"],
+            ["space:read", ...own]
+          ],
+          [["nonsense", "llm:keys"], ["llm:keys"]]
+        ]
+        for (const [requested_scopes, granted] of asked) {
+          const { token } = yield* onboardClaimed({ requested_scopes })
+          assert.strictEqual(scopeOf(token), inOrder(granted).join(" "), requested_scopes.join())
+        }
+      })
   )
 
-  it.effect("credits:stake is told to be lacking before anything else of an answer with an amount", () =>
+  it.effect("The scope credits:stake is checked before anything else of an answer with an amount", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { token } = yield* onboardClaimed({ requested_scopes: ["prediction:submit"] })
@@ -225,7 +223,7 @@ layer(testServer())("Scopes", (it) => {
     })
   )
 
-  it.effect("are each agent's own", () =>
+  it.effect("Each agent has its own scopes", () =>
     Effect.gen(function* () {
       const ada = yield* onboardWith(["space:read"])
       const bob = yield* onboardWith(["space:read"])

@@ -10,7 +10,7 @@ import type { KeyPair } from "../support/assertions.ts"
 import { freePort } from "../support/process.ts"
 import { get, testServer, TestServer } from "../support/server.ts"
 
-/** The address that clients discover is the one that it serves at. */
+/** The address that clients discover is the one that the server serves at. */
 const server = Layer.unwrap(
   Effect.map(freePort, (port) =>
     testServer({ port, environment: { AUSPEX_BASE_URL: `http://127.0.0.1:${port}` } })
@@ -19,7 +19,7 @@ const server = Layer.unwrap(
 
 const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 
-/** A key as the Web Cryptography API has it, which is what the stock clients take. */
+/** A key in the form of the Web Cryptography API, which the stock clients take. */
 const webKey = ({ alg, privateKey }: KeyPair) =>
   crypto.subtle.importKey(
     "pkcs8",
@@ -39,7 +39,7 @@ const toTokenEndpoint = (url: string) => ({
   }
 })
 
-/** What oauth4webapi gets; the error that it makes of a refusal. */
+/** The answer that oauth4webapi gets, or its error for a refusal. */
 const byOauth4webapi = async (url: string, agentId: string, authentication: oauth.ClientAuth) => {
   const insecure = { [oauth.allowInsecureRequests]: true }
   const issuer = new URL(url)
@@ -62,7 +62,7 @@ const stock = { oauth4webapi: byOauth4webapi, "openid-client": byOpenidClient } 
 
 layer(server, { excludeTestServices: true })("The token endpoint", (it) => {
   it.effect.each(Object.entries(stock))(
-    "%s gets tokens by secret in the body, by HTTP Basic and by assertion",
+    "The client %s gets tokens by secret in the body, by HTTP Basic and by assertion",
     ([, ask]) =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -84,7 +84,7 @@ layer(server, { excludeTestServices: true })("The token endpoint", (it) => {
           assert.isString(token["claim_note"])
           assert.strictEqual((yield* selfOf(token.access_token)).json["agent_id"], client)
         }
-        // Their default audience is the issuer, which is refused with a word on what would be right.
+        // Their default audience is the issuer, which is refused with the right audience.
         const byDefault = oauth.PrivateKeyJwt(yield* keyOf(ec))
         const refused = yield* Effect.flip(Effect.tryPromise(() => ask(url, ec.agentId, byDefault)))
         const error = refused.cause

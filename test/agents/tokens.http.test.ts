@@ -14,7 +14,7 @@ const selfOf = (token: string) => get("/api/v1/agent/profile/self", { token })
 const adminOf = (agentId: string) => `/api/v1/admin/agents/${agentId}`
 
 layer(testServer())("The token endpoint", (it) => {
-  it.effect("answers a bearer token with its lifetime, effective scopes and where the agent stands", () =>
+  it.effect("The answer is a bearer token with its lifetime, effective scopes and the agent's status", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       yield* pass(registered)
@@ -38,7 +38,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("says in a token's claims who, where, how far trusted, for what and how long", () =>
+  it.effect("A token's claims say who, where, how far trusted, for what and how long", () =>
     Effect.gen(function* () {
       yield* TestClock.adjust("90 minutes")
       const registered = yield* register({ requested_scopes: ["follow:create", "challenge:read"] })
@@ -62,7 +62,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("answers a claimed agent without claim_note, with its trust level and the withheld scopes", () =>
+  it.effect("A claimed agent's answer has its trust level and withheld scopes, and no claim_note", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard({
         requested_scopes: ["follow:create", "profile:read:self"]
@@ -74,13 +74,13 @@ layer(testServer())("The token endpoint", (it) => {
       assert.isFalse(issued.claim_pending)
       assert.strictEqual(issued.scope, "follow:create profile:read:self llm:keys webhook:write")
       assert.strictEqual(decodeJwt(issued.access_token)["trust_level"], "claimed")
-      // What is held already does not gain anything, and is not ended either.
+      // A held token gains nothing, and does not end either.
       assert.strictEqual(decodeJwt(token)["scope"], "profile:read:self llm:keys")
       assert.strictEqual((yield* selfOf(token)).status, 200)
     })
   )
 
-  it.effect("makes a token valid for 60 minutes by the clock, to the second", () =>
+  it.effect("A token is valid for 60 minutes by the clock, to the second", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       yield* TestClock.adjust("59 minutes")
@@ -93,7 +93,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("answers unknown agent, malformed agent_id and bad secret with the same 401", () =>
+  it.effect("An unknown agent, a malformed agent_id and a bad secret are the same 401", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const other = yield* onboard()
@@ -111,13 +111,13 @@ layer(testServer())("The token endpoint", (it) => {
         assert.strictEqual(answer.json["error"], "invalid_client")
         assert.strictEqual(answer.json["error_description"], answer.json["detail"])
         assert.strictEqual(answer.headers.get("cache-control"), "no-store")
-        // Only for HTTP Basic; anything else confuses standard clients.
+        // The header is for HTTP Basic only: anything else confuses standard clients.
         assert.isNull(answer.headers.get("www-authenticate"))
       }
     })
   )
 
-  it.effect("is 403 challenge_pending before the challenge is passed, with a wrong secret still 401", () =>
+  it.effect("A request before the challenge is 403 challenge_pending, with a wrong secret still 401", () =>
     Effect.gen(function* () {
       const { agent_id, client_secret } = yield* register()
       const answer = yield* askForToken(agent_id, client_secret)
@@ -128,7 +128,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("is 403 issuance_paused after the grace window, while a held token is valid until it ends", () =>
+  it.effect("A request after the grace window is 403 issuance_paused; a held token stays valid", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       yield* TestClock.adjust("7 days")
@@ -144,13 +144,13 @@ layer(testServer())("The token endpoint", (it) => {
       assert.strictEqual(held.json["status"], "issuance_paused")
       yield* TestClock.adjust("1 minute")
       assert.strictEqual((yield* selfOf(access_token)).status, 401)
-      // Decided at issuance: the claim restores it at once.
+      // Issuance decides: the claim restores it at once.
       yield* claim(agentId)
       assert.strictEqual((yield* issue(agentId, secret)).agent_status, "active")
     })
   )
 
-  it.effect("takes the OAuth form encoding as well as JSON", () =>
+  it.effect("The token endpoint takes the OAuth form encoding as well as JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const form = { grant_type: "client_credentials", agent_id: agentId, client_secret: secret }
@@ -165,7 +165,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("refuses a parameter sent twice (400, RFC 6749 3.2), as a form and as JSON", () =>
+  it.effect("A parameter sent twice is 400 (RFC 6749 3.2), as a form and as JSON", () =>
     Effect.gen(function* () {
       const { agentId, secret } = yield* onboard()
       const once = `grant_type=client_credentials&agent_id=${agentId}&client_secret=${secret}`
@@ -180,7 +180,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("answers other grants, missing and ill-typed parameters with 400 and every wrong field", () =>
+  it.effect("Other grants, missing and ill-typed parameters are 400 with every wrong field", () =>
     Effect.gen(function* () {
       const answer = yield* post(endpoint, { json: { grant_type: "password", agent_id: 5 } })
       assert.strictEqual(answer.status, 400)
@@ -189,7 +189,7 @@ layer(testServer())("The token endpoint", (it) => {
     })
   )
 
-  it.effect("answers a body of another type with 415", () =>
+  it.effect("A body of another type is 415", () =>
     Effect.gen(function* () {
       const answer = yield* post(endpoint, { body: "grant_type=client_credentials" })
       assert.strictEqual(answer.status, 415)
@@ -197,8 +197,8 @@ layer(testServer())("The token endpoint", (it) => {
   )
 })
 
-layer(testServer())("resend-secret", (it) => {
-  it.effect("rotates the secret while no token was ever issued", () =>
+layer(testServer())("POST resend-secret", (it) => {
+  it.effect("POST resend-secret rotates the secret while no token was ever issued", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       yield* pass(registered)
@@ -212,7 +212,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("is 403 secret_already_used once a token was issued, and the secret stays as it is", () =>
+  it.effect("POST resend-secret is 403 secret_already_used after a first token, and changes nothing", () =>
     Effect.gen(function* () {
       const { agentId, secret, registered } = yield* onboard()
       const answer = yield* resend(agentId, registered.challenge_id)
@@ -222,7 +222,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("is the same 404 for a challenge of another agent, unknown ids and malformed ids", () =>
+  it.effect("POST resend-secret is the same 404 for others' challenges, unknown and malformed ids", () =>
     Effect.gen(function* () {
       const ada = yield* register()
       const bob = yield* register()
@@ -240,7 +240,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("raced with the first token never lets the old secret work beside the new one", () =>
+  it.effect("POST resend-secret beside the first token never leaves the old secret beside the new one", () =>
     Effect.gen(function* () {
       for (let round = 0; round < 15; round++) {
         const registered = yield* register()
@@ -265,7 +265,7 @@ layer(testServer())("resend-secret", (it) => {
     })
   )
 
-  it.effect("raced with itself makes exactly one of the new secrets work", () =>
+  it.effect("POST resend-secret twice at once makes exactly one of the new secrets work", () =>
     Effect.gen(function* () {
       const registered = yield* register()
       yield* pass(registered)
@@ -286,7 +286,7 @@ layer(testServer())("resend-secret", (it) => {
 })
 
 layer(testServer())("An administrator", (it) => {
-  it.effect("who rotates a secret ends the tokens held, within 5 s by the clock", () =>
+  it.effect("An administrator's rotation of a secret ends the held tokens, within 5 s by the clock", () =>
     Effect.gen(function* () {
       const { agentId, secret, token } = yield* onboard()
       assert.strictEqual((yield* selfOf(token)).status, 200)
@@ -295,7 +295,7 @@ layer(testServer())("An administrator", (it) => {
       assert.strictEqual(rotated.headers.get("cache-control"), "no-store")
       assert.strictEqual((yield* askForToken(agentId, secret)).status, 401)
       const { access_token } = yield* issue(agentId, String(rotated.json["client_secret"]))
-      // What is issued afterwards works at once.
+      // A token issued afterwards works at once.
       assert.strictEqual((yield* selfOf(access_token)).status, 200)
       yield* TestClock.adjust("5 seconds")
       const ended = yield* selfOf(token)
@@ -305,31 +305,29 @@ layer(testServer())("An administrator", (it) => {
     })
   )
 
-  it.effect(
-    "who suspends an agent ends its tokens within 5 s, and no more are issued until it is restored",
-    () =>
-      Effect.gen(function* () {
-        const { agentId, secret, token } = yield* onboard()
-        assert.strictEqual((yield* selfOf(token)).status, 200)
-        const suspended = yield* send("PATCH", adminOf(agentId), {
-          token: testAdminToken,
-          json: { suspended: true }
-        })
-        assert.strictEqual(member(suspended.json, "status"), "suspended")
-        yield* TestClock.adjust("5 seconds")
-        assert.strictEqual((yield* selfOf(token)).status, 401)
-        const refused = yield* askForToken(agentId, secret)
-        assert.strictEqual(refused.status, 403)
-        assert.strictEqual(refused.json["code"], "agent_suspended")
-        yield* send("PATCH", adminOf(agentId), { token: testAdminToken, json: { suspended: false } })
-        const { access_token } = yield* issue(agentId, secret)
-        assert.strictEqual((yield* selfOf(access_token)).status, 200)
-        // What was ended stays ended.
-        assert.strictEqual((yield* selfOf(token)).status, 401)
+  it.effect("A suspension ends the agent's tokens within 5 s, and no more are issued until its end", () =>
+    Effect.gen(function* () {
+      const { agentId, secret, token } = yield* onboard()
+      assert.strictEqual((yield* selfOf(token)).status, 200)
+      const suspended = yield* send("PATCH", adminOf(agentId), {
+        token: testAdminToken,
+        json: { suspended: true }
       })
+      assert.strictEqual(member(suspended.json, "status"), "suspended")
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual((yield* selfOf(token)).status, 401)
+      const refused = yield* askForToken(agentId, secret)
+      assert.strictEqual(refused.status, 403)
+      assert.strictEqual(refused.json["code"], "agent_suspended")
+      yield* send("PATCH", adminOf(agentId), { token: testAdminToken, json: { suspended: false } })
+      const { access_token } = yield* issue(agentId, secret)
+      assert.strictEqual((yield* selfOf(access_token)).status, 200)
+      // An ended token stays ended.
+      assert.strictEqual((yield* selfOf(token)).status, 401)
+    })
   )
 
-  it.effect("can rotate the secret of an agent whose resend-secret is used up", () =>
+  it.effect("An administrator can rotate the secret of an agent whose resend-secret is used up", () =>
     Effect.gen(function* () {
       const { agentId, registered } = yield* onboard()
       const rotated = yield* post(`${adminOf(agentId)}/rotate-secret`, { token: testAdminToken })

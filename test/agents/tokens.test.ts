@@ -29,7 +29,7 @@ const replica = (environment: Readonly<Record<string, string>> = {}) =>
   )
 
 layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it) => {
-  it.effect("issued by one replica are good at another, and are ended at both within 5 s", () =>
+  it.effect("A token of one replica is good at another, and ends at both within 5 s", () =>
     Effect.gen(function* () {
       const here = yield* Tokens
       const there = yield* replica()
@@ -47,7 +47,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("of one site are WrongSite at the other, both ways", () =>
+  it.effect("A token of one site is WrongSite at the other, both ways", () =>
     Effect.gen(function* () {
       const ours = yield* Tokens
       const theirs = yield* replica({ AUSPEX_SITE: "cn" })
@@ -60,7 +60,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("live as long as the operator has set", () =>
+  it.effect("A token lives as long as the operator has set", () =>
     Effect.gen(function* () {
       const brief = yield* replica({ AUSPEX_TOKEN_TTL: "90 seconds" })
       const { access_token, expires_in } = yield* brief.issue(yield* agent)
@@ -72,7 +72,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("carry who the caller is: agent, trust level, effective scopes", () =>
+  it.effect("A token names its agent, trust level and effective scopes", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
       const ada = yield* agent
@@ -86,7 +86,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("won in a race against a rotation of the secret are ended by it", () =>
+  it.effect("A token won in a race against a rotation of the secret is ended by it", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
       const registry = yield* Registry
@@ -111,7 +111,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Tokens", (it)
     })
   )
 
-  it.effect("are checked without asking the database at every request", () =>
+  it.effect("Tokens are checked without asking the database at every request", () =>
     Effect.gen(function* () {
       const tokens = yield* Tokens
       const { spans } = yield* TelemetryRecorder
