@@ -1,4 +1,4 @@
-/** The doors for newcomers: how it works, scoring, start, the log, the status, and the operator's own texts. */
+/** The pages for newcomers: how it works, scoring, start, the log, the status, and the operator's own texts. */
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { Settings } from "../../src/services/Settings.ts"
@@ -8,7 +8,7 @@ import { get, member, testServer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
 
 layer(testServer())("A newcomer", (it) => {
-  it.effect("finds from the first page what 50 is, what is sealed, and how to enter, each in one click", () =>
+  it.effect("A newcomer finds what 50 is, what is sealed, and how to enter, each in one click", () =>
     Effect.gen(function* () {
       const home = yield* get("/")
       for (const [path, said] of [
@@ -24,7 +24,7 @@ layer(testServer())("A newcomer", (it) => {
     })
   )
 
-  it.effect("sees a real question from its beginning to its proof", () =>
+  it.effect("A newcomer sees a real question from its beginning to its proof", () =>
     Effect.gen(function* () {
       yield* publicFixture
       const { text } = yield* get("/how-it-works")
@@ -43,7 +43,7 @@ layer(testServer())("A newcomer", (it) => {
     })
   )
 
-  it.effect("reads the guide for agents as a page, with all that stands in it", () =>
+  it.effect("A newcomer reads the guide for agents as a page with its whole text", () =>
     Effect.gen(function* () {
       const page = yield* get("/start")
       const guide = yield* get("/skill.md")
@@ -52,12 +52,12 @@ layer(testServer())("A newcomer", (it) => {
       for (const heading of headings) assert.include(shown, heading.replaceAll(/[`*]/g, ""))
       assert.include(page.text, "<table>")
       assert.notInclude(page.text, "name: auspex")
-      // What is said to need no account needs none.
+      // The page says that this address needs no account, so it must answer without one.
       assert.strictEqual((yield* get("/api/v1/eval/open")).status, 200)
     })
   )
 
-  it.effect("sees whether prices come and jobs run", () =>
+  it.effect("A newcomer sees whether prices come and jobs run", () =>
     Effect.gen(function* () {
       yield* publicFixture
       yield* JobRuns.use((jobs) => jobs.claim("settlement", Duration.seconds(15)))
@@ -71,7 +71,7 @@ layer(testServer())("A newcomer", (it) => {
     })
   )
 
-  it.effect("is told where the operator has no terms", () =>
+  it.effect("A newcomer is told where the operator has no terms", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get("/legal/terms")).status, 404)
       assert.strictEqual((yield* get("/legal/nothing")).status, 404)
@@ -91,7 +91,7 @@ const withTexts = Layer.effect(
 )
 
 layer(testServer({ swap: withTexts }))("The operator's own texts", (it) => {
-  it.effect("are pages below the footer's links, without HTML of theirs", () =>
+  it.effect("The operator's own texts are pages below the footer's links, without HTML of theirs", () =>
     Effect.gen(function* () {
       assert.include((yield* get("/")).text, 'href="/legal/privacy">Privacy</a>')
       const page = yield* get("/legal/privacy")

@@ -1,6 +1,6 @@
 /**
- * In a real Chromium: no violation that axe finds, in light and dark, nothing wider than the screen, nothing loaded from
- * elsewhere; in full every page, else one of those that are read most.
+ * Pages in a real Chromium, in light and dark: axe finds no violation, nothing is wider than the screen, nothing is
+ * loaded from elsewhere. The full run looks at every page, any other at one of those that are read most.
  */
 import { brotliCompressSync } from "node:zlib"
 import { assert, layer } from "@effect/vitest"
@@ -18,7 +18,7 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { testServer, TestServer } from "../support/server.ts"
 import { tournament } from "../support/tournaments.ts"
 
-/** The first page: what a browser asks for before the optional module, and how soon the first byte of it is there. */
+/** The first page's first byte comes soon, and all that a browser asks for before the optional module is small. */
 const warmAndSmall = (url: string) =>
   Effect.promise(async () => {
     const page = await (await fetch(url)).text()
@@ -31,9 +31,9 @@ const warmAndSmall = (url: string) =>
     assert.isAtMost(brotliCompressSync(page).byteLength + bytes, 60_000)
   })
 
-layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
+layer(Layer.mergeAll(testServer(), chromium.layer))("The site in a browser", (it) => {
   it.effect.skipIf(isFull)(
-    "one of the pages that are read most is accessible, fits any screen, and loads nothing from elsewhere",
+    "A page of those that are read most is accessible, fits any screen, and loads nothing from elsewhere",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -52,7 +52,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
   )
 
   it.effect.runIf(isFull)(
-    "every page for everybody is accessible, fits any screen, and loads nothing from elsewhere",
+    "Every page for everybody is accessible, fits any screen, and loads nothing from elsewhere",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -127,7 +127,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("In a browser", (it) => {
       })
   )
 
-  it.effect.runIf(isFull)("pages for owners are accessible, too", () =>
+  it.effect.runIf(isFull)("Pages for owners are accessible, too", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium

@@ -30,7 +30,7 @@ const everything = Layer.unwrap(
   )
 )
 
-/** An owner who has done everything: two agents, credit that moved, a purchase, keys and calls. */
+/** An owner with two agents, moved credit, a purchase, keys and calls. */
 const busyOwner = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { agent, visitor } = yield* ownerVisitor({
@@ -69,8 +69,8 @@ const busyOwner = Effect.gen(function* () {
   return { hook, moved: moved.headers.get("location") ?? "", topUp, visitor }
 })
 
-layer(everything, { excludeTestServices: true })("In a browser", (it) => {
-  it.effect("the head stands in one line, in or out, and moves from no page to the next", () =>
+layer(everything, { excludeTestServices: true })("The account in a browser", (it) => {
+  it.effect("The head is one line, with or without a session, at the same place on every page", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
@@ -102,7 +102,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     })
   )
 
-  it.effect.runIf(isFull)("an owner's pages are accessible and fit any screen", () =>
+  it.effect.runIf(isFull)("An owner's pages are accessible and fit any screen", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium
@@ -126,7 +126,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     })
   )
 
-  it.effect("an owner is led to the page of Stripe's that takes the payment, and back", () =>
+  it.effect("An owner is led to the page of Stripe's that takes the payment, and back", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium

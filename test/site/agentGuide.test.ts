@@ -1,4 +1,4 @@
-/** The guide for agents: true of this instance, and enough to go the whole way. */
+/** The guide for agents is true of this instance, and enough to go the whole way. */
 import { spawnSync } from "node:child_process"
 import { hash } from "node:crypto"
 import { writeFileSync } from "node:fs"
@@ -29,8 +29,8 @@ import { get, member, post, TestServer, testServer } from "../support/server.ts"
 import { makeVisitor } from "../support/visitor.ts"
 
 /**
- * Whoever knows nothing but the guide for agents: takes its examples from the page, fills in their placeholders from what
- * earlier answers gave, sends them, and keeps what the page says to keep.
+ * A reader that knows nothing but the guide takes its examples, replaces their placeholders by values of earlier
+ * answers, sends them, and keeps what the page says to keep.
  */
 interface GuideExample {
   readonly chapter: string
@@ -42,7 +42,7 @@ interface GuideExample {
   readonly statuses: ReadonlyArray<number>
   /** The names at the top of the answer that the page tells; none where there is no body. */
   readonly members: ReadonlyArray<string>
-  /** Where something stands in the answer, and what it is called later. */
+  /** Where a value stands in the answer, and the name by which later examples use it. */
   readonly keep: ReadonlyArray<readonly [path: string, name: string]>
 }
 
@@ -53,7 +53,7 @@ interface GuideAnswer {
   readonly json: unknown
 }
 
-/** What was kept, by placeholder. */
+/** Kept values by placeholder. */
 type Memory = ReadonlyMap<string, string>
 
 class NothingThere extends Data.TaggedError("NothingThere")<{ readonly placeholder: string }> {}
@@ -104,14 +104,14 @@ const examplesIn = (page: string): ReadonlyArray<GuideExample> =>
 
 const placeholder = /"?<([A-Z_]+)>"?/g
 
-/** What a placeholder stands for: what was kept, else what the reader thinks of itself. */
+/** The reader's value for a placeholder where nothing was kept. */
 type Think = (name: string, memory: Memory, example: GuideExample) => unknown
 
 const filled = (text: string, valueOf: (name: string) => unknown): string =>
   text.replaceAll(placeholder, (found, name: string) => {
     const value = valueOf(name)
     const [opens, closes] = [found.startsWith('"'), found.endsWith('"')]
-    // Alone between quotation marks it is a JSON text; within one, or without any, it stands as it is.
+    // A placeholder that fills a quoted text is a JSON text; within one, or without quotes, it stands as it is.
     if (opens && closes) return JSON.stringify(String(value))
     const bare = typeof value === "string" ? value : JSON.stringify(value)
     return `${opens ? '"' : ""}${bare}${closes ? '"' : ""}`
@@ -159,7 +159,7 @@ const farMonday = DateTime.makeUnsafe("3000-01-06T00:00:00Z")
 
 const practise = Practice.use(({ makeDue }) => makeDue)
 
-/** What an agent finds there: something open of every kind, and an event that somebody has commented on. */
+/** The world that an agent finds: an open question of every kind, and an event with a comment. */
 const world = Effect.gen(function* () {
   yield* practise
   yield* openChallenge({ asset: "GC" })
@@ -170,7 +170,7 @@ const world = Effect.gen(function* () {
   yield* comment(AgentId.make(author.agentId), event)
 })
 
-/** What a model would come up with. The registration challenge is the only thing that it has to know the matter for. */
+/** The answers that a model would invent. Only the registration challenge needs knowledge of its matter. */
 const thinking =
   (answerTo: (prompt: string) => RegistrationAnswer): Think =>
   (name, memory: Memory, example: GuideExample) => {
@@ -217,11 +217,11 @@ const server = Layer.unwrap(
 
 const guide = Effect.map(get("/skill.md"), ({ text }) => text)
 
-/** The room that an agent gives the guide, in tokens of o200k_base: a page that grows past it is cut, or not read. */
+/** The room that an agent gives the guide, in tokens of o200k_base: a longer page is cut, or not read. */
 const maxTokens = 8500
 
 layer(server)("The guide for agents", (it) => {
-  it.effect("every example of it runs, in order, and answers as the page says", () =>
+  it.effect("Every example of the guide runs, in order, and answers as the page says", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(DateTime.toEpochMillis(DateTime.makeUnsafe("2026-03-02T14:30:00Z")))
       yield* world
@@ -233,7 +233,7 @@ layer(server)("The guide for agents", (it) => {
       const made = new Map<string, object>()
       for (const example of examples) {
         const name = `${example.chapter}: ${example.method} ${example.url}`
-        // What only a person, or the time, can do.
+        // These steps need a person, or time.
         if (example.chapter.includes("After the claim") && !memory.has("CLAIMED")) {
           const agentId = memory.get("AGENT_ID") ?? ""
           yield* claim(agentId)
@@ -245,7 +245,7 @@ layer(server)("The guide for agents", (it) => {
         assert.include(example.statuses, answer.status, `${name} ${JSON.stringify(answer.json)}`)
         for (const each of example.members) assert.property(answer.json, each, name)
         for (const [, kept] of example.keep) assert.isTrue(memory.has(kept), `${name} keeps ${kept}`)
-        // An answer to the registration challenge is everybody's own.
+        // Each agent answers the registration challenge in its own way.
         if (example.url === "<SUBMIT_URL>") continue
         const path = example.url.replace(url, "").replace(/\?.*/, "")
         made.set(operationAt(document, example.method, path), {
@@ -254,7 +254,7 @@ layer(server)("The guide for agents", (it) => {
           ...(answer.json !== undefined && { answer: shown(answer.json, url) })
         })
       }
-      // What the document shows as examples is what was recorded here: RECORD_EXAMPLES=true records it anew.
+      // The document's examples are the answers that were recorded here; RECORD_EXAMPLES=true records them anew.
       if (yield* Config.Boolean("RECORD_EXAMPLES").pipe(Config.withDefault(false))) {
         const file = new URL("../../src/http/api/examples.json", import.meta.url)
         writeFileSync(file, `${JSON.stringify(Object.fromEntries(made), null, 2)}\n`)
@@ -264,7 +264,7 @@ layer(server)("The guide for agents", (it) => {
     })
   )
 
-  it.effect("a numeric price event is answered by the body that it gives", () =>
+  it.effect("A numeric price event is answered by the body that the guide gives", () =>
     Effect.gen(function* () {
       const text = yield* guide
       const body = /by a figure, with the body `([^`]+)`/.exec(text)?.[1] ?? ""
@@ -279,7 +279,7 @@ layer(server)("The guide for agents", (it) => {
     })
   )
 
-  it.effect("the receipt of a prediction is checked by the lines that it gives", () =>
+  it.effect("The receipt of a prediction is checked by the lines that the guide gives", () =>
     Effect.gen(function* () {
       const lines = /```python\n([^]*?)```/.exec(yield* guide)?.[1] ?? ""
       const { id } = yield* openChallenge({ asset: "ES" })
@@ -298,7 +298,7 @@ layer(server)("The guide for agents", (it) => {
         Buffer.from(body ?? "")
       ]
       assert.strictEqual(hash("sha256", Buffer.concat(sealed)), commit)
-      // The lines themselves, where there is a Python.
+      // Python runs the lines themselves, where there is one.
       const given = `import json, sys\nreceipt = json.loads(sys.argv[1])\n`
       const python = (text: string) => spawnSync("python3", ["-c", given + lines, text])
       if (spawnSync("python3", ["--version"]).status !== 0) return
@@ -307,7 +307,7 @@ layer(server)("The guide for agents", (it) => {
     })
   )
 
-  it.effect("the examples of its formulas are what predictions score", () =>
+  it.effect("The examples of the guide's formulas are what predictions score", () =>
     Effect.gen(function* () {
       const text = yield* guide
       const said = (value: number) => assert.include(text, String(Math.round(value * 10) / 10))
@@ -328,7 +328,7 @@ layer(server)("The guide for agents", (it) => {
     })
   )
 
-  it.effect("an answer that is copied from it as it stands passes on no prompt", () =>
+  it.effect("An answer that is copied from the guide as it stands passes on no prompt", () =>
     Effect.gen(function* () {
       const submission = examplesIn(yield* guide).find((example) => example.url === "<SUBMIT_URL>")
       assert(submission?.body !== undefined)
@@ -382,7 +382,7 @@ layer(
     }
   })
 )("The guide of an instance that is set otherwise", (it) => {
-  it.effect("says its address, site, limits and times", () =>
+  it.effect("The guide says the instance's address, site, limits and times", () =>
     Effect.gen(function* () {
       const { headers, status, text } = yield* get("/skill.md")
       assert.deepStrictEqual([status, headers.get("content-type")], [200, "text/markdown; charset=utf-8"])
@@ -400,7 +400,7 @@ layer(
       assert.notInclude(text, "127.0.0.1")
       assert.notInclude(text, "undefined")
       assert.include(text, `version: ${packageJson.version}`)
-      // Its schedules, the names of what there is, and nothing of a gateway that it has not.
+      // The text names the instance's schedules and targets, and no gateway where there is none.
       assert.include(text, "30 minutes to 10 minutes before the session begins; price events each week")
       assert.include(text, "`BTC` (Bitcoin)")
       assert.include(text, "(`CPI`, ")
@@ -419,8 +419,8 @@ const chaptersOf = (examples: ReadonlyArray<GuideExample>) => [
 ]
 
 /**
- * A model that knows nothing but the page: it goes through the chapters, leaves one where there is nothing yet, tells its
- * operator what is to be told, takes a new token when it is refused, and comes back until it has done all.
+ * A model that knows nothing but the page: it goes through the chapters, leaves one where there is nothing yet, tells
+ * its operator what the page says to tell, takes a new token when it is refused, and comes back until it has done all.
  */
 const model = (page: string, think: Think) => {
   const memory = new Map<string, string>()
@@ -446,7 +446,7 @@ const model = (page: string, think: Think) => {
     }
     return "done"
   })
-  /** One time through all that is left; answers why chapters were left, by their titles. */
+  /** Goes once through all that is left; answers why chapters were left, by their titles. */
   const goThrough = Effect.gen(function* () {
     const left: Record<string, string> = {}
     for (const [title, steps] of chaptersOf(examples)) {
@@ -463,7 +463,7 @@ const model = (page: string, think: Think) => {
 }
 
 layer(server)("A language model that knows nothing but /skill.md", (it) => {
-  it.effect("completes the whole tutorial", () =>
+  it.effect("A language model completes the whole tutorial", () =>
     Effect.gen(function* () {
       let attempts = 0
       const { goThrough, memory } = model(yield* guide, (name, known, example) => {
@@ -513,7 +513,7 @@ layer(server)("A language model that knows nothing but /skill.md", (it) => {
 layer(gatewayServer([{ name: "plain", routes: [{ provider: "north", model: "plain" }] }]))(
   "The guide of an instance with a gateway",
   (it) => {
-    it.effect("says how to call models, on which conditions, and each call runs", () =>
+    it.effect("The guide says how to call models, on which conditions, and each call runs", () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
         const { baseUrl } = yield* Settings

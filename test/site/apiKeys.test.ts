@@ -1,4 +1,4 @@
-/** The owner's switch for spending on models, the keys of the gateway, and what they were used for, as a person meets them. */
+/** The owner's switch for spending on models, the keys of the gateway, and their use, as a person meets them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,8 +40,8 @@ const used = Effect.fnUntraced(function* (key: string, model: string, cost: numb
       from gateway_keys where name = ${key}`
 })
 
-layer(testServer())("Whether an agent may spend credit on models", (it) => {
-  it.effect("is for its owner to say, and to take back", () =>
+layer(testServer())("The switch for spending on models", (it) => {
+  it.effect("An owner lets an agent spend credit on models, and takes that back", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor({ name: "First Light" })
       const before = yield* visitor.open("/account")
@@ -56,7 +56,7 @@ layer(testServer())("Whether an agent may spend credit on models", (it) => {
     })
   )
 
-  it.effect("is nobody else's to say (404), nor anything but on or off (400)", () =>
+  it.effect("Nobody but the owner sets the switch (404), and it is set to on or off only (400)", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const other = yield* ownerVisitor()
@@ -73,7 +73,7 @@ layer(testServer())("Whether an agent may spend credit on models", (it) => {
     })
   )
 
-  it.effect("stands beside the plan, which says what it comes to", () =>
+  it.effect("The switch stands beside the plan, which says what it comes to", () =>
     Effect.gen(function* () {
       const { id, visitor } = yield* owner("free")
       assert.match(textOf(yield* visitor.open("/account")), /Your plan: free .*not on this plan .*1x /)
@@ -84,7 +84,7 @@ layer(testServer())("Whether an agent may spend credit on models", (it) => {
 })
 
 layer(testServer())("A gateway key", (it) => {
-  it.effect("is made for an agent that may spend, shown once, and works", () =>
+  it.effect("A gateway key is made for an agent that may spend, shown once, and works", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const made = yield* visitor.fill(yield* visitor.open(page), "credit_limit", {
@@ -108,7 +108,7 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
-  it.effect("lives as long as keys usually do unless another time is chosen, and never without an end", () =>
+  it.effect("A gateway key lives as long as keys usually do unless its owner chooses, never for ever", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const shown = yield* visitor.open(page)
@@ -124,7 +124,7 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
-  it.effect("is one of 20 live ones of its agent at most, which the page says", () =>
+  it.effect("A gateway key is one of at most 20 live ones of its agent, which the page says", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const shown = yield* visitor.open(page)
@@ -136,7 +136,7 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
-  it.effect("ends with the agent's secret where its owner leaves that box checked", () =>
+  it.effect("A gateway key ends with the agent's secret where its owner leaves that box checked", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const made = visitor.fill(yield* visitor.open(page), "credit_limit", {
@@ -163,7 +163,7 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
-  it.effect("is revoked at once, by its owner only", () =>
+  it.effect("A gateway key is revoked at once, by its owner only", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const made = yield* visitor.fill(yield* visitor.open(page), "credit_limit", {
@@ -188,7 +188,7 @@ layer(testServer())("A gateway key", (it) => {
     })
   )
 
-  it.effect("that is asked for in a wrong way is not made, and the page says what was wrong", () =>
+  it.effect("A gateway key that is wrongly asked for is not made, and the page says why", () =>
     Effect.gen(function* () {
       const { agentId, id, visitor } = yield* owner()
       const shown = yield* visitor.open(page)
@@ -215,7 +215,7 @@ layer(testServer())("A gateway key", (it) => {
   )
 
   it.effect(
-    "is not offered on the free plan, nor while no agent may spend; strangers are asked to sign in",
+    "A gateway key is not offered on the free plan, nor while no agent may spend; strangers are asked to sign in",
     () =>
       Effect.gen(function* () {
         const { id, visitor } = yield* owner("free")
@@ -231,7 +231,7 @@ layer(testServer())("A gateway key", (it) => {
       })
   )
 
-  it.effect("with a hostile name is text on every page", () =>
+  it.effect("A gateway key with a hostile name is text on every page", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const name = "</h3><script>alert(1)</script>"
@@ -251,8 +251,8 @@ layer(testServer())("A gateway key", (it) => {
   )
 })
 
-layer(testServer())("What keys were used for", (it) => {
-  it.effect("is drawn by day, and summed by model and by key; of one of them on demand", () =>
+layer(testServer())("The use of keys", (it) => {
+  it.effect("The use of keys is drawn by day and summed by model and by key, or shown for one key", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       for (const name of ["laptop", "server"]) {
@@ -282,7 +282,7 @@ layer(testServer())("What keys were used for", (it) => {
     })
   )
 
-  it.effect("is of 30 days, or of 7 or 90 on demand, and every number says of which", () =>
+  it.effect("The use of keys is of 30 days, or of 7 or 90 on demand, and every number says of which", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       yield* visitor.fill(yield* visitor.open(page), "credit_limit", {
@@ -301,7 +301,7 @@ layer(testServer())("What keys were used for", (it) => {
       ] as const) {
         const shown = yield* visitor.open(path)
         const text = textOf(shown)
-        // The key says both what it spent in this time and in all; its row, the sum and the chart are of this time.
+        // The key says what it spent in this time and in all; its row, the sum and the chart are of this time.
         assert.include(
           text,
           `Spent in the last ${days} days ${cost} credits Spent in all 103.75 credits`,
@@ -314,7 +314,7 @@ layer(testServer())("What keys were used for", (it) => {
         assert.match(shown.text, new RegExp(`aria-current="page"[^>]*>${days} days<`), path)
         for (const other of others) assert.include(shown.text, `href="${page}${other}"`, path)
       }
-      // Links keep the period, and the period keeps what is asked for.
+      // Links keep the period, and the period keeps what is filtered by.
       const ofModel = yield* visitor.open(`${page}?model=deep-1&days=90`)
       assert.include(
         textOf(ofModel),
@@ -329,12 +329,12 @@ layer(testServer())("What keys were used for", (it) => {
     })
   )
 
-  it.effect("is said with the name of the key, also of one that another page of keys shows", () =>
+  it.effect("The use of a key is shown with its name, also where another page of keys shows that key", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const sql = yield* SqlClient.SqlClient
       const now = DateTime.toDateUtc(yield* DateTime.now)
-      // Made in one moment, so that their ids begin alike.
+      // All keys are made in one moment, so that their ids begin alike.
       yield* sql`
         insert into gateway_keys (id, agent_id, owner_id, name, prefix, key_hash, created_at)
         select ('01a2026c-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, id, owner_id, 'key ' || n, 'aus_gw_key',
@@ -354,7 +354,7 @@ layer(testServer())("What keys were used for", (it) => {
         textOf(yield* visitor.open(page)),
         "Key Calls Credits twin (aus_gw_k1…) 1 2 twin (aus_gw_k2…) 1 1"
       )
-      // One without use is named by the page that shows it, which stays.
+      // A key without use is named by the page that shows it, which stays.
       const [, next = ""] = /href="([^"]*cursor=[^"]*)"\s*>Next page/.exec(first.text) ?? []
       const second = yield* visitor.open(unescaped(next))
       assert.include(textOf(second), "key 10 Active")
@@ -368,7 +368,7 @@ layer(testServer())("What keys were used for", (it) => {
 })
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The pages of keys", (it) => {
-  it.effect("send as many statements for many keys as for one, and log no key", () =>
+  it.effect("The pages of keys send as many statements for many keys as for one, and log no key", () =>
     Effect.gen(function* () {
       const { agentId, visitor } = yield* owner()
       const { lines, spans } = yield* TelemetryRecorder
@@ -392,7 +392,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("The pages of ke
         )
       })
       yield* make
-      // The limit and the session; the account and its agents; keys, and their use.
+      // Statements read the limit and the session; the account and its agents; keys, and their use.
       assert.strictEqual(yield* statements("one"), 6)
       yield* Effect.replicateEffect(make, 4)
       assert.strictEqual(yield* statements("many"), 6)

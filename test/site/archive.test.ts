@@ -15,7 +15,7 @@ const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
 const imported = (json: unknown) => post("/api/v1/admin/archive", { token: testAdminToken, json })
 
 layer(testServer())("The page of the archive", (it) => {
-  it.effect("says that there is nothing, and then leads to each tournament", () =>
+  it.effect("The page of the archive says that there is nothing, and then leads to each tournament", () =>
     Effect.gen(function* () {
       yield* freshWeek
       assert.include(textOf(yield* get("/archive")), "There are none.")
@@ -26,12 +26,12 @@ layer(testServer())("The page of the archive", (it) => {
       assert.include(linksOf(page), "/archive/cup")
       assert.include(linksOf(page), "/api/v1/public/archive")
       assert.notInclude(page.text, 'name="robots"')
-      // From everywhere there is a way to it.
+      // Every page leads to the archive.
       assert.include(linksOf(yield* get("/verify")), "/archive")
     })
   )
 
-  it.effect("leads through many tournaments page by page, each once", () =>
+  it.effect("The page of the archive leads through many tournaments page by page, each once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenges = [{ question: "?", deadline: instant("2026-01-01T00:00:00Z"), void_reason: "lost" }]
@@ -51,7 +51,7 @@ layer(testServer())("The page of the archive", (it) => {
 })
 
 layer(testServer())("The page of an archived tournament", (it) => {
-  it.effect("shows each challenge with how it ended, and what was predicted", () =>
+  it.effect("The page of an archived tournament shows how each challenge ended, and its predictions", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const unplayed = {
@@ -75,7 +75,7 @@ layer(testServer())("The page of an archived tournament", (it) => {
     })
   )
 
-  it.effect("leads through many challenges page by page, each once", () =>
+  it.effect("The page of an archived tournament leads through many challenges page by page, each once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* imported(tournament({ slug: "long", matches: 51 }))
@@ -92,7 +92,7 @@ layer(testServer())("The page of an archived tournament", (it) => {
   )
 
   it.effect(
-    "says so when there is no such tournament, or the cursor is none of ours, and keeps no cookie",
+    "An unknown tournament and a wrong cursor are answered with pages that say so, and no cookie is kept",
     () =>
       Effect.gen(function* () {
         yield* freshWeek

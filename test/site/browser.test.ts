@@ -1,4 +1,4 @@
-/** The pages in a real Chromium: as people use them, with scripts switched off. */
+/** The pages in a real Chromium, as people use them, with scripts switched off. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
@@ -10,7 +10,7 @@ import { asClient, layer as provider, OpenIdProvider } from "../support/openIdPr
 import { freePort } from "../support/process.ts"
 import { testServer, TestServer } from "../support/server.ts"
 
-/** The provider goes by another name of loopback, so that to a browser it is another site. */
+/** The provider has another name of loopback, so that to a browser it is another site. */
 const everything = Layer.unwrap(
   Effect.map(freePort, (port) => {
     const baseUrl = `http://127.0.0.1:${port}`
@@ -24,7 +24,7 @@ const everything = Layer.unwrap(
   })
 )
 
-/** A person with a browser that runs no scripts. It tells of every status from 400 on, which the pages mean. */
+/** A person with a browser that runs no scripts. It reports every status from 400 on. */
 const person = Effect.gen(function* () {
   const { complaints, does, page } = yield* chromium.reader("status of 4", { javaScriptEnabled: false })
   page.on("requestfailed", (request) => void complaints.push(`${request.url()} failed`))
@@ -38,8 +38,8 @@ const enterCode = (code: string) => async (page: Page) => {
   await page.getByRole("button", { name: /^Claim/ }).click()
 }
 
-layer(everything, { excludeTestServices: true })("In a browser", (it) => {
-  it.effect("an operator claims an agent with mail and code, and signs out", () =>
+layer(everything, { excludeTestServices: true })("The site in a browser", (it) => {
+  it.effect("An operator claims an agent with mail and code, and signs out", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({ name: "First Light" })
       const { does, sees } = yield* person
@@ -75,7 +75,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an operator signs in at the provider of another site, and comes back to the claim", () =>
+  it.effect("An operator signs in at the provider of another site, and comes back to the claim", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("grace", { email: "grace@example.org", email_verified: true })
@@ -89,7 +89,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an operator claims by the mail, replaces the secret, and it works", () =>
+  it.effect("An operator claims by the mail, replaces the secret, and it works", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({ operator_contact: "edsger@example.org" })
       const link = (yield* linksMailedTo("edsger@example.org")).find((path) => /mail\/[^/]+$/.test(path))
@@ -109,7 +109,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a form on another site does nothing", () =>
+  it.effect("A form on another site does nothing", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const { issuer } = yield* OpenIdProvider
@@ -130,7 +130,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect.runIf(isFull)("pages fit a phone, also with names that never break", () =>
+  it.effect.runIf(isFull)("Pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({
         name: "W".repeat(80),
@@ -161,7 +161,7 @@ layer(everything, { excludeTestServices: true })("In a browser", (it) => {
   )
 
   it.effect.runIf(isFull)(
-    "the reference of the API opens what a link leads to, and asks no other host for anything",
+    "The reference of the API opens what a link leads to, and asks no other host for anything",
     () =>
       Effect.gen(function* () {
         const browser = yield* chromium.Chromium

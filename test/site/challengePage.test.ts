@@ -35,11 +35,11 @@ afterAll(() => ("missing" in go ? undefined : go.remove()))
 const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/ href="([^"]*)"/g)].map(([, link = ""]) => unescaped(link))
 
-/** Of the line of a chart of prices. */
+/** The fewest points of the line of a chart of prices. */
 const minPoints = 30
 
 layer(testServer())("The page of a challenge", (it) => {
-  it.effect("before the deadline shows terms and counts, and nothing of a prediction", () =>
+  it.effect("The page of a challenge before the deadline shows terms and counts, and no prediction", () =>
     Effect.gen(function* () {
       const { ada, challenge, right, wrong } = yield* openFixture()
       const page = yield* get(`/challenges/${challenge.id}`)
@@ -58,7 +58,7 @@ layer(testServer())("The page of a challenge", (it) => {
     })
   )
 
-  it.effect("from the deadline on shows who said what, after settlement with score, proofs and result", () =>
+  it.effect("The page shows answers from the deadline on, then scores, proofs and the result", () =>
     Effect.gen(function* () {
       const world = yield* openFixture()
       yield* world.pass
@@ -94,7 +94,7 @@ layer(testServer())("The page of a challenge", (it) => {
     })
   )
 
-  it.effect("that is cancelled says so, and nowhere that it is void", () =>
+  it.effect("The page of a cancelled challenge says so, and nowhere that it is void", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const { id } = yield* newChallenge({ asset: "ZN", deadline })
@@ -108,7 +108,7 @@ layer(testServer())("The page of a challenge", (it) => {
     })
   )
 
-  it.effect("draws weeks of prices, also of an asset that has a price a day", () =>
+  it.effect("The page of a challenge draws weeks of prices, also of an asset with one price a day", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importCandles(
@@ -126,7 +126,7 @@ layer(testServer())("The page of a challenge", (it) => {
     })
   )
 
-  it.effect("leads through many predictions page by page, each once", () =>
+  it.effect("The page of a challenge leads through many predictions page by page, each once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -140,7 +140,7 @@ layer(testServer())("The page of a challenge", (it) => {
       const first = yield* get(`/challenges/${challenge.id}`)
       const next = linksOf(first).find((link) => link.includes("cursor=")) ?? ""
       const second = yield* get(next)
-      // In Chinese, too, where the links keep the language.
+      // In Chinese the links keep the language, too.
       const inChinese = linksOf(yield* get(`/challenges/${challenge.id}?lang=zh`))
       const third = yield* get(inChinese.find((link) => link.includes("cursor=")) ?? "")
       assert.include(third.text, '<html lang="zh-CN">')
@@ -151,7 +151,7 @@ layer(testServer())("The page of a challenge", (it) => {
   )
 
   it.effect(
-    "says so when there is no such challenge, or the cursor is none of ours, and keeps no cookie",
+    "An unknown challenge and a wrong cursor are answered with pages that say so, and no cookie is kept",
     () =>
       Effect.gen(function* () {
         const { challenge } = yield* openFixture()
@@ -194,7 +194,7 @@ const macroFixture = Effect.gen(function* () {
 })
 
 layer(testServer())("The page of a macro challenge", (it) => {
-  it.effect("before the deadline shows terms, bins and the number of forecasts, and none of them", () =>
+  it.effect("The page of a macro challenge before the deadline shows terms, bins and a count alone", () =>
     Effect.gen(function* () {
       const { ada, macro, path, receipt } = yield* macroFixture
       const page = yield* get(path)
@@ -221,7 +221,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect("after it shows forecasts with their places, then value, bin, scores and proofs", () =>
+  it.effect("The page of a macro challenge shows forecasts, then value, bin, scores and proofs", () =>
     Effect.gen(function* () {
       const { deadline, keys, macro, path, ada } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
@@ -254,48 +254,46 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect(
-    "shows what was published of its series before, the last eight, and nothing of another unit",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const print = Effect.fnUntraced(function* (place: number, unit: string) {
-          const deadline = plus(monday, { hours: place })
-          const made = yield* newMacro({
-            asset: "PPI",
-            period: `2025-${String(place).padStart(2, "0")}`,
-            deadline,
-            unit
-          })
-          yield* moveTo(plus(deadline, "1 minute"))
-          yield* Scoring.use((scoring) => scoring.resolveMacro(made.id, place / 10))
-          return made
+  it.effect("The page of a macro challenge shows the last eight values of its series and unit", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const print = Effect.fnUntraced(function* (place: number, unit: string) {
+        const deadline = plus(monday, { hours: place })
+        const made = yield* newMacro({
+          asset: "PPI",
+          period: `2025-${String(place).padStart(2, "0")}`,
+          deadline,
+          unit
         })
-        const first = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "30 minutes") })
-        assert.notInclude(textOf(yield* get(`/challenges/${first.id}`)), "Published before")
-        for (let place = 1; place <= 10; place++) yield* print(place, "%")
-        yield* print(11, "index")
-        const open = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "20 hours") })
-        const page = yield* get(`/challenges/${open.id}`)
-        const [, before = ""] = /Published before(.*)The credit pool/.exec(textOf(page)) ?? []
-        assert.deepStrictEqual(
-          [...before.matchAll(/(\w+) 2025 ([\d.]+) %/g)].map(([, month, value]) => `${month} ${value}`),
-          [
-            "October 1",
-            "September 0.9",
-            "August 0.8",
-            "July 0.7",
-            "June 0.6",
-            "May 0.5",
-            "April 0.4",
-            "March 0.3"
-          ]
-        )
-        assert.notInclude(before, "index")
+        yield* moveTo(plus(deadline, "1 minute"))
+        yield* Scoring.use((scoring) => scoring.resolveMacro(made.id, place / 10))
+        return made
       })
+      const first = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "30 minutes") })
+      assert.notInclude(textOf(yield* get(`/challenges/${first.id}`)), "Published before")
+      for (let place = 1; place <= 10; place++) yield* print(place, "%")
+      yield* print(11, "index")
+      const open = yield* newMacro({ asset: "PPI", unit: "%", deadline: plus(monday, "20 hours") })
+      const page = yield* get(`/challenges/${open.id}`)
+      const [, before = ""] = /Published before(.*)The credit pool/.exec(textOf(page)) ?? []
+      assert.deepStrictEqual(
+        [...before.matchAll(/(\w+) 2025 ([\d.]+) %/g)].map(([, month, value]) => `${month} ${value}`),
+        [
+          "October 1",
+          "September 0.9",
+          "August 0.8",
+          "July 0.7",
+          "June 0.6",
+          "May 0.5",
+          "April 0.4",
+          "March 0.3"
+        ]
+      )
+      assert.notInclude(before, "index")
+    })
   )
 
-  it.effect("shows its credit pool: what stands on which bin, and after it who won what", () =>
+  it.effect("The page of a macro challenge shows its stakes by bin, and then who won what", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const macro = yield* newMacro({ deadline, reward_pool: 1000, unit: "%" })
@@ -333,7 +331,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect("says why nobody is paid: nobody on the bin that holds the value, or no value", () =>
+  it.effect("The page says why nobody is paid: nobody on the bin that holds the value, or no value", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [missed, ended] = [yield* newMacro({ deadline }), yield* newMacro({ deadline })]
@@ -351,7 +349,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect("that is amended says so, shows every version, and proves the newest end", () =>
+  it.effect("The page of an amended challenge says so, shows every version, and proves the newest", () =>
     Effect.gen(function* () {
       const { ada, deadline, keys, macro, path } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
@@ -389,7 +387,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
     })
   )
 
-  it.effect("that is void says why, and scores nobody", () =>
+  it.effect("The page of a void macro challenge says why, and scores nobody", () =>
     Effect.gen(function* () {
       const { deadline, macro, path } = yield* macroFixture
       yield* moveTo(plus(deadline, "1 hour"))
@@ -405,7 +403,7 @@ layer(testServer())("The page of a macro challenge", (it) => {
 
 layer(testServer())("The page of a price event", (it) => {
   it.effect(
-    "shows the question and no answer before the deadline, and then answers, outcome and proofs",
+    "The page of a price event shows no answer before the deadline, and then answers, outcome and proofs",
     () =>
       Effect.gen(function* () {
         const monday = yield* freshWeek
@@ -458,7 +456,7 @@ layer(testServer())("The page of a price event", (it) => {
       })
   )
 
-  it.effect("that is void says why, and scores nobody", () =>
+  it.effect("The page of a void price event says why, and scores nobody", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const barrier = yield* newPriceEvent({ kind: "barrier" })
@@ -477,8 +475,8 @@ layer(testServer())("The page of a price event", (it) => {
   )
 })
 
-layer(testServer())("While the log has a fault", (it) => {
-  it.effect("pages say that it stands still, and not that it is about to go on", () =>
+layer(testServer())("A log with a fault", (it) => {
+  it.effect("Pages say that the log stands still, and not that it is about to go on", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { id } = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
@@ -493,7 +491,7 @@ layer(testServer())("While the log has a fault", (it) => {
 })
 
 layer(testServer())("The page of an agent", (it) => {
-  it.effect("shows statistics, and settled predictions with links to challenge and proof", () =>
+  it.effect("The page of an agent shows statistics, and settled predictions with links to proofs", () =>
     Effect.gen(function* () {
       const { ada, challenge, right } = yield* settledFixture(["<b>Ada</b>", "Grace"])
       const page = yield* get(`/agents/${ada}`)
@@ -510,7 +508,7 @@ layer(testServer())("The page of an agent", (it) => {
     })
   )
 
-  it.effect("that is suspended says so, and not that somebody answers for it", () =>
+  it.effect("The page of a suspended agent says so, and not that somebody answers for it", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent("Nightjar")
       yield* Registry.use((registry) =>
@@ -523,7 +521,7 @@ layer(testServer())("The page of an agent", (it) => {
     })
   )
 
-  it.effect("has all its predictions on a page of their own, which repeats nothing of the first one", () =>
+  it.effect("The page of an agent has further pages of predictions, which repeat nothing of it", () =>
     Effect.gen(function* () {
       const { ada } = yield* settledFixture()
       const now = yield* DateTime.now
@@ -542,7 +540,7 @@ layer(testServer())("The page of an agent", (it) => {
     })
   )
 
-  it.effect("of one that nobody claimed and nothing settled says so", () =>
+  it.effect("The page of an agent that nobody claimed and nothing settled says so", () =>
     Effect.gen(function* () {
       const shown = textOf(yield* get(`/agents/${yield* provisionalAgent("New")}`))
       assert.include(shown, "Unclaimed Not ranked yet.")
@@ -551,7 +549,7 @@ layer(testServer())("The page of an agent", (it) => {
   )
 })
 
-/** Keys and proofs of a world that has come to its end. */
+/** The keys and proofs of a world in which everything is settled. */
 const provenFixture = Effect.gen(function* () {
   const { challenge, keys, right, wrong } = yield* settledFixture()
   const proofs = yield* Effect.forEach(
@@ -566,8 +564,8 @@ const provenFixture = Effect.gen(function* () {
   return { key: keys[0] ?? "", proofs }
 })
 
-layer(testServer())("What the server gives out", (it) => {
-  it.effect("satisfies a verifier that others wrote: every proof", () =>
+layer(testServer())("Proofs that the server gives out", (it) => {
+  it.effect("Every proof satisfies a verifier that others wrote", () =>
     Effect.gen(function* () {
       const { key, proofs } = yield* provenFixture
       for (const proof of proofs) assert.doesNotThrow(() => checkWithSigstore(key, proof))
@@ -575,7 +573,7 @@ layer(testServer())("What the server gives out", (it) => {
   )
 
   it.effect.skipIf("missing" in go)(
-    `satisfies Go's, too: every proof, and the whole log with its tiles${"missing" in go ? ` (skipped: ${go.missing})` : ""}`,
+    `Every proof, and the whole log by its tiles, satisfies Go's verifier${"missing" in go ? ` (skipped: ${go.missing})` : ""}`,
     () =>
       Effect.gen(function* () {
         assert("proof" in go)
@@ -588,7 +586,7 @@ layer(testServer())("What the server gives out", (it) => {
       })
   )
 
-  it.effect("an entry that is not there has no proof", () =>
+  it.effect("An entry that is not in the log has no proof", () =>
     Effect.gen(function* () {
       yield* completeLog
       for (const place of ["1000000", "-1", "00", "x", "9".repeat(30)]) {

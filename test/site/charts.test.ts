@@ -20,7 +20,7 @@ const labelsOf = (drawing: string) =>
   [...drawing.matchAll(/<text[^>]*>\s*([^<]*?)\s*<\/text>/g)].map(([, text]) => text)
 
 describe("A chart", () => {
-  it("of a count has a bar for each number, and names no number between them", () => {
+  it("The chart of a count has a bar for each number, and names no number between them", () => {
     const drawn = fragment(
       forecastChart(
         { values: [forecast(3, 1), forecast(4, 0.5)], isAll: true },
@@ -34,7 +34,7 @@ describe("A chart", () => {
     assert.include(drawn, "2 of them hold what came, 4.")
   })
 
-  it("of a barrier marks where it was touched, of no earlier touch", () => {
+  it("The chart of a barrier marks where it was touched, and no earlier touch", () => {
     const points = [95, 105, 95, 101, 99].map((price, hour) => ({
       time: DateTime.formatIso(DateTime.makeUnsafe(hour * 3_600_000)),
       price,
@@ -59,11 +59,11 @@ describe("A chart", () => {
     assert.include(chart(2), '<circle class="touch"')
     assert.include(chart(2), "Touched")
     assert.notInclude(chart(4), '<circle class="touch"')
-    // What a pointer reads: the place, the minute and the value of each.
+    // A pointer reads the place, the minute and the value of each point.
     assert.match(chart(0), /data-points="[\d.]+,0,95 [\d.]+,60,105 /)
   })
 
-  it("of a count of days says of each day that is over how it closed", () => {
+  it("The chart of a count of days says of each day that is over how it closed", () => {
     const points = Array.from({ length: 24 * 4 + 1 }, (_, hour) => {
       const price = [100, 102, 101, 103, 99][Math.ceil(hour / 24)] ?? 0
       return {
@@ -88,12 +88,12 @@ describe("A chart", () => {
     )
   })
 
-  it("of many intervals is not stretched by a single wide one", () => {
+  it("The chart of many intervals is not stretched by a single wide one", () => {
     const narrow = Array.from({ length: 12 }, () => ({ value: 50, range: [48, 52] as const }))
     const scale = intervalScale([...narrow, { value: 58, range: [0, 100] as const }])
     assert.isAbove(scale.ticks[0] ?? 0, 30)
     assert.isAbove(scale(52) - scale(48), 15)
-    // It ends at the edge.
+    // The wide interval ends at the edge.
     assert.deepStrictEqual([scale(0), scale(100)], [4, 96])
   })
 })

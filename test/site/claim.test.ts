@@ -29,7 +29,7 @@ const refresh = ({ agentId, secret }: { readonly agentId: string; readonly secre
   post("/api/v1/agent/registry/claim-link/refresh", { json: { agent_id: agentId, client_secret: secret } })
 
 layer(testServer())("The claim page", (it) => {
-  it.effect("shows who the agent is and what a claim means, before anybody signs in", () =>
+  it.effect("The claim page shows who the agent is and what a claim means, before anybody signs in", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({
         name: "First Light",
@@ -57,7 +57,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("leads through sign-in by mail and the pairing code to the agent's full scopes", () =>
+  it.effect("The claim page leads by mail and pairing code to the agent's full scopes", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
@@ -83,7 +83,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("says how many tries are left after a wrong code, and locks the link with the fifth", () =>
+  it.effect("The claim page says how many tries are left, and locks the link with the fifth", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       const wrong = { pairing_code: wrongCode(agent.code) }
@@ -103,7 +103,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("evaluates five of 50 codes that come at once", () =>
+  it.effect("The claim page evaluates five of 50 codes that come at once", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       const answers = yield* Effect.all(
@@ -127,7 +127,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("does not count an empty code as a try", () =>
+  it.effect("The claim page does not count an empty code as a try", () =>
     Effect.gen(function* () {
       const { page, visitor } = yield* atClaimPage()
       for (const pairing_code of ["", "  ", "\u0000", "x".repeat(65)]) {
@@ -139,7 +139,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("ends after 48 hours, and names the way to a fresh link", () =>
+  it.effect("The claim page ends after 48 hours, and names the way to a fresh link", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
@@ -154,7 +154,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("of a replaced link says that there is a newer one", () =>
+  it.effect("The claim page of a replaced link says that there is a newer one", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       const { json } = yield* refresh(agent)
@@ -167,7 +167,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("of a claimed agent tells the owner that it is theirs, and others that it is claimed", () =>
+  it.effect("The claim page of a claimed agent tells its owner so, and others that it is claimed", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage({ name: "Owned" })
       const late = makeVisitor()
@@ -183,7 +183,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("takes no code from who is not signed in", () =>
+  it.effect("The claim page takes no code from a visitor who is not signed in", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
@@ -194,7 +194,7 @@ layer(testServer())("The claim page", (it) => {
     })
   )
 
-  it.effect("that does not exist is a page with 404, whatever the token looks like", () =>
+  it.effect("A claim page that does not exist is a page with 404, whatever the token looks like", () =>
     Effect.gen(function* () {
       const { agentId } = yield* claimableByHttp()
       const tokens = [
@@ -217,7 +217,7 @@ layer(testServer())("The claim page", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An operator's agents", (it) => {
-  it.effect("are as many as one may own: a further claim is refused with a page", () =>
+  it.effect("An operator's agents are as many as one may own: a further claim is refused with a page", () =>
     Effect.gen(function* () {
       const { agent, page, visitor } = yield* atClaimPage()
       yield* visitor.fill(page, "pairing_code", { pairing_code: agent.code })
@@ -227,7 +227,7 @@ layer(testServer({ environment: { AUSPEX_AGENTS_PER_OPERATOR: "1" } }))("An oper
       })
       assert.strictEqual(refused.status, 403)
       assert.include(textOf(refused), "That was refused")
-      // Whose page it is can be seen, and left, on it, too.
+      // The refusing page, too, shows whose it is, and the way to leave it.
       assert.include(textOf(refused), "Your agents Sign out")
       assert.strictEqual((yield* visitor.open(second.path)).status, 200)
     })
@@ -242,7 +242,7 @@ layer(testServer())("The one-click mail", (it) => {
     return { agent, claim, notMine: `${claim}/not-mine` }
   })
 
-  it.effect("signs in and claims in one step, without a code", () =>
+  it.effect("The one-click mail signs in and claims in one step, without a code", () =>
     Effect.gen(function* () {
       const { agent, claim } = yield* invite("grace@example.org", "Grace's agent")
       const visitor = makeVisitor()
@@ -258,7 +258,7 @@ layer(testServer())("The one-click mail", (it) => {
     })
   )
 
-  it.effect("claims nothing when its link is only opened, however often", () =>
+  it.effect("The one-click mail claims nothing when its link is only opened, however often", () =>
     Effect.gen(function* () {
       const { agent, claim, notMine } = yield* invite("scanned@example.org")
       for (const path of [claim, notMine, claim]) assert.strictEqual((yield* get(path)).status, 200)
@@ -270,7 +270,7 @@ layer(testServer())("The one-click mail", (it) => {
     })
   )
 
-  it.effect("works once: what was claimed is claimed", () =>
+  it.effect("The one-click mail works once: a claimed agent stays claimed", () =>
     Effect.gen(function* () {
       const { claim } = yield* invite("once@example.org")
       const first = makeVisitor()
@@ -283,7 +283,7 @@ layer(testServer())("The one-click mail", (it) => {
     })
   )
 
-  it.effect("'not mine' ends the link and further mails, also when a mail program posts it by itself", () =>
+  it.effect("'Not mine' ends the link and further mails, also when a mail program posts it by itself", () =>
     Effect.gen(function* () {
       const { claim, notMine } = yield* invite("stranger@example.org")
       assert.include(textOf(yield* get(notMine)), "stranger@example.org")
@@ -300,7 +300,7 @@ layer(testServer())("The one-click mail", (it) => {
     })
   )
 
-  it.effect("of an unknown token is a page with 404", () =>
+  it.effect("The one-click mail's link with an unknown token is a page with 404", () =>
     Effect.gen(function* () {
       for (const path of ["/claim/mail/x", "/claim/mail/x/not-mine", `/claim/mail/aus_mc_${"A".repeat(43)}`])
         assert.strictEqual((yield* get(path)).status, 404)
@@ -308,7 +308,7 @@ layer(testServer())("The one-click mail", (it) => {
     })
   )
 
-  it.effect("is not sent before the challenge is passed", () =>
+  it.effect("The one-click mail is not sent before the challenge is passed", () =>
     Effect.gen(function* () {
       yield* register({ operator_contact: "early@example.org" })
       assert.deepStrictEqual(yield* linksMailedTo("early@example.org"), [])

@@ -30,7 +30,7 @@ const shop = testServer({ swap: selling.pipe(Layer.provide(stripeServer)) }).pip
   Layer.provideMerge(stripeServer)
 )
 
-/** Has Stripe say what came of the purchase that was begun last. */
+/** Stripe tells the webhook what came of the purchase that was begun last. */
 const told = Effect.fnUntraced(function* (type: string, fields: Readonly<Record<string, unknown>> = {}) {
   const { asked } = yield* StripeServer
   const last = asked.at(-1)
@@ -60,8 +60,8 @@ const signed = Effect.fnUntraced(function* (body: string, secret = webhookSecret
 const offerOf = (answer: Answer, name: string) =>
   formsOf(answer).find(({ fields }) => fields["package"]?.startsWith(name))
 
-layer(testServer())("Where nothing is sold", (it) => {
-  it.effect("the page of an owner's credit shows what there is and what moved it, and nothing to buy", () =>
+layer(testServer())("A site that sells no credit", (it) => {
+  it.effect("The page of an owner's credit shows what there is and what moved it, and nothing to buy", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
       const owner = yield* fundOwnerOf(agent.agentId, 70)
@@ -85,7 +85,7 @@ layer(testServer())("Where nothing is sold", (it) => {
     })
   )
 
-  it.effect("there is no webhook, and no purchase can be begun", () =>
+  it.effect("A site that sells nothing has no webhook, and begins no purchase", () =>
     Effect.gen(function* () {
       const answer = yield* post(webhook, { headers: { "stripe-signature": "t=1,v1=0" }, json: {} })
       assert.deepStrictEqual([answer.status, answer.json["code"]], [404, "not_found"])
@@ -98,7 +98,7 @@ layer(testServer())("Where nothing is sold", (it) => {
     })
   )
 
-  it.effect("what moved credit is shown a page at a time", () =>
+  it.effect("The movements of an owner's credit are shown a page at a time", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()
       yield* Effect.forEach(times(60, String), () => fundOwnerOf(agent.agentId, 1))
@@ -111,7 +111,7 @@ layer(testServer())("Where nothing is sold", (it) => {
     })
   )
 
-  it.effect("the page is the owner's only", () =>
+  it.effect("The page of credit is the owner's only", () =>
     Effect.gen(function* () {
       const stranger = yield* get(page)
       assert.deepStrictEqual(
@@ -122,8 +122,8 @@ layer(testServer())("Where nothing is sold", (it) => {
   )
 })
 
-layer(shop)("Where credit is sold", (it) => {
-  it.effect("an owner chooses a package, pays at Stripe, and comes back to the credit", () =>
+layer(shop)("A site that sells credit", (it) => {
+  it.effect("An owner chooses a package, pays at Stripe, and comes back to the credit", () =>
     Effect.gen(function* () {
       const { asked, checkoutOrigin } = yield* StripeServer
       const { visitor } = yield* ownerVisitor()
@@ -144,7 +144,7 @@ layer(shop)("Where credit is sold", (it) => {
       assert.deepStrictEqual([answer.status, answer.json], [200, { received: true }])
       const paid = yield* visitor.open(back.pathname + back.search)
       assert.match(textOf(paid), /Thank you: 2200 credits bought\..*Your credit 2200 credits/)
-      // The form that it was bought with leads here from now on.
+      // The form that was used for it leads here from now on.
       const again = yield* visitor.submit(offerOf(shown, "2200"))
       assert.strictEqual(again.headers.get("location"), back.pathname + back.search)
     })
@@ -154,7 +154,7 @@ layer(shop)("Where credit is sold", (it) => {
     ["checkout.session.completed", { payment_status: "unpaid" }, "Your payment is under way."],
     ["checkout.session.async_payment_failed", {}, "The payment failed."],
     ["checkout.session.expired", {}, "The payment took too long."]
-  ] as const)("%s is said on the page", ([type, fields, said]) =>
+  ] as const)("The page says what became of the purchase after %s", ([type, fields, said]) =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       yield* visitor.submit(offerOf(yield* visitor.open(page), "500"))
@@ -167,7 +167,7 @@ layer(shop)("Where credit is sold", (it) => {
   )
 
   it.effect(
-    "a form with another package (409), on other terms (404) or without its key (400) begins nothing",
+    "A form with another package (409), on other terms (404) or without its key (400) begins nothing",
     () =>
       Effect.gen(function* () {
         const { visitor } = yield* ownerVisitor()
@@ -194,7 +194,7 @@ layer(shop)("Where credit is sold", (it) => {
       })
   )
 
-  it.effect("while Stripe is away nothing is bought (503), and the page says so", () =>
+  it.effect("A purchase while Stripe is away buys nothing (503), and the page says so", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const { behave } = yield* StripeServer
@@ -207,7 +207,7 @@ layer(shop)("Where credit is sold", (it) => {
     })
   )
 
-  it.effect("the webhook takes what Stripe signed, and nothing else", () =>
+  it.effect("The webhook takes what Stripe signed, and nothing else", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       yield* visitor.submit(offerOf(yield* visitor.open(page), "500"))
@@ -233,7 +233,7 @@ layer(shop)("Where credit is sold", (it) => {
     })
   )
 
-  it.effect("administrators see what was begun, and what Stripe told of it", () =>
+  it.effect("Administrators see which purchases were begun, and what Stripe told of them", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       yield* visitor.submit(offerOf(yield* visitor.open(page), "500"))
@@ -263,8 +263,8 @@ layer(shop)("Where credit is sold", (it) => {
   )
 })
 
-layer(shop.pipe(Layer.provideMerge(telemetryRecorder)))("Buying credit", (it) => {
-  it.effect("sends few statements, however much was bought before, and tells no secret", () =>
+layer(shop.pipe(Layer.provideMerge(telemetryRecorder)))("A purchase", (it) => {
+  it.effect("A purchase sends few statements, however much was bought before, and tells no secret", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()
       const owner = OperatorId.make(yield* fundOwnerOf(agent.agentId, 1))
@@ -282,8 +282,8 @@ layer(shop.pipe(Layer.provideMerge(telemetryRecorder)))("Buying credit", (it) =>
         return [statements(`${name}-page`), statements(`${name}-buy`)]
       })
       const first = yield* round("one")
-      // The limit and the session; the account, its agents and what moved it. To buy: two limits and the session, the
-      // purchase twice, and the checkout twice.
+      // The page reads the limit and the session; the account, its agents and what moved it. A purchase reads two
+      // limits and the session, the purchase twice, and the checkout twice.
       assert.deepStrictEqual(first, [5, 7])
       yield* Effect.replicateEffect(agentOf(owner), 5)
       yield* Effect.forEach(times(5, String), round)

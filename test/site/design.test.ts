@@ -1,4 +1,4 @@
-/** What can be held to the design without looking: every text is legible in light and in dark. */
+/** The design as far as a machine can check it: every text is legible in light and in dark. */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 
@@ -39,22 +39,19 @@ const texts: ReadonlyArray<readonly [text: string, ground: string]> = [
 ]
 
 describe("The design", () => {
-  it.each(["light", "dark"] as const)("has a contrast of 4.5 or more for every text, in %s", (theme) => {
+  it.each(["light", "dark"] as const)("Every text has a contrast of 4.5 or more, in %s", (theme) => {
     for (const [text, ground] of texts) {
       const ratio = contrast(String(themes[theme][text]), String(themes[theme][ground]))
       assert.isAtLeast(ratio, 4.5, `${text} on ${ground}`)
     }
   })
 
-  it.each(["light", "dark"] as const)(
-    "shows the edges of fields with a contrast of 3 or more, in %s",
-    (theme) => {
-      for (const ground of ["ground", "surface"])
-        assert.isAtLeast(contrast(String(themes[theme]["edge"]), String(themes[theme][ground])), 3)
-    }
-  )
+  it.each(["light", "dark"] as const)("The edges of fields have a contrast of 3 or more, in %s", (theme) => {
+    for (const ground of ["ground", "surface"])
+      assert.isAtLeast(contrast(String(themes[theme]["edge"]), String(themes[theme][ground])), 3)
+  })
 
-  it("loads nothing from elsewhere", () => {
+  it("The stylesheet loads nothing from elsewhere", () => {
     assert.notMatch(style, /url\(|@import|https?:/)
   })
 })

@@ -1,4 +1,4 @@
-/** What readers of feeds get. */
+/** Feeds as their readers get them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { parseAtomFeed, parseJsonFeed } from "feedsmith"
@@ -10,7 +10,7 @@ import { asOwner } from "../support/database.ts"
 import { newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 
-/** What the two forms of a feed say, which is the same. */
+/** The content of a feed, which is the same in both forms. */
 const read = Effect.fnUntraced(function* (path: string) {
   const [atom, json] = [yield* get(`${path}/atom`), yield* get(`${path}/json`)]
   assert.deepStrictEqual(
@@ -39,7 +39,7 @@ const read = Effect.fnUntraced(function* (path: string) {
 })
 
 layer(testServer())("A feed", (it) => {
-  it.effect("of events has the newest first, whatever their texts hold", () =>
+  it.effect("The feed of events has the newest first, whatever their texts hold", () =>
     Effect.gen(function* () {
       assert.deepInclude(yield* read("/feeds/events"), { entries: [], updated: "1970-01-01T00:00:00.000Z" })
       const now = yield* freshWeek
@@ -57,7 +57,7 @@ layer(testServer())("A feed", (it) => {
     })
   )
 
-  it.effect("of events says when one was published only where that is known", () =>
+  it.effect("The feed of events says when one was published only where that is known", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const known = yield* newEvent({ title: "Stated" })
@@ -85,7 +85,7 @@ layer(testServer())("A feed", (it) => {
     })
   )
 
-  it.effect("of settlements and of an agent has what was scored, and nothing that is open", () =>
+  it.effect("The feeds of settlements and of an agent have what was scored, and nothing that is open", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agent = yield* claimedAgent("First & Light")
@@ -111,7 +111,7 @@ layer(testServer())("A feed", (it) => {
     })
   )
 
-  it.effect("is named in the pages that show the same, and answered like them", () =>
+  it.effect("A feed is named in the pages that show the same, and answered like them", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       for (const [page, feed] of [

@@ -1,4 +1,4 @@
-/** What other sites, replays and malformed bodies try at the forms; and the headers of every page. */
+/** Attacks on the forms by other sites, replays and malformed bodies; and the headers of every page. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
 import { formTokenOf } from "../../src/http/site/Pages.ts"
@@ -64,7 +64,7 @@ const everyForm = Effect.gen(function* () {
 })
 
 layer(testServer())("Forms", (it) => {
-  it.effect("of other sites do nothing, whatever they hold", () =>
+  it.effect("Forms of other sites do nothing, whatever they hold", () =>
     Effect.gen(function* () {
       const hostile: ReadonlyArray<Readonly<Record<string, string>>> = [
         { "sec-fetch-site": "cross-site" },
@@ -87,7 +87,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("without the page's token, or with another's, do nothing", () =>
+  it.effect("Forms without the page's token, or with another's, do nothing", () =>
     Effect.gen(function* () {
       const foreign = formOf(yield* makeVisitor().open("/sign-in"), "email").fields["form_token"] ?? ""
       for (const [name, visitor, form, fields] of yield* everyForm) {
@@ -113,7 +113,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("of the page itself work, also where the browser says nothing of where they come from", () =>
+  it.effect("Forms of the page itself work, also where the browser does not say where they come from", () =>
     Effect.gen(function* () {
       const said: ReadonlyArray<Readonly<Record<string, string>>> = [
         sameOrigin,
@@ -130,7 +130,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("of a session are worth nothing in another one", () =>
+  it.effect("Forms of a session are worth nothing in another one", () =>
     Effect.gen(function* () {
       const one = makeVisitor()
       const other = makeVisitor()
@@ -151,7 +151,7 @@ layer(testServer())("Forms", (it) => {
     ["no type", "", "email=ada@example.org", 415],
     ["a field twice", "application/x-www-form-urlencoded", "email=a@example.org&email=b@example.org", 400],
     ["nothing", "application/x-www-form-urlencoded", "", 403]
-  ] as const)("answer %s with a page", ([, type, body, status]) =>
+  ] as const)("Forms answer %s with a page", ([, type, body, status]) =>
     Effect.gen(function* () {
       const bytes = new TextEncoder().encode(body)
       const headers = { ...sameOrigin, ...(type !== "" && { "content-type": type }) }
@@ -163,7 +163,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("may have 16 KiB, whose fields cost a few requests to tell apart", () =>
+  it.effect("Forms may have 16 KiB, whose fields cost a few requests to tell apart", () =>
     Effect.gen(function* () {
       const sent = (size: number) => {
         const names = Array.from({ length: size / 4 }, (_, index) => index.toString(36).padStart(3, "0"))
@@ -178,7 +178,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("that are not UTF-8 are refused", () =>
+  it.effect("Forms that are not UTF-8 are refused", () =>
     Effect.gen(function* () {
       const answer = yield* post("/sign-in", {
         headers: { ...sameOrigin, "content-type": "application/x-www-form-urlencoded" },
@@ -188,7 +188,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("of a session that has ended ask to sign in again, and try no code", () =>
+  it.effect("Forms of a session that has ended ask to sign in again, and try no code", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp()
       const visitor = makeVisitor()
@@ -201,7 +201,7 @@ layer(testServer())("Forms", (it) => {
     })
   )
 
-  it.effect("lead back nowhere but to pages of ours", () =>
+  it.effect("Forms lead back nowhere but to pages of ours", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       const form = formOf(yield* visitor.open("/sign-in"), "email")
@@ -248,14 +248,14 @@ layer(testServer())("Every page", (it) => {
   }))
 
   it.effect(
-    "is for itself: no script but our modules on what is for everybody, no frame, nothing stored, no referrer, nothing for other sites",
+    "Every page runs only our modules, fits no frame, stores nothing, sends no referrer, and serves no other site",
     () =>
       Effect.gen(function* () {
         for (const { methods, path } of paths) {
           for (const method of methods) {
             const { headers, status, text } = yield* send(method, path, { headers: sameOrigin })
             assert.isBelow(status, 500, path)
-            // What everybody sees alike may be kept, when the service says for how long; nothing else may.
+            // A page that everybody sees alike may be kept, when the service says for how long; no other may.
             const isForAll = status === 200 && everybodysPages.has(path)
             assert.strictEqual(
               headers.get("content-security-policy"),
@@ -275,7 +275,7 @@ layer(testServer())("Every page", (it) => {
       })
   )
 
-  it.effect("takes its methods only, and says which", () =>
+  it.effect("Every page takes its methods only, and says which", () =>
     Effect.gen(function* () {
       for (const { methods, path } of paths) {
         for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
@@ -292,9 +292,9 @@ layer(testServer())("Every page", (it) => {
     })
   )
 
-  it.effect("finds its stylesheet, its icon and its scripts, which browsers keep for a year", () =>
+  it.effect("Every page finds its stylesheet, its icon and its scripts, which browsers keep for a year", () =>
     Effect.gen(function* () {
-      // In Chinese it needs every script.
+      // In Chinese the page needs every script.
       const { text } = yield* get("/verify?lang=zh")
       for (const { contentType, path } of assets) {
         assert.include(text, `href="${path}"`)
@@ -306,7 +306,7 @@ layer(testServer())("Every page", (it) => {
     })
   )
 
-  it.effect("shows agents' texts as text, whatever they hold", () =>
+  it.effect("Every page shows agents' texts as text, whatever they hold", () =>
     Effect.gen(function* () {
       const hostile = [
         "<script>alert(1)</script>",
@@ -342,9 +342,9 @@ layer(testServer())("Every page", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base" } }))(
-  "Below an https base URL",
+  "A site below an https base URL",
   (it) => {
-    it.effect("links keep its path, and cookies are of this host and TLS only", () =>
+    it.effect("Links keep the path of the base URL, and cookies are of this host and TLS only", () =>
       Effect.gen(function* () {
         const page = yield* get("/sign-in")
         assert.include(page.text, 'action="/base/sign-in"')
@@ -358,7 +358,7 @@ layer(testServer({ environment: { AUSPEX_BASE_URL: "https://arena.example/base" 
       })
     )
 
-    it.effect("a session under the plain name is none", () =>
+    it.effect("A session under the plain name is none", () =>
       Effect.gen(function* () {
         const visitor = makeVisitor()
         const form = formOf(yield* visitor.open("/sign-in"), "email")
@@ -388,7 +388,7 @@ const broken = Layer.mock(Claims, {
 })
 
 layer(testServer({ swap: broken }))("A page whose service fails", (it) => {
-  it.effect("is a page with 500, or 503 without the database, that says nothing of our insides", () =>
+  it.effect("A page whose service fails has 500, or 503 without the database, and tells no insides", () =>
     Effect.gen(function* () {
       for (const [path, status] of [
         ["/claim/x", 500],
@@ -405,8 +405,8 @@ layer(testServer({ swap: broken }))("A page whose service fails", (it) => {
   )
 })
 
-layer(testServer())("What cannot be answered", (it) => {
-  it.effect("is a page for who looks with a browser, and JSON for programs", () =>
+layer(testServer())("A request that cannot be answered", (it) => {
+  it.effect("A request that cannot be answered gets a page in a browser, and JSON in programs", () =>
     Effect.gen(function* () {
       const accept = "text/html,application/xhtml+xml,*/*;q=0.8"
       const seen = yield* get("/nothing/here", { headers: { accept } })

@@ -1,4 +1,4 @@
-/** Markup: whatever stands in it stays text. */
+/** Values in markup stay text. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { html, render } from "../../src/http/site/views/html.ts"
@@ -7,7 +7,7 @@ import { unescaped } from "../support/visitor.ts"
 const doctype = "<!doctype html>"
 const body = (text: string) => text.slice(doctype.length)
 
-/** What browsers read as the beginning of markup, or as the end of where they are. */
+/** Texts that browsers read as the beginning of markup, or as the end of what they stand in. */
 const Hostile = Schema.Array(
   Schema.Literals([
     "<",
@@ -29,8 +29,8 @@ const Hostile = Schema.Array(
   ])
 ).pipe((pieces) => pieces.check(Schema.isMinLength(1), Schema.isMaxLength(12)))
 
-describe("html", () => {
-  it.prop("takes a value as text, as text and in an attribute, whatever it holds", [Hostile], ([pieces]) => {
+describe("Markup", () => {
+  it.prop("A value in markup is text, in content and attributes, whatever it is", [Hostile], ([pieces]) => {
     const value = pieces.join("")
     const page = body(render(html`<p title=${value}>${value}</p>`))
     const parts = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page)
@@ -40,7 +40,7 @@ describe("html", () => {
   })
 
   it.prop(
-    "lets no value add an element or an attribute where it stands within others",
+    "A value in markup adds no element or attribute where it stands within others",
     [Hostile],
     ([pieces]) => {
       const value = pieces.join("")
@@ -52,11 +52,11 @@ describe("html", () => {
     }
   )
 
-  it("leaves nothing of null, undefined and false; 0 is a number", () => {
+  it("A value of null, undefined or false leaves nothing in markup; 0 is a number", () => {
     assert.strictEqual(body(render(html`<p id=${undefined}>${null}${undefined}${false}${0}</p>`)), "<p>0</p>")
   })
 
-  it("keeps white space as what it means in HTML", () => {
+  it("White space in markup stays as what it means in HTML", () => {
     const page = render(
       html`<p>
         one <b>two</b>
@@ -66,7 +66,7 @@ describe("html", () => {
     assert.strictEqual(body(page).trim(), "<p> one <b>two</b> three </p>")
   })
 
-  it("keeps a number and its unit together in texts, and leaves every attribute as it is", () => {
+  it("A number and its unit stay together in texts, and every attribute stays as it is", () => {
     for (const value of ["5 %", "a> 5 %", '"> ± 5', "<p> 5 % <b>", "'> ▲ Up"]) {
       const page = body(render(html`<p title=${value}>5 %</p>`))
       const [, title = "", text] = /^<p title="([^"]*)">([^<]*)<\/p>$/.exec(page) ?? []
@@ -74,7 +74,7 @@ describe("html", () => {
     }
   })
 
-  it("answers the same when it is asked again", () => {
+  it("Markup is the same when it is made again", () => {
     const once = html`<b>static</b>`
     const page = () => render(html`<p>${once}${once}</p>`)
     assert.strictEqual(page(), page())

@@ -37,15 +37,15 @@ import { tournament } from "../support/tournaments.ts"
 import { formsOf, makeVisitor, textOf } from "../support/visitor.ts"
 import type { Visitor } from "../support/visitor.ts"
 
-/** What stays as it is in every language: names, keys, models, units, digits. */
+/** Texts that are the same in every language: names, keys, models, units, digits. */
 const names =
   /Auspex|AI|Reference: (?:random walk|always neutral|[a-z]+)|Raise by|FOMC|gold|zzzz|API|JSON|UTC|CPI|GC|ETH|CL|NG|English|E-mini|First Light|Tide|Table|W{20,}|openlab|reasoner-2|large|Table|Example Wire|example\.org|Newcomer|OPEC\+?|World Cup|Group A|home|draw|away|CRPS|docs\/scoring\.md|Gneiting|Raftery|Choe|Waudby-Smith|Ramdas|Python|JavaScript|curl|Markdown|openapi\.json|https?\b|\/health\/ready|agent(?=<\/bdi>| 的预测)|b>|[0-9a-f-]{36}|[0-9a-f]{8}/g
 
-/** What stays as somebody wrote it: titles and summaries of events and tournaments, comments, code. */
+/** Texts that stay as somebody wrote them: titles and summaries of events and tournaments, comments, code. */
 const written =
   /<(a|p)[^>]* href="\/(events|archive)\/[^"]*"[^>]*>.*?<\/\1>|<(p|div|blockquote)[^>]* dir="auto"[^>]*>.*?<\/\3>|<h1 dir="auto">OPEC.*?<\/h1>|<(code|pre|textarea)[^>]*>.*?<\/\4>|<(p|div)[^>]* lang="(?:en|zh)"[^>]*>.*?<\/\5>|<blockquote.*?<\/blockquote>|“[^”]*”/gs
 
-/** What a reader sees of a drawing, and hears of it. */
+/** The texts of a drawing, for those who see it and for those who hear it. */
 const spoken = / (?:aria-label|title|alt|placeholder)="([^"]*)"/g
 
 /** The Latin words of a page that are no names. */
@@ -58,7 +58,7 @@ const latinIn = (page: Answer) => {
   return words.match(/[A-Za-z]{4,}( [A-Za-z]{2,})*/g) ?? []
 }
 
-/** What is told of on the page of the status. */
+/** The jobs that the page of the status tells of. */
 const jobs = [
   ...readFileSync(new URL("../../src/jobs/Jobs.ts", import.meta.url), "utf8").matchAll(
     /singletonCron\(\s*"([^"]+)"/g
@@ -66,7 +66,7 @@ const jobs = [
 ].map(([, job = ""]) => job)
 
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) => {
-  it.effect("speaks Chinese where its pages do, and English where one asks for it", () =>
+  it.effect("The site cn speaks Chinese where its pages do, and English on demand", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       yield* post("/api/v1/admin/archive", { token: testAdminToken, json: tournament({ slug: "cup" }) })
@@ -142,7 +142,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       assert.include(english.text, '<html lang="en">')
       assert.include(textOf(english), "Open now")
       assert.match(english.text, /href="\/\?lang=zh" lang="zh-CN"/)
-      // The switch keeps what was chosen, and links keep the language.
+      // The switch keeps the filters, and links keep the language.
       const settled = yield* get("/challenges?status=resolved&lang=en")
       assert.include(settled.text, 'href="/challenges?status=resolved&amp;lang=zh"')
       assert.include(settled.text, 'href="/challenges?status=closed&amp;lang=en"')
@@ -150,7 +150,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
       assert.include(agent.text, `href="/agents/${world.first}?lang=zh"`)
       assert.include(agent.text, `href="/compare?a=${world.first}&amp;lang=en"`)
       assert.notMatch(agent.text, /(picture\.png|badge\.svg|\/(atom|json))\?lang=/)
-      // Browsers drop the query of where a form leads, so that the language is a field.
+      // Browsers drop the query of a form's address, so the language is a field.
       const field = '<input type="hidden" name="lang" value="en"/>'
       assert.lengthOf((yield* get("/compare?lang=en")).text.split(field), 3)
       assert.notInclude((yield* get("/compare")).text, 'name="lang"')
@@ -162,7 +162,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("The site cn", (it) =>
 const browser = { headers: { accept: "text/html" } }
 
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("An error on the site cn", (it) => {
-  it.effect("is titled in Chinese unless English is asked for, and detailed as the API details it", () =>
+  it.effect("An error on the site cn is in Chinese unless English is asked for, detailed as the API's", () =>
     Effect.gen(function* () {
       for (const [path, status, title] of [
         ["/nothing", 404, "找不到页面"],
@@ -187,7 +187,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("An error on the site 
     })
   )
 
-  it.effect("is in the language that the browser last chose where pages are for one person", () =>
+  it.effect("An error on pages for one person is in the language that the browser last chose", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       assert.include((yield* visitor.open("/claim/unknown")).text, '<html lang="zh-CN">')
@@ -198,7 +198,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("An error on the site 
 })
 
 layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the site cn", (it) => {
-  it.effect("is in Chinese from its opening to its end, whatever its end", () =>
+  it.effect("A challenge on the site cn is in Chinese from its opening to its end, whatever its end", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       const now = plus(world.end, "4 days")
@@ -263,7 +263,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
       assert.include(pool, "已更正：管理员更正了判定依据。")
       assert.include(closed, "上涨 50 %、持平 30 %、下跌 20 %")
       assert.include(ordered, "平 70 %")
-      // The criteria are those of the reader's language, before the others.
+      // The criteria in the reader's language come before the others.
       assert.isBelow(closed.indexOf("相对开盘价"), closed.indexOf("Settles on the change"))
       yield* moveTo(plus(now, "100 days"))
       yield* Scoring.use((scoring) => scoring.settleDue)
@@ -278,7 +278,7 @@ layer(testServer({ environment: { AUSPEX_SITE: "cn" } }))("A challenge on the si
 })
 
 layer(testServer())("The site global", (it) => {
-  it.effect("speaks English, and Chinese where one asks for it, also of an empty server", () =>
+  it.effect("The site global speaks English, and Chinese on demand, also of an empty server", () =>
     Effect.gen(function* () {
       assert.include((yield* get("/")).text, '<html lang="en">')
       const page = yield* get("/?lang=zh")
@@ -288,18 +288,18 @@ layer(testServer())("The site global", (it) => {
       assert.include((yield* get("/nothing", browser)).text, "<h1>Page not found</h1>")
       assert.include((yield* get("/nothing?lang=zh", browser)).text, "<h1>找不到页面</h1>")
       assert.include(textOf(yield* get("/log?lang=zh")), catalogues.zh.checks.log.nothing)
-      // What is in English alone is led to without it.
+      // Links to pages that are in English alone do not carry the language.
       assert.include(page.text, 'href="/docs"')
       assert.include(page.text, 'href="/status?lang=zh"')
     })
   )
 })
 
-/** What an owner's pages say besides: code, addresses, what keys and models are called, and what others call theirs. */
+/** Owners' pages also have code, addresses, names of keys and models, and others' names for theirs. */
 const ownNames =
   /<span lang="en">.*?<\/span>|https?:\/\/[\w./-]+|https|[\w-]+@example\.org|Stripe|Standard Webhooks|webhook(\.test)?|laptop|a test|swift-1|chat completions|messages|[a-z]+\.trash\.example/gs
 
-/** The same of a page for one person, with its title and what it says to readers who do not see it. */
+/** The Latin words of a page for one person, with its title and its texts for readers who do not see it. */
 const latinOfOwner = (page: Answer) => {
   const { text } = page
   const title = /<title>(.*) · Auspex<\/title>/.exec(text)?.[1] ?? ""
@@ -421,7 +421,7 @@ const mailClaimIn = (links: ReadonlyArray<string>) =>
   links.find((path) => /^\/claim\/mail\/[^/]+$/.test(path)) ?? ""
 
 layer(shopOfCn)("An owner of the site cn", (it) => {
-  it.effect("reads every page of the account in Chinese, and what its forms answer", () =>
+  it.effect("An owner of the site cn reads every page and every form's answer in Chinese", () =>
     Effect.gen(function* () {
       const { agentId, id, visitor } = yield* busyOwner
       for (const [what, page, status] of yield* pagesOf(visitor, agentId, id)) isChinese(what, page, status)
@@ -437,7 +437,7 @@ layer(shopOfCn)("An owner of the site cn", (it) => {
     })
   )
 
-  it.effect("signs in and claims in Chinese, whatever comes of it", () =>
+  it.effect("An owner of the site cn signs in and claims in Chinese, whatever comes of it", () =>
     Effect.gen(function* () {
       const agent = yield* claimableByHttp({ name: "First Light", operator_contact: "mailed@example.org" })
       const visitor = makeVisitor()
@@ -481,7 +481,7 @@ layer(shopOfCn)("An owner of the site cn", (it) => {
     })
   )
 
-  it.effect("reads English once it was asked for in this browser, and finds the switch in every footer", () =>
+  it.effect("An owner reads English once the browser asked for it, and has the switch in every footer", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
       const paths = ["/account", topUpPage(agent.agentId), creditPage(), apiKeysPage(), noticesPage]
@@ -494,7 +494,7 @@ layer(shopOfCn)("An owner of the site cn", (it) => {
         assert.include(page.text, '<html lang="en">', path)
         assert.deepStrictEqual(switchOf(page), [`${path}?lang=zh`, "zh-CN"], path)
       }
-      // The switch keeps what was chosen.
+      // The switch keeps the filters.
       const week = yield* visitor.open(apiKeysPage({ days: "7" }))
       assert.deepStrictEqual(switchOf(week), ["/account/api-keys?days=7&amp;lang=zh", "zh-CN"])
       isChinese("back again", yield* visitor.open("/account?lang=zh"))
@@ -502,7 +502,7 @@ layer(shopOfCn)("An owner of the site cn", (it) => {
     })
   )
 
-  it.effect("comes to the account in the language of the page for everybody that leads there", () =>
+  it.effect("An owner comes to the account in the language of the public page that leads there", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       const home = yield* visitor.open("/?lang=en")

@@ -1,4 +1,4 @@
-/** Pages that are left open, in a real browser: they count down, speak of the reader's own time, and take in what happens. */
+/** Pages that are left open, in a real browser: they count down, show the reader's own time, and take in what happens. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { Notices } from "../../src/services/Notices.ts"
@@ -23,13 +23,13 @@ const reader = (timezoneId: string) =>
   chromium.reader("Cross-Origin-Opener-Policy header has been ignored", { timezoneId, locale: "en-GB" })
 
 layer(everything, { excludeTestServices: false })("A page that is left open", (it) => {
-  it.effect("shows a settlement within two seconds, and no more of the question than its page does", () =>
+  it.effect("An open page shows a settlement within two seconds, and no more than a new one does", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const ada = yield* claimedAgent("Ada")
       const challenge = yield* newChallenge({ deadline: plus(monday, "1 minute") })
       yield* predict(ada, challenge)
-      // As every instance does.
+      // Every instance watches for notices.
       yield* Effect.forkScoped(Notices.use(({ watch }) => watch))
       const { does, page } = yield* reader("UTC")
       yield* does(async () => {
@@ -50,7 +50,7 @@ layer(everything, { excludeTestServices: false })("A page that is left open", (i
   it.effect.each([
     ["America/New_York", / 2026 at (09|10):30 GMT-[45]$/],
     ["Asia/Shanghai", / 2026 at 22:30 GMT\+8$/]
-  ] as const)("says times as they are in %s, with those of UTC beside them", ([zone, words]) =>
+  ] as const)("An open page shows times as they are in %s, with those of UTC beside them", ([zone, words]) =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const challenge = yield* newChallenge({ deadline: plus(monday, { hours: 14, minutes: 30 }) })
@@ -64,7 +64,7 @@ layer(everything, { excludeTestServices: false })("A page that is left open", (i
     }).pipe(Effect.scoped)
   )
 
-  it.effect("counts down", () =>
+  it.effect("An open page counts down", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -85,7 +85,7 @@ layer(everything, { excludeTestServices: false })("A page that is left open", (i
 })
 
 layer(everything)("A chart under a pointer", (it) => {
-  it.effect("says the time and the value of what is nearest", () =>
+  it.effect("A chart under a pointer says the time and the value of what is nearest", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const hours = Array.from({ length: 30 }, (_, hour) => hour)
@@ -109,7 +109,7 @@ layer(everything)("A chart under a pointer", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("and the head of a column sorts the rows of a page, one way and then the other", () =>
+  it.effect("The head of a column sorts the rows of a page, one way and then the other", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent("First Light")
@@ -148,7 +148,7 @@ layer(everything)("A chart under a pointer", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("and a line for an agent is copied by a press", () =>
+  it.effect("A press copies a line for an agent", () =>
     Effect.gen(function* () {
       const { does } = yield* reader("UTC")
       yield* does(async (page) => {
@@ -166,7 +166,7 @@ layer(everything)("A chart under a pointer", (it) => {
 })
 
 layer(Layer.empty)("The module of live pages", (it) => {
-  it.effect("has less than 8 kB, with all that it takes", () =>
+  it.effect("The module of live pages has less than 8 kB, with all that it takes", () =>
     Effect.sync(() => {
       const folder = liveScript.slice(0, liveScript.lastIndexOf("/") + 1)
       const parts = scripts.filter(({ path }) => [liveScript, `${folder}lengths.ts`].includes(path))

@@ -1,4 +1,4 @@
-/** How a live page listens, run as the browser runs it, with a clock and streams of the test's own. */
+/** A live page's stream, run as the browser runs it, with a clock and streams of the test's own. */
 import { afterEach, assert, beforeEach, describe, it, vi } from "@effect/vitest"
 
 type Listener = (event: { readonly data: string }) => void
@@ -34,7 +34,7 @@ const newest = (): Stream => {
 }
 const fail = () => newest().tell("error", Stream.CLOSED)
 
-/** As many streams are opened within this time, in milliseconds. */
+/** The number of streams that are opened within this time, in milliseconds. */
 const openedWithin = (millis: number): number => {
   const before = opened()
   vi.advanceTimersByTime(millis)
@@ -88,7 +88,7 @@ afterEach(() => {
 })
 
 describe("A live page", () => {
-  it("opens a new stream after one that an answer such as 503 closed for good, and catches up", () => {
+  it("A live page opens a new stream after one that an answer such as 503 closed, and catches up", () => {
     assert.strictEqual(newest().path, "/notices")
     newest().tell("open", 1)
     fail()
@@ -103,12 +103,12 @@ describe("A live page", () => {
     assert.strictEqual(requests, 2)
   })
 
-  it("leaves a stream alone that the browser connects again", () => {
+  it("A live page leaves a stream alone that the browser connects again", () => {
     newest().tell("error", 0)
     assert.strictEqual(openedWithin(600_000), 0)
   })
 
-  it("comes back ever more rarely, at the latest after two minutes, and soon again once a stream opened", () => {
+  it("A live page tries again ever more rarely, up to two minutes, and soon again after a success", () => {
     for (const pause of [2000, 4000, 8000, 16_000, 32_000, 64_000, 120_000, 120_000, 120_000]) {
       fail()
       assert.strictEqual(openedWithin(pause / 2 - 1), 0, String(pause))
@@ -119,7 +119,7 @@ describe("A live page", () => {
     assert.strictEqual(openedWithin(2000), 1)
   })
 
-  it("comes back at another time than others, which saw the same server go", () => {
+  it("A live page comes back at another time than others that saw the same server go", () => {
     for (const [random, pause] of [
       [0, 1000],
       [0.5, 1500],
@@ -134,7 +134,7 @@ describe("A live page", () => {
     vi.restoreAllMocks()
   })
 
-  it("has one stream, and none while nobody sees it", () => {
+  it("A live page has one stream, and none while nobody sees it", () => {
     newest().tell("open", 1)
     fail()
     setHidden(true)

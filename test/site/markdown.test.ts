@@ -1,11 +1,11 @@
-/** Markdown as pages show it: what agents write, without HTML, pictures or headings of theirs. */
+/** Markdown as pages show it: agents' texts, without HTML, pictures or headings of theirs. */
 import { assert, describe, it } from "@effect/vitest"
 import { fragment } from "../../src/http/site/views/html.ts"
 import { document, userText } from "../../src/http/site/views/markdown.ts"
 
 const shown = (text: string) => fragment(userText(text))
 
-/** Beginnings and ends of everything that Markdown has. */
+/** Beginnings and ends of every construct of Markdown. */
 const constructs = [
   "*",
   "_",
@@ -93,8 +93,8 @@ const constructs = [
   "中_"
 ]
 
-describe("What an agent writes", () => {
-  it("may have emphasis, lists, code and links, which no crawler follows", () => {
+describe("An agent's Markdown", () => {
+  it("An agent's Markdown may have emphasis, lists, code and links, which no crawler follows", () => {
     assert.include(shown("**gold** and *oil*\n\n- one\n- two"), "<strong>gold</strong> and <em>oil</em>")
     assert.include(shown("- one\n- two"), "<li>one</li>")
     assert.include(
@@ -103,7 +103,7 @@ describe("What an agent writes", () => {
     )
   })
 
-  it("has no HTML, no picture, no heading, and no address of another kind", () => {
+  it("An agent's Markdown has no HTML, no picture, no heading, and no address of another kind", () => {
     for (const [text, not] of [
       ["<b>x</b>", "<b>"],
       ["<img src=x onerror=alert(1)>", "<img"],
@@ -119,7 +119,7 @@ describe("What an agent writes", () => {
     }
   })
 
-  it("is shown as it was written once it has very many marks", () => {
+  it("An agent's Markdown is shown as it was written once it has very many marks", () => {
     assert.strictEqual(
       shown("*a ".repeat(1000)),
       `<div class="long-text" dir="auto">${"*a ".repeat(1000)}</div>`
@@ -129,7 +129,7 @@ describe("What an agent writes", () => {
     assert.strictEqual(shown(long).split("<strong>Gold</strong>").length, 21)
   })
 
-  it("costs no more than forty times what plain words of its length cost, whatever it is made of", () => {
+  it("An agent's Markdown costs at most forty times what plain words of its length cost", () => {
     let texts = 0
     /** Processor time in milliseconds of a text that was never shown before: the least of five. */
     const cost = (text: string): number => {
@@ -158,7 +158,7 @@ describe("What an agent writes", () => {
       ["deeper quotes", growing(">", "a\n")],
       ["longer fences", growing("`", "a")],
       ["lazy lines", `${">".repeat(2000)}\n${"a\n".repeat(990)}`],
-      // As many marks as are still rendered.
+      // The most marks that are still rendered.
       ...[
         "*_",
         "*a_",
@@ -184,7 +184,7 @@ describe("What an agent writes", () => {
     }
   })
 
-  it("of ours begins below the heading of the page, without its front matter", () => {
+  it("A page's own Markdown begins below the heading of the page, without its front matter", () => {
     const page = fragment(
       document("---\nname: x\n---\n\n# One\n\n| a | b |\n| --- | --- |\n| 1 | <i>2</i> |\n")
     )

@@ -1,4 +1,4 @@
-/** What somebody asks who comes for the first time, and by which links from the first page it is answered (docs/site.md). */
+/** A newcomer's questions, and the links from the first page that answer them (docs/site.md). */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ import { publicFixture } from "../support/publicFixture.ts"
 import { get, testServer } from "../support/server.ts"
 import { textOf, unescaped } from "../support/visitor.ts"
 
-/** From the first day on an agent has a rank on pages. */
+/** An agent has a rank on pages from its first day on. */
 const ranked = { AUSPEX_RANK_MIN_DAYS: "1" }
 
 /** The address of the first link on a page that says this. */
@@ -35,7 +35,7 @@ const walk = Effect.fnUntraced(function* (...steps: ReadonlyArray<RegExp | strin
 })
 
 layer(testServer({ environment: ranked }))("A newcomer", (it) => {
-  it.effect("finds the answer to each of nine questions within three steps of the first page", () =>
+  it.effect("A newcomer finds the answers to nine questions within three steps of the first page", () =>
     Effect.gen(function* () {
       yield* publicFixture
       yield* newEvent({ title: "OPEC cuts its output again", assets: ["CL"] })
@@ -71,7 +71,7 @@ layer(testServer({ environment: ranked }))("A newcomer", (it) => {
 })
 
 layer(testServer({ environment: ranked }))("An owner", (it) => {
-  it.effect("sees at once whether an agent is alive, and how it does", () =>
+  it.effect("An owner sees at once whether an agent is alive, and how it does", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const evening = plus(monday, "22 hours")

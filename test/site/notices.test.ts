@@ -21,7 +21,7 @@ const made = Effect.gen(function* () {
 })
 
 layer(testServer())("The page of notices", (it) => {
-  it.effect("makes a webhook, and shows its secret once", () =>
+  it.effect("The page of notices makes a webhook, and shows its secret once", () =>
     Effect.gen(function* () {
       const { answer, path, visitor } = yield* made
       assert.match(secretIn(answer) ?? "", /^whsec_[A-Za-z0-9+/]{43}=$/)
@@ -32,7 +32,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("tests it, shows what was delivered, and sends it again", () =>
+  it.effect("The page of notices tests a webhook, shows what was delivered, and sends it again", () =>
     Effect.gen(function* () {
       const { path, visitor } = yield* made
       const sent = yield* visitor.fill(yield* visitor.open(path), "Send a test")
@@ -43,7 +43,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("replaces its secret, switches it off and on, and deletes it", () =>
+  it.effect("The page of notices replaces a webhook's secret, switches it off and on, and deletes it", () =>
     Effect.gen(function* () {
       const { answer, path, visitor } = yield* made
       const rotated = yield* visitor.fill(yield* visitor.open(path), "Replace the secret")
@@ -65,7 +65,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("says what is wrong with an address, a choice, or one too many, and keeps what was entered", () =>
+  it.effect("The page of notices names a wrong address, a wrong choice or one too many, and keeps it", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const empty = yield* visitor.open(page)
@@ -86,7 +86,7 @@ layer(testServer())("The page of notices", (it) => {
     [["prediction.settled", "stake.settled"], "A prediction was scored; A stake was paid or returned."],
     [["key.revoked", "key.revoked"], "A gateway key was revoked."],
     [["challenge.opened", "nothing"], undefined]
-  ] as const)("takes as many types as are chosen: %o", ([types, words]) =>
+  ] as const)("The page of notices takes as many types as are chosen: %o", ([types, words]) =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const form = formsOf(yield* visitor.open(page)).find(({ fields }) => "types" in fields)
@@ -102,7 +102,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("takes as many mails as are chosen, and shows them chosen", () =>
+  it.effect("The page of notices takes as many mails as are chosen, and shows them chosen", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const form = formsOf(yield* visitor.open(page)).find(({ fields }) => "mails" in fields)
@@ -124,7 +124,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("shows the webhooks of one's agents, and deletes them", () =>
+  it.effect("The page of notices shows the webhooks of one's agents, and deletes them", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()
       yield* Webhooks.use((webhooks) =>
@@ -141,7 +141,7 @@ layer(testServer())("The page of notices", (it) => {
     })
   )
 
-  it.effect("is nobody else's: 404, and sign-in for who is not signed in", () =>
+  it.effect("The page of notices is the owner's only: 404 for others, sign-in for strangers", () =>
     Effect.gen(function* () {
       const { path } = yield* made
       const other = yield* ownerVisitor()

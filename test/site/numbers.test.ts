@@ -42,7 +42,7 @@ const brokenNumbers = () => {
 
 layer(Layer.mergeAll(testServer(), chromium.layer))("A number", (it) => {
   it.effect(
-    "never breaks, on no page of either language, at 390 and 1280 px, and no page is wider than its screen",
+    "A number never breaks, on no page of either language, and no page is wider than its screen of 390 or 1280 px",
     () =>
       Effect.gen(function* () {
         const world = yield* publicFixture
@@ -85,7 +85,7 @@ layer(Layer.mergeAll(testServer(), chromium.layer))("A number", (it) => {
 })
 
 layer(Layer.mergeAll(testServer(), chromium.layer))("An owner's dashboard", (it) => {
-  it.effect("fits its column at every width, and nothing in it lies on anything else", () =>
+  it.effect("An owner's dashboard fits its column at every width, and nothing in it overlaps", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const browser = yield* chromium.Chromium

@@ -20,7 +20,7 @@ const withProvider = () => {
   return Layer.merge(testServer({ swap: asClient.pipe(Layer.provide(idp)) }), idp)
 }
 
-/** To the provider and back, up to the callback's path and query. */
+/** Goes to the provider and back, up to the callback's path and query. */
 const toCallback = Effect.fnUntraced(function* (visitor: Visitor, path = begin) {
   const sent = yield* visitor.open(path)
   assert.strictEqual(sent.status, 303)
@@ -43,7 +43,7 @@ const assertRefused = Effect.fnUntraced(function* (visitor: Visitor, callback: s
 })
 
 layer(withProvider())("Sign-in at the identity provider", (it) => {
-  it.effect("leads back to the claim page it began on", () =>
+  it.effect("Sign-in at the provider leads back to the claim page it began on", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("ada", { email: "Ada@Example.org", email_verified: true })
@@ -63,7 +63,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("sends PKCE, state and nonce, new ones each time, and the configured redirect URI", () =>
+  it.effect("Sign-in sends PKCE, state and nonce, new ones each time, and the configured redirect URI", () =>
     Effect.gen(function* () {
       const sent = yield* Effect.all([get(begin, { headers: { host: "evil.example" } }), get(begin)])
       const [one, other] = sent.map(({ headers }) => new URL(headers.get("location") ?? "").searchParams)
@@ -79,7 +79,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("knows people by issuer and subject, whatever their address is", () =>
+  it.effect("Sign-in knows people by issuer and subject, whatever their address is", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       const signInAs = Effect.fnUntraced(function* (subject: string, email: string) {
@@ -95,7 +95,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("takes an address that the provider calls verified in text, as some write the boolean", () =>
+  it.effect("Sign-in takes an address whose verification the provider writes as a text", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("in text", { email: "cognito@example.org", email_verified: "true" })
@@ -105,7 +105,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("takes an address only if the provider verified it", () =>
+  it.effect("Sign-in takes an address only if the provider verified it", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       const people = [
@@ -145,7 +145,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("refuses a callback of another browser, without its cookie, or with its own changed", () =>
+  it.effect("Sign-in refuses a callback of another browser, without its cookie, or with a changed one", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("ada")
@@ -172,7 +172,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("refuses a replayed callback", () =>
+  it.effect("Sign-in refuses a replayed callback", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("ada")
@@ -187,7 +187,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("refuses what comes back after ten minutes", () =>
+  it.effect("Sign-in refuses a callback after ten minutes", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next("ada")
@@ -198,7 +198,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("that was cancelled at the provider says so", () =>
+  it.effect("Sign-in that was cancelled at the provider says so", () =>
     Effect.gen(function* () {
       const { next } = yield* OpenIdProvider
       next(null)
@@ -207,7 +207,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     })
   )
 
-  it.effect("refuses any other callback with a page that repeats nothing of it", () =>
+  it.effect("Sign-in refuses any other callback with a page that repeats nothing of it", () =>
     Effect.gen(function* () {
       const queries = [
         "",
@@ -237,7 +237,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
     "/claim/x",
     "javascript:alert(1)",
     ""
-  ])("leads nowhere but to pages of ours: not to %j", (target) =>
+  ])("Sign-in leads nowhere but to pages of ours: not to %j", (target) =>
     Effect.gen(function* () {
       const answer = yield* get(`${begin}?return_to=${encodeURIComponent(target)}`)
       assert.strictEqual(answer.status, 400)
@@ -246,7 +246,7 @@ layer(withProvider())("Sign-in at the identity provider", (it) => {
   )
 })
 
-/** With the address in the ID token nothing else is asked of the provider. */
+/** An address in the ID token leaves nothing else to ask of the provider. */
 const mallory = { sub: "mallory", email: "victim@example.org", email_verified: true }
 
 /** An ID token with these claims and another header, signed by a key. */
@@ -297,7 +297,7 @@ const forgeries: Readonly<Record<string, Forger>> = {
 }
 
 layer(withProvider())("An ID token", (it) => {
-  it.effect("that its provider has not signed signs nobody in, however it was made", () =>
+  it.effect("An ID token that its provider has not signed signs nobody in, however it was made", () =>
     Effect.gen(function* () {
       const { forge, next } = yield* OpenIdProvider
       next("ada", { email: "ada@example.org", email_verified: true })
@@ -308,7 +308,7 @@ layer(withProvider())("An ID token", (it) => {
         assert.oneOf(answer.status, [400, 503], how)
         assert.isFalse(visitor.cookies.has("auspex_session"), how)
       }
-      // The same claims by the provider's own key.
+      // The provider's own key signs the same claims.
       forge((idToken, { privateKey, published: { kid = "" } }) => signedBy(idToken, privateKey, { kid }))
       const visitor = makeVisitor()
       assert.strictEqual((yield* visitor.open(yield* toCallback(visitor))).status, 303)
@@ -318,7 +318,7 @@ layer(withProvider())("An ID token", (it) => {
 })
 
 layer(withProvider())("An identity provider that is away", (it) => {
-  it.effect("is a page with 503 that offers e-mail, at either half of a sign-in", () =>
+  it.effect("Sign-in at a provider that is away is a page with 503 that offers e-mail, at either half", () =>
     Effect.gen(function* () {
       const { next, stop } = yield* OpenIdProvider
       next("ada")
@@ -332,8 +332,8 @@ layer(withProvider())("An identity provider that is away", (it) => {
   )
 })
 
-layer(testServer())("Without an identity provider", (it) => {
-  it.effect("there is no button, and its addresses are pages with 404", () =>
+layer(testServer())("A site without an identity provider", (it) => {
+  it.effect("A site without an identity provider has no button, and the addresses answer 404", () =>
     Effect.gen(function* () {
       assert.notInclude((yield* get("/sign-in")).text, "oidc")
       for (const path of [begin, "/sign-in/oidc/callback?code=x&state=y"])

@@ -1,4 +1,4 @@
-/** What pages say of how a question came out, what was asked, and what was answered. */
+/** Outcomes, questions and answers as pages tell them. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { creditNumber, forecastOf, formatOutcome, number, roughly } from "../../src/http/site/views/words.ts"
@@ -43,7 +43,7 @@ const answer = Effect.fnUntraced(function* (
   yield* submit({ agentId, challengeId: id, answer: sent, receivedAt: yield* DateTime.now })
 })
 
-/** The place of "Hold", which no page may show in its stead. */
+/** The index of "Hold", which no page may show instead of the name. */
 const held = 2
 
 const owned = {
@@ -53,7 +53,7 @@ const owned = {
 
 layer(testServer())("A question on categories", (it) => {
   it.effect(
-    "comes out under the name of the category on every page, in both languages, never as its index",
+    "A question on categories comes out under the category's name on every page and in both languages, not its index",
     () =>
       Effect.gen(function* () {
         const monday = yield* freshWeek
@@ -127,7 +127,7 @@ layer(testServer())("A question on categories", (it) => {
       })
   )
 
-  it.effect("has a title of its own, and so has each that an administrator has worded", () =>
+  it.effect("A question on categories has a title of its own, and so has each with own words", () =>
     Effect.gen(function* () {
       const { items } = yield* Arenas.use((arenas) =>
         arenas.list({ status: "resolved", asset: "FOMC" }, { limit: 10, cursor: undefined })
@@ -153,7 +153,7 @@ layer(testServer())("A question on categories", (it) => {
 })
 
 layer(testServer())("A question that an administrator has worded", (it) => {
-  it.effect("has these words as its title, whatever its kind", () =>
+  it.effect("A question that an administrator has worded has these words as its title", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const before = { deadline: plus(monday, "1 hour"), resolve_at: plus(monday, "2 hours") }
@@ -185,7 +185,7 @@ layer(testServer())("A question that an administrator has worded", (it) => {
 const machineDecimal = /\d\.\d{5}/
 
 layer(testServer())("An answer", (it) => {
-  it.effect("of any form, and an amount of credits, is told without machine decimals", () =>
+  it.effect("An answer of any form, and an amount of credits, is told without machine decimals", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importQuotes("GC", [[monday, 2400.1235]])
@@ -234,7 +234,7 @@ layer(testServer())("An answer", (it) => {
     })
   )
 
-  it("is formatted by one function each: value, forecast, scale, credits and outcome", () => {
+  it("Value, forecast, scale, credits and outcome are formatted by one function each", () => {
     for (const [value, shown] of [
       [2.906476725, "2.9065"],
       [63_412.537123, "63,412.5"],

@@ -1,4 +1,4 @@
-/** Links that others share carry parameters of theirs, on every page that there is. */
+/** Shared links carry parameters of others, on every page that there is. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { pageMethods, pagePaths } from "../../src/http/site/paths.ts"
@@ -9,11 +9,11 @@ import { textOf } from "../support/visitor.ts"
 
 const environment = { AUSPEX_LIMIT_READS: "1000000/minute" }
 
-/** Every page that refuses has a number of its own. */
+/** The text of a page without its reference: each page that refuses has another one. */
 const withoutReference = (text: string): string =>
   text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "")
 
-/** As links carry them, some at once: each page is asked with all of them. */
+/** Parameters as links carry them, some at once: each page is requested with all of them. */
 const added = [
   "ref=hn&s=20&mc_cid=x&mc_eid=y&theme=dark",
   "utm_source=a&utm_source=b&LANG=zh&Order=peer&q[]=1&category[0]=crypto",
@@ -23,7 +23,7 @@ const added = [
 ]
 
 layer(testServer({ environment }))("A page", (it) => {
-  it.effect("says the same whatever parameters of others its address has, in both languages", () =>
+  it.effect("A page says the same whatever parameters of others its address has, in both languages", () =>
     Effect.gen(function* () {
       const { barrier, event, first, thread } = yield* publicFixture
       const { agent, visitor } = yield* ownerVisitor()
@@ -36,7 +36,7 @@ layer(testServer({ environment }))("A page", (it) => {
         ":format": "atom",
         ":name": "imprint"
       }
-      /** Links of mails, tournaments and webhooks that there are none of are pages that say so. */
+      /** These links of mails, tournaments and webhooks belong to nobody; their pages say so. */
       const isOfNobody = (path: string) => /:(token|slug|webhook_id|mail|name)/.test(path)
       const isOwners = (path: string) => /^\/(account|sign-in|sign-out|claim|unsubscribe)/.test(path)
       const addressOf = (path: string) => {

@@ -9,9 +9,9 @@ import { testServer } from "../support/server.ts"
 
 const phone = { viewport: { width: 390, height: 844 } }
 
-layer(Layer.mergeAll(testServer(), chromium.layer))("On a phone", (it) => {
+layer(Layer.mergeAll(testServer(), chromium.layer))("Pages on a phone", (it) => {
   it.effect.runIf(isFull)(
-    "intervals have the numbers of their axis above them, and what is read first comes first",
+    "Intervals have the numbers of their axis above them, and what is read first comes first",
     () =>
       Effect.gen(function* () {
         const world = yield* publicFixture

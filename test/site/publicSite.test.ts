@@ -1,4 +1,4 @@
-/** The pages for everybody: what they show, to whom, of what size, and that whatever stands in them stays text. */
+/** The pages for everybody: what they show, to whom, of what size, and that texts in them stay text. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -31,12 +31,12 @@ const linksOf = ({ text }: Answer): ReadonlyArray<string> =>
 const chosenIn = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/aria-current="page">([^<]*)</g)].map(([, name = ""]) => name)
 
-/** What is told of the drawings, to those who do not see them. */
+/** The texts of the drawings for readers who do not see them. */
 const drawingsOf = ({ text }: Answer): ReadonlyArray<string> =>
   [...text.matchAll(/role="img" aria-label="([^"]*)"/g)].map(([, label = ""]) => unescaped(label))
 
 layer(testServer())("A site where nothing has happened yet", (it) => {
-  it.effect("says so on every page", () =>
+  it.effect("Every page of a site where nothing has happened yet says so", () =>
     Effect.gen(function* () {
       yield* freshWeek
       for (const [path, said] of [
@@ -63,7 +63,7 @@ layer(testServer())("A site where nothing has happened yet", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderboard for people", (it) => {
-  it.effect("shows agents with few predictions folded below the others, without a rank, and says why", () =>
+  it.effect("The leaderboard folds agents with few predictions below the others, without a rank", () =>
     Effect.gen(function* () {
       const { grace } = yield* settledFixture(["Ada", "Grace"])
       const deadline = plus(yield* DateTime.now, "1 hour")
@@ -87,39 +87,37 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "2" } }))("The leaderbo
 layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DAYS: "1" } }))(
   "A board of skill for people",
   (it) => {
-    it.effect(
-      "has whoever says what it believes above whoever goes all in, and averages the other way round",
-      () =>
-        Effect.gen(function* () {
-          yield* freshWeek
-          const [honest, allIn] = [yield* claimedAgent("Honest"), yield* claimedAgent("All-in")]
-          // Both believe in bullish by 0.6, and three of five questions come so.
-          for (let day = 0; day < 12; day++) {
-            const now = yield* DateTime.now
-            for (const [index, asset] of ["GC", "ES", "HG", "NG", "DXY"].entries()) {
-              const deadline = plus(now, "1 hour")
-              const challenge = yield* newChallenge({ asset, deadline })
-              yield* predict(honest, challenge, { confidence: 0.2 })
-              yield* predict(allIn, challenge, { confidence: 1 })
-              yield* importQuotes(asset, [[deadline, (day + index) % 5 < 3 ? 102 : 98]])
-            }
-            yield* moveTo(plus(now, "61 minutes"))
-            yield* Scoring.use((scoring) => scoring.settleDue)
-            yield* moveTo(plus(now, "1 day"))
+    it.effect("The leaderboard puts an agent that says what it believes above one that goes all in", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const [honest, allIn] = [yield* claimedAgent("Honest"), yield* claimedAgent("All-in")]
+        // Both agents believe in bullish by 0.6, and three of five questions come so.
+        for (let day = 0; day < 12; day++) {
+          const now = yield* DateTime.now
+          for (const [index, asset] of ["GC", "ES", "HG", "NG", "DXY"].entries()) {
+            const deadline = plus(now, "1 hour")
+            const challenge = yield* newChallenge({ asset, deadline })
+            yield* predict(honest, challenge, { confidence: 0.2 })
+            yield* predict(allIn, challenge, { confidence: 1 })
+            yield* importQuotes(asset, [[deadline, (day + index) % 5 < 3 ? 102 : 98]])
           }
-          yield* moveTo(plus(yield* DateTime.now, "1 hour"))
-          yield* Skill.use((skill) => skill.countDue)
-          const bySkill = textOf(yield* get("/leaderboard"))
-          assert.match(bySkill, /1 Honest .* \+0\.160 .* 2 All-in .* −0\.200 /)
-          assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. −0\.200/)
-          assert.match(
-            bySkill,
-            /Honest [0-9a-f]{8} .*Ahead of the random walk, and cannot be told from luck yet: about \d+ more days/
-          )
-          const byAverage = textOf(yield* get("/leaderboard?order=average"))
-          assert.match(byAverage, /1 All-in .* 60\.0 .* 2 Honest .* 52\.0/)
-          assert.include(byAverage, "Averages reward luck, boldness and many tries")
-        })
+          yield* moveTo(plus(now, "61 minutes"))
+          yield* Scoring.use((scoring) => scoring.settleDue)
+          yield* moveTo(plus(now, "1 day"))
+        }
+        yield* moveTo(plus(yield* DateTime.now, "1 hour"))
+        yield* Skill.use((skill) => skill.countDue)
+        const bySkill = textOf(yield* get("/leaderboard"))
+        assert.match(bySkill, /1 Honest .* \+0\.160 .* 2 All-in .* −0\.200 /)
+        assert.match(bySkill, /All-in [0-9a-f]{8} .*Nothing says that it beats the random walk\. −0\.200/)
+        assert.match(
+          bySkill,
+          /Honest [0-9a-f]{8} .*Ahead of the random walk, and cannot be told from luck yet: about \d+ more days/
+        )
+        const byAverage = textOf(yield* get("/leaderboard?order=average"))
+        assert.match(byAverage, /1 All-in .* 60\.0 .* 2 Honest .* 52\.0/)
+        assert.include(byAverage, "Averages reward luck, boldness and many tries")
+      })
     )
   }
 )
@@ -127,7 +125,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
 layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DAYS: "1" } }))(
   "The public site",
   (it) => {
-    it.effect("begins with what is open and for how long, who is ahead, and what happened today", () =>
+    it.effect("The first page begins with open questions, leaders, and the day's events", () =>
       Effect.gen(function* () {
         yield* settledFixture()
         const now = yield* DateTime.now
@@ -153,7 +151,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("leads to every page by its menu, and shows where one is", () =>
+    it.effect("The public site leads to every page by its menu, and shows where one is", () =>
       Effect.gen(function* () {
         for (const [path, name] of [
           ["/challenges", "Challenges"],
@@ -168,7 +166,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("has a leaderboard for each category, and refuses what is none", () =>
+    it.effect("The public site has a leaderboard for each category, and refuses what is none", () =>
       Effect.gen(function* () {
         yield* settledFixture(["Edsger", "Barbara"])
         const gold = yield* get("/leaderboard?category=commodities&order=average")
@@ -194,7 +192,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("shows skill once a day is over: what each row proves, and two agents compared", () =>
+    it.effect("The public site shows skill once a day is over, each row's proof, and a comparison", () =>
       Effect.gen(function* () {
         const { ada, grace } = yield* settledFixture(["Alonzo", "Haskell"])
         yield* moveTo(plus(yield* DateTime.now, "1 day"))
@@ -239,7 +237,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("keeps what a list is filtered by from page to page", () =>
+    it.effect("The public site keeps a list's filters from page to page", () =>
       Effect.gen(function* () {
         for (let made = 0; made < 51; made++) {
           yield* newEvent({ title: `Filtered ${made}.`, spaces: ["technology"] })
@@ -254,7 +252,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("shows the events of an asset, also with a space, and no others", () =>
+    it.effect("The public site shows the events of an asset, also with a space, and no others", () =>
       Effect.gen(function* () {
         for (const [title, assets, spaces] of [
           ["Gold falls.", ["GC"], ["finance"]],
@@ -281,7 +279,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("draws the price with what decides it, and what agents said once it is closed", () =>
+    it.effect("The page of a question draws the price with what decides it, and closed answers", () =>
       Effect.gen(function* () {
         const world = yield* publicFixture
         const settled = yield* get(`/challenges/${world.settled.id}`)
@@ -297,7 +295,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
         assert.lengthOf(drawingsOf(open), 1)
         assert.match(drawingsOf(open)[0] ?? "", /^The price of GC .* ± 1 % around it\.$/)
         assert.include(textOf(open), "Closes in 3 hours")
-        // What the page says of how it splits, its card says, too.
+        // The card of a question tells how its answers split as the page does.
         assert.include(textOf(open), "1: 1 up, 0 down, 0 flat")
         assert.include(
           textOf(yield* get("/challenges")),
@@ -341,64 +339,62 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect(
-      "shows an event with what is asked about it and what agents say, and leads to all replies",
-      () =>
-        Effect.gen(function* () {
-          yield* freshWeek
-          const event = yield* newEvent({
-            title: "Rates <rise>",
-            summary: maxSummary,
-            url: "https://example.org/rates",
-            source: "Example Wire",
-            spaces: ["policy"],
-            assets: ["ZN"]
-          })
-          const path = `/events/${event.event_id}`
-          assert.include(textOf(yield* get(path)), "No agent has said anything yet.")
-          const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
-          yield* newChallenge({ question: "Will notes fall?", event_id: event.event_id })
-          const first = yield* comment(ada, event, { content: "As expected.\n\nMostly." })
-          for (const place of [1, 2, 3, 4]) yield* reply(grace, first, `Reply ${place}`)
-          yield* comment(grace, event, { content: "Not so." })
-
-          const page = yield* get(path)
-          const shown = textOf(page)
-          assert.include(shown, "Rates <rise>")
-          assert.match(
-            shown,
-            /Example Wire Policy ZN The committee met .* The rest of the summary .*Read it at its source/
-          )
-          assert.match(shown, /: up, down or flat\? .*closes in 1 hour/)
-          assert.match(
-            shown,
-            /6 comments and replies, the newest first\. .* Not so\. .* As expected\. Mostly\. .* Reply 1 /
-          )
-          assert.include(shown, "Reply 3")
-          assert.notInclude(shown, "Reply 4")
-          assert.match(
-            page.text,
-            /href="https:\/\/example\.org\/rates" rel="nofollow noopener noreferrer external"/
-          )
-          assert.include(linksOf(page), `/agents/${ada}`)
-          assert.include(linksOf(page), `/api/v1/public/comments/${event.event_id}`)
-
-          const replies = `${path}/comments/${first.comment_id}`
-          assert.include(linksOf(page), replies)
-          assert.match(textOf(yield* get(replies)), /Reply 1 .* Reply 2 .* Reply 3 .* Reply 4 /)
-          for (const unknown of [
-            "/events/nothing",
-            "/events/%00",
-            `${path}/comments/x`,
-            "/events/x/comments/y"
-          ]) {
-            assert.strictEqual((yield* get(unknown)).status, 404, unknown)
-          }
-          assert.strictEqual((yield* get(`${path}?cursor=x`)).status, 400)
+    it.effect("The page of an event shows its questions and what agents say, and leads to all replies", () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const event = yield* newEvent({
+          title: "Rates <rise>",
+          summary: maxSummary,
+          url: "https://example.org/rates",
+          source: "Example Wire",
+          spaces: ["policy"],
+          assets: ["ZN"]
         })
+        const path = `/events/${event.event_id}`
+        assert.include(textOf(yield* get(path)), "No agent has said anything yet.")
+        const [ada, grace] = [yield* claimedAgent("Ada"), yield* claimedAgent("Grace")]
+        yield* newChallenge({ question: "Will notes fall?", event_id: event.event_id })
+        const first = yield* comment(ada, event, { content: "As expected.\n\nMostly." })
+        for (const place of [1, 2, 3, 4]) yield* reply(grace, first, `Reply ${place}`)
+        yield* comment(grace, event, { content: "Not so." })
+
+        const page = yield* get(path)
+        const shown = textOf(page)
+        assert.include(shown, "Rates <rise>")
+        assert.match(
+          shown,
+          /Example Wire Policy ZN The committee met .* The rest of the summary .*Read it at its source/
+        )
+        assert.match(shown, /: up, down or flat\? .*closes in 1 hour/)
+        assert.match(
+          shown,
+          /6 comments and replies, the newest first\. .* Not so\. .* As expected\. Mostly\. .* Reply 1 /
+        )
+        assert.include(shown, "Reply 3")
+        assert.notInclude(shown, "Reply 4")
+        assert.match(
+          page.text,
+          /href="https:\/\/example\.org\/rates" rel="nofollow noopener noreferrer external"/
+        )
+        assert.include(linksOf(page), `/agents/${ada}`)
+        assert.include(linksOf(page), `/api/v1/public/comments/${event.event_id}`)
+
+        const replies = `${path}/comments/${first.comment_id}`
+        assert.include(linksOf(page), replies)
+        assert.match(textOf(yield* get(replies)), /Reply 1 .* Reply 2 .* Reply 3 .* Reply 4 /)
+        for (const unknown of [
+          "/events/nothing",
+          "/events/%00",
+          `${path}/comments/x`,
+          "/events/x/comments/y"
+        ]) {
+          assert.strictEqual((yield* get(unknown)).status, 404, unknown)
+        }
+        assert.strictEqual((yield* get(`${path}?cursor=x`)).status, 400)
+      })
     )
 
-    it.effect("shows hostile texts as text, wherever they stand", () =>
+    it.effect("The public site shows hostile texts as text, wherever they stand", () =>
       Effect.gen(function* () {
         yield* freshWeek
         const start = (text: string, length: number) => [...text].slice(0, length).join("").trim()
@@ -457,7 +453,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
       })
     )
 
-    it.effect("keeps names of any script apart from what stands beside them", () =>
+    it.effect("The public site keeps names of any script apart from what stands beside them", () =>
       Effect.gen(function* () {
         yield* settledFixture([hostileNames.rightToLeft, hostileNames.emoji])
         const { text } = yield* get("/leaderboard?order=average")
@@ -470,7 +466,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_COUNT: "1", AUSPEX_RANK_MIN_DA
 )
 
 layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages for everybody", (it) => {
-  it.effect("are made once for all who ask meanwhile, and known by a tag", () =>
+  it.effect("Pages for everybody are made once for all who ask meanwhile, and known by a tag", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const before = yield* get("/events")
@@ -493,7 +489,7 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
   )
 
   it.effect.each(["/verify", "/challenges", "/leaderboard"])(
-    "%s that is known already has the headers of the page, whose scripts run by them",
+    "An answer that %s is known already has the headers of the page, whose scripts run by them",
     (path) =>
       Effect.gen(function* () {
         const before = yield* get(path)
@@ -513,7 +509,7 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
       })
   )
 
-  it.effect("that do not exist are not kept, and what is added to an address makes no other page", () =>
+  it.effect("Missing pages are not kept, and what is added to an address makes no other page", () =>
     Effect.gen(function* () {
       yield* freshWeek
       assert.strictEqual((yield* get("/events/soon")).headers.get("cache-control"), "no-store")
@@ -529,7 +525,7 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
     })
   )
 
-  it.effect("are the same under a link that holds parameters of others, which only the API refuses", () =>
+  it.effect("Pages for everybody are the same under parameters of others, which only the API refuses", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { event_id } = yield* newEvent()
@@ -569,7 +565,7 @@ layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "2 seconds" } }))("Pages 
         canonical((yield* get("/leaderboard?mc_cid=x")).text),
         canonical((yield* get("/leaderboard")).text)
       )
-      // A known one is still read, and refused where it is wrong, whatever stands beside it.
+      // A known parameter is still read, and refused where it is wrong, whatever stands beside it.
       for (const path of [
         "/?lang=xx&ref=hn",
         "/leaderboard?ref=hn&category=nothing",

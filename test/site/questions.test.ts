@@ -9,7 +9,7 @@ import { freshWeek, newMacro, plus } from "../support/challenges.ts"
 import { testServer } from "../support/server.ts"
 
 layer(testServer())("A question", (it) => {
-  it.effect("has the article and the number of what it asks about, and says its month in words", () =>
+  it.effect("A question has the article and number of its subject, and says its month in words", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const times = { deadline: now, resolve_at: plus(now, "1 hour") }
@@ -51,7 +51,7 @@ layer(testServer())("A question", (it) => {
     })
   )
 
-  it("is a sentence in its title, too, in either language", () => {
+  it("A question is a sentence in its title, too, in either language", () => {
     const asked = {
       type: "price_event",
       kind: "barrier",

@@ -1,4 +1,4 @@
-/** What runs in browsers is the source without its types, and nothing else. */
+/** Browsers run the source without its types, and nothing else. */
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { assert, describe, it, layer } from "@effect/vitest"
@@ -15,7 +15,7 @@ import { get, testServer } from "../support/server.ts"
 const folder = verifyScript.split("/").slice(0, 3).join("/")
 
 describe("Scripts of pages", () => {
-  it("are the modules that the entrances need, by their relative names, and import from nowhere else", () => {
+  it("Scripts of pages are the modules that the entrances need, and import from nowhere else", () => {
     const needed = new Set<string>([liveScript, sortingScript, verifyScript])
     for (const path of needed) {
       const script = scripts.find((each) => each.path === path)
@@ -27,14 +27,14 @@ describe("Scripts of pages", () => {
     assert.deepStrictEqual([...needed].toSorted(), scripts.map(({ path }) => path).toSorted())
   })
 
-  it("have the lines of the source", () => {
+  it("Scripts of pages have the lines of the source", () => {
     for (const { bytes, path } of scripts) {
       const source = readFileSync(new URL(`../../src${path.slice(folder.length)}`, import.meta.url), "utf8")
       assert.strictEqual(bytes.toString().split("\n").length, source.split("\n").length)
     }
   })
 
-  it("are made without a word on the console, and warnings are heard again afterwards", () => {
+  it("Scripts of pages are made without a word on the console, and later warnings are heard", () => {
     const program = 'await import("./src/http/site/assets/scripts.ts"); process.emitWarning("heard")'
     const { stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
       encoding: "utf8"
@@ -44,7 +44,7 @@ describe("Scripts of pages", () => {
 })
 
 layer(testServer())("Scripts over HTTP", (it) => {
-  it.effect("are JavaScript that may be kept for ever, and run on pages for everybody only", () =>
+  it.effect("Scripts are JavaScript that may be kept for ever, and run on pages for everybody only", () =>
     Effect.gen(function* () {
       const { headers } = yield* get(verifyScript)
       assert.strictEqual(headers.get("content-type"), "text/javascript; charset=utf-8")

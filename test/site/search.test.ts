@@ -18,8 +18,8 @@ const firstIn = (text: string, title: string): string => {
   return section.split("</li>")[0] ?? ""
 }
 
-layer(testServer())("What people look for", (it) => {
-  it.effect("is found first: an asset by its name, an agent by its model, an event by a word", () =>
+layer(testServer())("Search", (it) => {
+  it.effect("Search puts the nearest first: asset by name, agent by model, event by word", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const world = yield* publicFixture
@@ -40,16 +40,16 @@ layer(testServer())("What people look for", (it) => {
       assert.strictEqual(headings(opec.text)[0], "Events")
       assert.include(firstIn(opec.text, "Events"), "OPEC cuts its output again")
 
-      // With a mistake in it, and by its key.
+      // Search finds an asset by a misspelt name, and by its key.
       assert.include((yield* get("/search?q=etherium")).text, 'href="/assets/ETH"')
       assert.include((yield* get("/search?q=cpi")).text, 'href="/assets/CPI"')
-      // One who is suspended is not shown.
+      // Search does not show a suspended agent.
       yield* asOwner(sql`update agents set suspended_at = created_at where id = ${world.first}::uuid`)
       assert.notInclude((yield* get("/search?q=opus")).text, "First Light")
     })
   )
 
-  it.effect("is led to from what is about it, and said as people say it", () =>
+  it.effect("Pages lead to the asset that they are about, and name it as people name it", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       const question = yield* get(`/challenges/${world.settled.id}`)
@@ -63,7 +63,7 @@ layer(testServer())("What people look for", (it) => {
         "openlab",
         "reasoner-2"
       ])
-      // What happened last stays on the first page after midnight.
+      // The last events stay on the first page after midnight.
       yield* moveTo(plus(yield* DateTime.now, { days: 2 }))
       assert.include(textOf(yield* get("/")), "Latest events")
       assert.notInclude(textOf(yield* get("/")), "No news yet.")
@@ -72,7 +72,7 @@ layer(testServer())("What people look for", (it) => {
     })
   )
 
-  it.effect("is text, whatever it is, and a word at least", () =>
+  it.effect("Search takes its text as text, whatever it is, and wants a word at least", () =>
     Effect.gen(function* () {
       for (const asked of ["%", "_", "<b>x</b>", "' or 1=1", "\\\\", "  ", "a".repeat(101)]) {
         const answer = yield* get(`/search?q=${encodeURIComponent(asked)}`)
@@ -86,7 +86,7 @@ layer(testServer())("What people look for", (it) => {
     })
   )
 
-  it.effect("stands on the page of its asset: price, base rates, what is open, what was settled", () =>
+  it.effect("The page of an asset has its price, base rates, what is open and what was settled", () =>
     Effect.gen(function* () {
       const gold = yield* get("/assets/GC")
       const text = textOf(gold)
@@ -101,7 +101,7 @@ layer(testServer())("What people look for", (it) => {
     })
   )
 
-  it.effect("narrows a list: by asset and by category, with how many of each status", () =>
+  it.effect("A list is narrowed by asset and by category, with how many of each status", () =>
     Effect.gen(function* () {
       const all = textOf(yield* get("/challenges?status=resolved"))
       const ofGold = yield* get("/challenges?status=resolved&asset=GC")

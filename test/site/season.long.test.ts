@@ -1,6 +1,7 @@
 /**
- * Eight weeks of schedules, as the site was reviewed with: pages of every kind after them are accessible, fit any screen, no label
- * covers another, no sentence about proof, rank or counts is false, and nothing is lacking that they are read with.
+ * Eight weeks of schedules, as the site was reviewed with: afterwards pages of every kind are accessible, fit any
+ * screen, no label covers another, no sentence about proof, rank or counts is false, and nothing is lacking that they
+ * are read with.
  */
 import { NodeServices } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
@@ -14,17 +15,17 @@ import { challengesIn, lackingIn } from "../support/holdings.ts"
 import { falseSentences } from "../support/sentences.ts"
 
 const weeks = 8
-/** What schedules make of the trading days of eight futures, and the days of ether, in so many weeks. */
+/** The fewest questions that these weeks make of the trading days of eight futures and the days of ether. */
 const minSettled = 450
 
-/** Those of series have no kind. */
+/** Questions on series have no kind. */
 const kinds = ["session", "flash", "1d", undefined, "numeric_close", "barrier", "count_days", "threshold"]
 
 const platform = Layer.mergeAll(NodeServices.layer, FetchHttpClient.layer, TestConsole.layer, chromium.layer)
 
-layer(platform, { excludeTestServices: true })("After eight weeks", (it) => {
+layer(platform, { excludeTestServices: true })("A site after eight weeks", (it) => {
   it.effect(
-    "every kind of page is accessible, fits any screen, has no label on another, and says nothing false",
+    "Every kind of page is accessible, fits any screen, has no label on another, and says nothing false",
     () =>
       Effect.gen(function* () {
         const { anyone, contestants, url } = yield* playedSeason({

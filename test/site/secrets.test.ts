@@ -1,4 +1,4 @@
-/** Links, cookies and codes are for one person's eyes: nothing of them stands in a log line or a span. */
+/** Links, cookies and codes are for one person's eyes: no log line and no span has any of them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { claimableByHttp, linksMailedTo, signInFrom, signInLink } from "../support/agents.ts"
@@ -15,7 +15,7 @@ const everything = Layer.merge(
 ).pipe(Layer.provideMerge(telemetryRecorder))
 
 layer(everything)("Secrets of people", (it) => {
-  it.effect("stand in no log line and no span, whichever way they sign in and claim", () =>
+  it.effect("Secrets of people stand in no log line and no span, whichever way they sign in and claim", () =>
     Effect.gen(function* () {
       const { lines, spans } = yield* TelemetryRecorder
       const { next } = yield* OpenIdProvider

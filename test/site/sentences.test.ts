@@ -1,4 +1,4 @@
-/** What pages say is proven, ranked and counted, read sentence by sentence beside the API. */
+/** Pages' sentences about proof, rank and counts, read one by one beside the API. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { ReferenceAgents } from "../../src/services/ReferenceAgents.ts"
@@ -17,7 +17,7 @@ const read = Effect.fnUntraced(function* (path: string) {
   return text
 })
 
-/** Of those with ten days some have a rank, and those with one have none. */
+/** Some agents with ten days have a rank; those with one day have none. */
 const minDays = 5
 
 const environment = {
@@ -26,13 +26,16 @@ const environment = {
   AUSPEX_LIMIT_READS: "1000000/minute"
 }
 
-/** So many days prove that an agent that is always right and sure is not lucky. */
+/** The number of days that prove that an agent that is always right and sure is not lucky. */
 const provingDays = 13
 
-/** Who begins so many days later has days for one agent of an owner, and too few for one of two. */
+/** An agent that begins this many days later has days for one agent of an owner, and too few for one of two. */
 const lateDays = 4
 
-/** Of each kind of proof an agent: one beats the walk, one is as good later and shares its owner, one is worse than the walk. */
+/**
+ * One agent for each kind of proof: one beats the walk, one is as good later and shares its owner, one is worse than
+ * the walk.
+ */
 const proven = Effect.fnUntraced(function* (start: DateTime.Utc) {
   const references = yield* ReferenceAgents
   const scoring = yield* Scoring
@@ -81,7 +84,7 @@ const Evidence = Schema.fromJsonString(
 
 layer(testServer({ environment }))("Pages", (it) => {
   it.effect(
-    "say of proof, rank and counts nothing that the API and the comparison of agents do not say",
+    "Pages say of proof, rank and counts nothing that the API and the comparison of agents do not say",
     () =>
       Effect.gen(function* () {
         const { end } = yield* publicFixture

@@ -1,4 +1,4 @@
-/** What other places show of the site: the meta data of its pages, pictures, badges, frames, and the map for crawlers. */
+/** The site as other places show it: the meta data of its pages, pictures, badges, frames, and the map for crawlers. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Latch } from "effect"
 import { TestClock } from "effect/testing"
@@ -20,7 +20,7 @@ const metaOf = (text: string): Readonly<Record<string, string>> =>
 const structuredOf = (text: string): Record<string, unknown> =>
   JSON.parse(/<script type="application\/ld\+json">([^<]*)<\/script>/.exec(text)?.[1] ?? "null")
 
-/** As a browser reads it, byte for byte. */
+/** A file byte for byte, as a browser reads it. */
 const fileOf = Effect.fnUntraced(function* (path: string) {
   const { url } = yield* TestServer
   return yield* Effect.promise(async () => {
@@ -33,8 +33,8 @@ const fileOf = Effect.fnUntraced(function* (path: string) {
   })
 })
 
-layer(testServer())("Elsewhere", (it) => {
-  it.effect("a link to a page unfurls: title, sentence, address and a picture of 1200 x 630", () =>
+layer(testServer())("Shared links", (it) => {
+  it.effect("A link to a page unfurls: title, sentence, address and a picture of 1200 x 630", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       yield* Skill.use((skill) => skill.countDue)
@@ -67,12 +67,12 @@ layer(testServer())("Elsewhere", (it) => {
       const question = structuredOf((yield* get(`/challenges/${world.settled.id}`)).text)
       assert.strictEqual(question["@type"], "Question")
       assert.strictEqual((yield* get(`/challenges/${world.settled.id}x/picture.png`)).status, 404)
-      // Where results are only narrowed there is one address.
+      // Pages that only narrow results have one address.
       assert.include((yield* get("/challenges?status=resolved")).text, 'rel="canonical"')
     })
   )
 
-  it.effect("pictures are drawn of names with what is no character", () =>
+  it.effect("Pictures are drawn of names with what is no character", () =>
     Effect.gen(function* () {
       const { png } = yield* makePictures()
       for (const name of [
@@ -91,7 +91,7 @@ layer(testServer())("Elsewhere", (it) => {
     })
   )
 
-  it.effect("pictures are drawn once a day, and beyond a queue of twenty nobody waits", () =>
+  it.effect("Pictures are drawn once a day, and beyond a queue of twenty nobody waits", () =>
     Effect.gen(function* () {
       const drawn: Array<string> = []
       const turn = yield* Latch.make(false)
@@ -116,7 +116,7 @@ layer(testServer())("Elsewhere", (it) => {
     })
   )
 
-  it.effect("pictures draw any name as text, cut at the third line", () =>
+  it.effect("Pictures draw any name as text, cut at the third line", () =>
     Effect.sync(() => {
       for (const title of [
         ...Object.values(hostileNames),
@@ -131,8 +131,8 @@ layer(testServer())("Elsewhere", (it) => {
   )
 })
 
-layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("On other sites", (it) => {
-  it.effect("a badge says rank and skill, and a frame shows a challenge on any site without a script", () =>
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Badges and frames elsewhere", (it) => {
+  it.effect("A badge says rank and skill, and a frame shows a challenge on any site without a script", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       yield* Skill.use((skill) => skill.countDue)
@@ -158,8 +158,8 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("On other site
   )
 })
 
-layer(testServer())("For crawlers", (it) => {
-  it.effect("there is a map of what there is, and a list of what they may not read", () =>
+layer(testServer())("Files for crawlers", (it) => {
+  it.effect("Crawlers get a map of what there is, and a list of what they may not read", () =>
     Effect.gen(function* () {
       const world = yield* publicFixture
       const robots = yield* get("/robots.txt")

@@ -25,7 +25,7 @@ const withoutDetails = ({ text }: Answer, ...details: ReadonlyArray<string>) =>
   details.reduce((rest, detail) => rest.replaceAll(detail, ""), text)
 
 layer(testServer())("Sign-in by mail", (it) => {
-  it.effect("leads to the account of the address", () =>
+  it.effect("Sign-in by mail leads to the account of the address", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       const signedIn = yield* signInFrom(visitor, "/sign-in", "ada@example.org")
@@ -38,7 +38,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("answers the same, 202, whether anybody has an account with the address", () =>
+  it.effect("Sign-in by mail answers the same, 202, whether anybody has an account with the address", () =>
     Effect.gen(function* () {
       yield* signInFrom(makeVisitor(), "/sign-in", "known@example.org")
       const known = yield* askFor(makeVisitor(), "known@example.org")
@@ -51,7 +51,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("signs nobody in when the link is only opened", () =>
+  it.effect("Sign-in by mail signs nobody in when the link is only opened", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* askFor(visitor, "scanned@example.org")
@@ -65,7 +65,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("works once: a replayed link says so and starts no session", () =>
+  it.effect("Sign-in by mail works once: a replayed link says so and starts no session", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* askFor(visitor, "once@example.org")
@@ -84,7 +84,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("ends after ten minutes", () =>
+  it.effect("Sign-in by mail ends after ten minutes", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* askFor(visitor, "slow@example.org")
@@ -98,7 +98,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("only the newest link works", () =>
+  it.effect("Sign-in by mail works by the newest link only", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* askFor(visitor, "twice@example.org")
@@ -110,7 +110,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("takes exactly one address, and mails nobody else", () =>
+  it.effect("Sign-in by mail takes exactly one address, and mails nobody else", () =>
     Effect.gen(function* () {
       const hostile = [
         "",
@@ -144,7 +144,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("is told what is wrong with an address that some mail servers take", () =>
+  it.effect("Sign-in by mail says what is wrong with an address that some mail servers take", () =>
     Effect.gen(function* () {
       for (const [email, told] of [
         ["taro..yamada@docomo.example", "without two dots in a row"],
@@ -156,7 +156,7 @@ layer(testServer())("Sign-in by mail", (it) => {
     })
   )
 
-  it.effect("of an unknown link is a page with 404", () =>
+  it.effect("Sign-in by an unknown link is a page with 404", () =>
     Effect.gen(function* () {
       for (const path of ["/sign-in/x", `/sign-in/aus_si_${"A".repeat(43)}`])
         assert.strictEqual((yield* get(path)).status, 404)
@@ -171,7 +171,7 @@ layer(testServer())("Sign-in by mail", (it) => {
 layer(
   testServer({ environment: { AUSPEX_LIMIT_SIGN_IN_MAILS: "2/hour", AUSPEX_LIMIT_READS: "1000/minute" } })
 )("The limit on sign-in mails", (it) => {
-  it.effect("is a page with 429 that says when to try again", () =>
+  it.effect("The limit on sign-in mails is a page with 429 that says when to try again", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       for (let times = 0; times < 2; times++)
@@ -185,7 +185,7 @@ layer(
 })
 
 layer(testServer())("A session", (it) => {
-  it.effect("is a cookie that only this host gets, out of reach of scripts", () =>
+  it.effect("A session is a cookie that only this host gets, out of reach of scripts", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       const signedIn = yield* signInFrom(visitor, "/sign-in", "ada@example.org")
@@ -197,7 +197,7 @@ layer(testServer())("A session", (it) => {
     })
   )
 
-  it.effect("ends with sign-out, also for a copy of the cookie", () =>
+  it.effect("A session ends with sign-out, also for a copy of the cookie", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       const account = yield* visitor.follow(yield* signInFrom(visitor, "/sign-in", "ada@example.org"))
@@ -210,7 +210,7 @@ layer(testServer())("A session", (it) => {
     })
   )
 
-  it.effect("is another one after each sign-in, and the one before it ends", () =>
+  it.effect("A session is another one after each sign-in, and the one before it ends", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* signInFrom(visitor, "/sign-in", "first@example.org")
@@ -227,7 +227,7 @@ layer(testServer())("A session", (it) => {
     })
   )
 
-  it.effect("ends when it was not used for 12 hours, and after seven days in any case", () =>
+  it.effect("A session ends when it was not used for 12 hours, and after seven days in any case", () =>
     Effect.gen(function* () {
       const visitor = makeVisitor()
       yield* signInFrom(visitor, "/sign-in", "idle@example.org")
@@ -245,7 +245,7 @@ layer(testServer())("A session", (it) => {
 })
 
 layer(testServer())("The account page", (it) => {
-  /** A visitor whose agent it is, and the agent's page. */
+  /** A visitor who owns the agent, and the agent's page. */
   const owner = Effect.fnUntraced(function* (email: string, name: string) {
     const agent = yield* claimableByHttp({ name, operator_contact: email })
     const visitor = makeVisitor()
@@ -254,7 +254,7 @@ layer(testServer())("The account page", (it) => {
     return { agent, visitor, account: yield* visitor.open("/account") }
   })
 
-  it.effect("lists the operator's agents with their status, and nobody else's", () =>
+  it.effect("The account page lists the operator's agents with their status, and nobody else's", () =>
     Effect.gen(function* () {
       const { account, agent } = yield* owner("ada@example.org", "Of Ada")
       const { agent: other } = yield* owner("eve@example.org", "Of Eve")
@@ -264,7 +264,7 @@ layer(testServer())("The account page", (it) => {
     })
   )
 
-  it.effect("replaces an agent's secret, shows the new one once, and ends the old one", () =>
+  it.effect("The account page replaces an agent's secret, shows the new one once, and ends the old one", () =>
     Effect.gen(function* () {
       const { account, agent, visitor } = yield* owner("rotate@example.org", "Rotated")
       const { access_token } = yield* issue(agent.agentId, agent.secret)
@@ -280,7 +280,7 @@ layer(testServer())("The account page", (it) => {
     })
   )
 
-  it.effect("replaces no secret until one says that one knows that the old one ends", () =>
+  it.effect("The account page replaces no secret until the owner confirms that the old one ends", () =>
     Effect.gen(function* () {
       const { account, agent, visitor } = yield* owner("unsure@example.org", "Unsure")
       assert.match(account.text, /<input type="checkbox" name="sure" value="yes" required/)
@@ -300,7 +300,7 @@ layer(testServer())("The account page", (it) => {
     })
   )
 
-  it.effect("replaces no secret of somebody else's agent: it is as unknown as any", () =>
+  it.effect("The account page replaces no secret of somebody else's agent: it is as unknown as any", () =>
     Effect.gen(function* () {
       const { agent } = yield* owner("victim@example.org", "Victim")
       const { account, visitor } = yield* owner("thief@example.org", "Thief")
@@ -318,7 +318,7 @@ layer(testServer())("The account page", (it) => {
     })
   )
 
-  it.effect("leads who is not signed in to the sign-in page", () =>
+  it.effect("The account page leads a visitor without a session to the sign-in page", () =>
     Effect.gen(function* () {
       const answer = yield* get("/account")
       assert.strictEqual(answer.status, 303)
@@ -330,7 +330,7 @@ layer(testServer())("The account page", (it) => {
 layer(testServer({ environment: { AUSPEX_DISPOSABLE_DOMAINS: "trash.example" } }))(
   "A disposable address",
   (it) => {
-    it.effect("is refused on the sign-in page and on a claim page, which say why", () =>
+    it.effect("A disposable address is refused on the sign-in page and on a claim page, which say why", () =>
       Effect.gen(function* () {
         const agent = yield* claimableByHttp()
         for (const path of ["/sign-in", agent.path]) {

@@ -22,7 +22,7 @@ const balanceOf = (agentId: string) =>
     ({ available_balance }) => Number(available_balance) / 1e6
   )
 
-/** An owner with credit, and what the claim granted to the agent. */
+/** An owner with credit, and an agent with the claim's grant. */
 const fundedOwner = Effect.fnUntraced(function* (amount: number) {
   const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
   yield* fundOwnerOf(agent.agentId, amount)
@@ -33,7 +33,7 @@ const move = (visitor: Visitor, path: string, amount: string) =>
   Effect.flatMap(visitor.open(path), (page) => visitor.fill(page, "amount", { amount }))
 
 layer(testServer())("The account page", (it) => {
-  it.effect("shows what the owner has, what each agent has, and leads to moving it", () =>
+  it.effect("The account page shows what the owner has, what each agent has, and leads to moving it", () =>
     Effect.gen(function* () {
       const { path, visitor } = yield* fundedOwner(70)
       const page = yield* visitor.open("/account")
@@ -44,8 +44,8 @@ layer(testServer())("The account page", (it) => {
   )
 })
 
-layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("The board of one's own agents", (it) => {
-  it.effect("says of each whether it answers, how it does and what it has, and what to look at", () =>
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("An owner's board of agents", (it) => {
+  it.effect("The board says of each agent whether it answers, how it does, and what to look at", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { agent, visitor } = yield* ownerVisitor({ name: "First Light" })
@@ -78,7 +78,7 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("The board of 
 })
 
 layer(testServer())("The top-up page", (it) => {
-  it.effect("moves nothing until one says that one knows that there is no way back", () =>
+  it.effect("The top-up page moves nothing until the owner confirms that there is no way back", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const page = yield* visitor.open(path)
@@ -90,7 +90,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("shows both balances, moves an amount and says so", () =>
+  it.effect("The top-up page shows both balances, moves an amount and says so", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const page = yield* visitor.open(path)
@@ -108,7 +108,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("a form sent twice, or ten times at once, moves credit once", () =>
+  it.effect("A form sent twice, or ten times at once, moves credit once", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const page = yield* visitor.open(path)
@@ -127,7 +127,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("a form that moved one amount is refused with another (409), and offers a new one", () =>
+  it.effect("A form that moved one amount is refused with another (409), and offers a new one", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const page = yield* visitor.open(path)
@@ -141,7 +141,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("more than there is is refused (400), and says what there is", () =>
+  it.effect("An amount above the balance is refused (400), and the page says what there is", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const refused = yield* move(visitor, path, "70.000001")
@@ -153,7 +153,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("an empty account has nothing to move, and no form for it", () =>
+  it.effect("An empty account has nothing to move, and no form for it", () =>
     Effect.gen(function* () {
       const { path, visitor } = yield* fundedOwner(5)
       const form = formsOf(yield* visitor.open(path)).find((each) => "amount" in each.fields)
@@ -167,7 +167,7 @@ layer(testServer())("The top-up page", (it) => {
     })
   )
 
-  it.effect("what is no amount is refused (400) with an example of one", () =>
+  it.effect("A text that is no amount is refused (400) with an example of one", () =>
     Effect.gen(function* () {
       const { agentId, path, visitor } = yield* fundedOwner(70)
       const hostile = [
@@ -201,7 +201,7 @@ layer(testServer())("The top-up page", (it) => {
   )
 
   it.effect(
-    "is the owner's only: anybody else's agent is unknown (404), and strangers are asked to sign in",
+    "The page is the owner's only: anybody else's agent is unknown (404), and strangers are asked to sign in",
     () =>
       Effect.gen(function* () {
         const owner = yield* fundedOwner(70)
@@ -228,7 +228,7 @@ layer(testServer())("The top-up page", (it) => {
       })
   )
 
-  it.effect("says of nothing but what was moved that it was", () =>
+  it.effect("The top-up page says that credit was moved only to the owner who moved it", () =>
     Effect.gen(function* () {
       const owner = yield* fundedOwner(70)
       const other = yield* fundedOwner(70)
@@ -243,7 +243,7 @@ layer(testServer())("The top-up page", (it) => {
   )
 })
 
-/** Statements of the request that has this id. */
+/** The statements of the request that has this id. */
 const statementsOf = (id: string) =>
   Effect.map(
     TelemetryRecorder,
@@ -255,7 +255,7 @@ const statementsOf = (id: string) =>
   )
 
 layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("An owner's page", (it) => {
-  it.effect("sends as many statements for eight agents as for one", () =>
+  it.effect("An owner's page sends as many statements for eight agents as for one", () =>
     Effect.gen(function* () {
       const { agent, visitor } = yield* ownerVisitor()
       const owner = yield* fundOwnerOf(agent.agentId, 50)
@@ -274,7 +274,7 @@ layer(testServer().pipe(Layer.provideMerge(telemetryRecorder)))("An owner's page
         counts.push(yield* statementsOf(id))
         return counts
       })
-      // The limit, the session, then the account, its agents and how they do; to move: the agent, the transfer, and what it was.
+      // Limit, session, account, its agents and how they do; a transfer: the agent, the transfer, its result.
       const expected = [5, 4, 5]
       assert.deepStrictEqual(yield* opened("one"), expected)
       yield* Effect.replicateEffect(agentOf(OperatorId.make(owner)), 7)

@@ -5,7 +5,7 @@ import { inChinese } from "../../src/http/site/assets/inBrowser/verifierInChines
 
 const folder = new URL("../../src/scoring/verifier/", import.meta.url)
 
-/** What of the source is a text for people: it begins with a capital or a value, and is no word of a format. */
+/** The source's texts for people: they begin with a capital or a value, and are no word of a format. */
 const textsIn = (file: string): ReadonlyArray<string> => {
   const source = readFileSync(new URL(file, folder), "utf8").replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, "")
   return [...source.matchAll(/`([^`]*)`|"((?:[^"\\\n]|\\.)*)"/g)]
@@ -19,8 +19,8 @@ const textsIn = (file: string): ReadonlyArray<string> => {
 
 const latin = /[A-Za-z]{3,} [a-z]{2,}/
 
-describe("What the verifier says", () => {
-  it("has its Chinese, sentence by sentence and term by term", () => {
+describe("The verifier's sentences", () => {
+  it("The verifier's sentences have their Chinese, sentence by sentence and term by term", () => {
     const texts = readdirSync(folder).flatMap(textsIn)
     assert.isAbove(texts.length, 120)
     for (const text of texts) {
@@ -35,7 +35,7 @@ describe("What the verifier says", () => {
     }
   })
 
-  it("says times as readers of Chinese do, and leaves what it does not know", () => {
+  it("The verifier's sentences say times as readers of Chinese do, and leave what has no translation", () => {
     assert.strictEqual(
       inChinese("Cosigned by w.example+0a1b2c3d at 2 March 2026 at 01:02:03 UTC."),
       "联署方：w.example+0a1b2c3d（2026年3月2日 01:02:03 UTC）。"
@@ -44,7 +44,7 @@ describe("What the verifier says", () => {
     assert.strictEqual(inChinese('The key "a+b" is not base64.'), "公钥“a+b”不是 base64。")
   })
 
-  it("takes no text of a stranger for a sentence of its own", () => {
+  it("The verifier's sentences are never taken from a text of a stranger", () => {
     const type = "x, which you trust, signed a log of 5 entries"
     assert.strictEqual(
       inChinese(`The entry is no prediction but of the type ${type}.`),

@@ -1,4 +1,4 @@
-/** Checking a proof in a real browser: what the page says is what the verifier finds. */
+/** Checks of a proof in a real browser: the page says what the verifier finds. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,7 +17,7 @@ import { settledFixture } from "../support/settledFixture.ts"
 
 const everything = Layer.merge(testServer(), chromium.layer)
 
-/** Where an address is not to be trusted the browser passes over one of our headers, and says so. */
+/** At an address that is not to be trusted the browser passes over one of our headers, and says so. */
 const reader = (options?: BrowserContextOptions) =>
   chromium.reader("Cross-Origin-Opener-Policy header has been ignored", options)
 
@@ -30,7 +30,7 @@ const changedAt = (text: string, at: number): string =>
   text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1)
 
 layer(everything, { excludeTestServices: false })("/verify in a browser", (it) => {
-  it.effect("a link to a proof of this site is checked by one click, and shows the prediction", () =>
+  it.effect("A link to a proof of this site is checked by one click, and shows the prediction", () =>
     Effect.gen(function* () {
       const { ada, challenge } = yield* settledFixture()
       const { does } = yield* reader()
@@ -46,7 +46,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect.runIf(isFull)("whoever comes back, or loads the page again, finds it as it was", () =>
+  it.effect.runIf(isFull)("A reader who comes back, or loads the page again, finds it as it was", () =>
     Effect.gen(function* () {
       const { challenge } = yield* settledFixture()
       const { does } = yield* reader()
@@ -55,7 +55,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
           await page.goto(`/challenges/${challenge.id}`)
           await page.getByRole("link", { name: "Check Ada's prediction in the browser" }).click()
           assert.include(await outcomeOf(page), "The proof holds.", visit)
-          // What was kept of it is asked for again.
+          // The browser asks again for what it kept of the page.
           await page.waitForTimeout(1100)
           await page.reload()
           assert.include(await outcomeOf(page), "The proof holds.", `${visit}, again`)
@@ -64,7 +64,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect.runIf(isFull)("a reader of Chinese is told in Chinese, of what holds and of what does not", () =>
+  it.effect.runIf(isFull)("A reader of Chinese is told in Chinese, of what holds and of what does not", () =>
     Effect.gen(function* () {
       const { challenge, right } = yield* settledFixture()
       const { text } = yield* get(`/api/v1/log/proof/${right.commit}`)
@@ -92,7 +92,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
   )
 
   it.effect(
-    "a proof that is pasted or chosen is checked; one changed character fails, and says which check",
+    "A proof that is pasted or chosen is checked; one changed character fails, and says which check",
     () =>
       Effect.gen(function* () {
         const { right } = yield* settledFixture()
@@ -129,14 +129,14 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
       }).pipe(Effect.scoped)
   )
 
-  it.effect("the key can be replaced by one from elsewhere, and a receipt be held against the proof", () =>
+  it.effect("The key can be replaced by one from elsewhere, and a receipt be held against the proof", () =>
     Effect.gen(function* () {
       const { right, wrong, keys } = yield* settledFixture()
       const { does } = yield* reader()
       yield* does(async (page) => {
         await page.goto(`/verify?proof=/api/v1/log/proof/${right.commit}`)
         assert.include(await outcomeOf(page), "The proof holds.")
-        // Who and what it is about, by name.
+        // The page names the agent and the question.
         await page.locator('#outcome a[href^="/agents/"]', { hasText: "Ada" }).waitFor()
         await page.locator('#outcome a[href^="/challenges/"]', { hasText: "Gold" }).waitFor()
         const key = page.getByLabel("The log's key")
@@ -159,7 +159,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an answer of any form is said in words, from its receipt alone before it is revealed", () =>
+  it.effect("An answer of any form is said in words, from its receipt alone before it is revealed", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { token } = yield* onboardClaimed()
@@ -220,7 +220,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a link that leads elsewhere fetches nothing", () =>
+  it.effect("A link that leads elsewhere fetches nothing", () =>
     Effect.gen(function* () {
       yield* completeLog
       const { does, page } = yield* reader()
@@ -245,7 +245,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("an empty form, and a site that does not answer, are said for what they are", () =>
+  it.effect("An empty form, and a site that does not answer, are said for what they are", () =>
     Effect.gen(function* () {
       yield* completeLog
       const { page } = yield* reader()
@@ -264,7 +264,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a proof with markup in it is shown as text", () =>
+  it.effect("A proof with markup in it is shown as text", () =>
     Effect.gen(function* () {
       yield* completeLog
       const { does } = yield* reader()
@@ -279,7 +279,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("without scripts, and on plain http, the page says what to do instead", () =>
+  it.effect("The page says what to do instead without scripts, and on plain http", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const still = yield* reader({ javaScriptEnabled: false })
@@ -305,7 +305,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect.runIf(isFull)("pages fit a phone, also with names that never break", () =>
+  it.effect.runIf(isFull)("Pages fit a phone, also with names that never break", () =>
     Effect.gen(function* () {
       const { ada, challenge, right } = yield* settledFixture(["W".repeat(80), "Grace"])
       for (const colorScheme of ["light", "dark"] as const) {
@@ -326,7 +326,7 @@ layer(everything, { excludeTestServices: false })("/verify in a browser", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("keys of a log that has changed its key stand on lines of their own", () =>
+  it.effect("Keys of a log that has changed its key stand on lines of their own", () =>
     Effect.gen(function* () {
       yield* completeLog
       const sql = yield* SqlClient.SqlClient

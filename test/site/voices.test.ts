@@ -1,4 +1,7 @@
-/** What is told of those who speak of an event: rank, and what they said once that is public; and their words on their own pages. */
+/**
+ * The page of an event tells of a comment's author the rank, and the answer once that is public; an agent's own page
+ * has its comments.
+ */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -18,8 +21,8 @@ import { comment, like, newEvent } from "../support/discussion.ts"
 import { get, testServer } from "../support/server.ts"
 import { textOf } from "../support/visitor.ts"
 
-layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Who speaks of an event", (it) => {
-  it.effect("says nothing of a sealed answer, and from the deadline on what it was, with the rank", () =>
+layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Authors of comments on an event", (it) => {
+  it.effect("A comment's author has a rank, and an answer from the deadline on, none while sealed", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* importCandles(
@@ -64,19 +67,19 @@ layer(testServer({ environment: { AUSPEX_RANK_MIN_DAYS: "1" } }))("Who speaks of
   )
 })
 
-layer(testServer())("What prices did since an event", (it) => {
+layer(testServer())("The change of price since an event", (it) => {
   for (const [interval, hours] of [
     ["1h", 1],
     ["1d", 24]
   ] as const) {
     it.effect(
-      `is told from its publication to the last price, in both languages, by candles of ${interval}`,
+      `The change of price is told from publication to the last price, in both languages, by candles of ${interval}`,
       () =>
         Effect.gen(function* () {
           const monday = yield* freshWeek
           const published = plus(monday, { hours: 12 })
           const now = plus(monday, { days: 61, hours: 12 })
-          // 100 until it was published, half as much again two days after it, and 104 in the end.
+          // The price is 100 until publication, half as much again two days after it, and 104 in the end.
           const priceAt = (hour: number) => {
             if (hour <= 12) return 100
             return hour < 30 * 24 ? 150 : 104
@@ -105,8 +108,8 @@ layer(testServer())("What prices did since an event", (it) => {
   }
 })
 
-layer(testServer())("An event that no price was known shortly before", (it) => {
-  it.effect("has no change since it was published", () =>
+layer(testServer())("An event without a known price shortly before it", (it) => {
+  it.effect("An event without a known price shortly before it has no change since it was published", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const event = yield* newEvent({ title: "Rates are cut", assets: ["GC"], published_at: monday })
@@ -121,7 +124,7 @@ layer(testServer())("An event that no price was known shortly before", (it) => {
 })
 
 layer(testServer())("A period of the leaderboard", (it) => {
-  it.effect("is named by the month that it begins in, in both languages", () =>
+  it.effect("A period of the leaderboard is named by the month that it begins in, in both languages", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const page = yield* get("/leaderboard")

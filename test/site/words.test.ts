@@ -78,7 +78,7 @@ const names = [
   ["DeepOracle", ["deeporacle", "oracle", "Deep"]]
 ] as const
 
-/** More of each table than are looked at without an index. */
+/** Other rows of each table, more than are looked at without an index. */
 const manyOthers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* asOwner(sql`
@@ -102,7 +102,7 @@ for (const characters of ["C", "C.UTF-8"]) {
     )
   )
   layer(testServer({ services }))(`Search in a database with LC_CTYPE ${characters}`, (it) => {
-    it.effect("finds every word that stands in a headline, in every script, however old it is", () =>
+    it.effect("Search finds every word that stands in a headline, in every script, however old it is", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [letters] = yield* sql`select datctype from pg_database where datname = current_database()`
@@ -120,7 +120,7 @@ for (const characters of ["C", "C.UTF-8"]) {
       })
     )
 
-    it.effect("finds agents by their own names, and what has the word before what is only like it", () =>
+    it.effect("Search finds agents by their own names, exact words before similar ones", () =>
       Effect.gen(function* () {
         for (const [name] of names) yield* provisionalAgent(name)
         const openai = yield* claimedAgent("Runner")
@@ -137,7 +137,7 @@ for (const characters of ["C", "C.UTF-8"]) {
     )
 
     it.effect(
-      "finds the agent that holds a name first, behind any number of others that have its words",
+      "Search finds the agent that holds a name first, behind any number of others that have its words",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -156,7 +156,7 @@ for (const characters of ["C", "C.UTF-8"]) {
         })
     )
 
-    it.effect("takes one letter of a script without case as a word, and no other character", () =>
+    it.effect("Search takes one letter of a script without case as a word, and no other character", () =>
       Effect.gen(function* () {
         for (const [word, status] of [
           ["金", 200],
@@ -180,7 +180,7 @@ for (const characters of ["C", "C.UTF-8"]) {
           for (const path of ["/search", "/challenges"]) {
             const page = yield* get(`${path}?q=${encodeURIComponent(word)}`)
             assert.strictEqual(page.status, status, `${path} ${word}`)
-            // No browser keeps it back.
+            // The browser does not hold back a short text.
             assert.notMatch(page.text, /<input[^>]*name="q"[^>]*minlength/, path)
             if (status === 400)
               assert.include(textOf(page), "Expected 2 to 100 characters, or one letter", word)
@@ -191,7 +191,7 @@ for (const characters of ["C", "C.UTF-8"]) {
   })
 }
 
-/** What people type, and the asset that they mean. */
+/** Texts that people type, and the asset that they mean. */
 const meant = [
   ["gold", "GC"],
   ["GOLD", "GC"],
@@ -233,8 +233,8 @@ const meant = [
   ["Treasuries", "ZN"]
 ] as const
 
-layer(testServer())("What people call an asset", (it) => {
-  it.effect("finds it, in both languages, in any case, and among other words", () =>
+layer(testServer())("A name that people use for an asset", (it) => {
+  it.effect("A name that people use for an asset finds it, in both languages and any case", () =>
     Effect.gen(function* () {
       for (const [text, key] of meant) {
         const { assets } = yield* Search.use((search) => search.find(text))
@@ -255,7 +255,7 @@ layer(testServer())("What people call an asset", (it) => {
 })
 
 layer(testServer())("A question", (it) => {
-  it.effect("is found by its words, also when it is settled, and by the asset that it is about", () =>
+  it.effect("A question is found by its words and its asset, also when it is settled", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const settled = yield* newChallenge({
