@@ -37,7 +37,7 @@ const numeric = (day: string, score: string, skill: string): SettledScore => ({
 const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
 const Draw = Schema.Struct({
-  /** Days since the score before: mostly several scores a day, now and then days without one. */
+  /** Days since the previous score: mostly several scores a day, now and then days without one. */
   gap: Schema.Literals([0, 0, 0, 1, 1, 3]),
   kind: Schema.Literals(["binary", "numeric"]),
   correct: Schema.Boolean,
@@ -75,7 +75,7 @@ const settled = (draws: ReadonlyArray<Draw>) => {
   })
 }
 
-/** What a table row does to stats between two settlements: decimals travel as strings. */
+/** The stats as a row of a table keeps them between two settlements: decimals travel as strings. */
 const stored = (stats: AgentStats): AgentStats => {
   const throughText = (x: BigDecimal.BigDecimal) => decimal(BigDecimal.format(x))
   return {
@@ -143,7 +143,7 @@ const runs = { arbitrary: { runs: 500, size: 60 } }
 
 describe("addScore", () => {
   it.prop(
-    "equals a recomputation exactly, whatever the chunks and the order within a day",
+    "addScore() equals a recomputation exactly, in any chunks and any order within a day",
     [Draws],
     ([draws]) => {
       const drawn = settled(draws)
@@ -162,7 +162,7 @@ describe("addScore", () => {
     runs
   )
 
-  it("does not change the stats it is given", () => {
+  it("addScore() does not change the given stats", () => {
     const before = statsOf([binary("2026-03-02", true, "0.4")])
     const copy = stored(before)
     addScore(before, binary("2026-03-03", false, "0.4"))
@@ -170,14 +170,14 @@ describe("addScore", () => {
     assert.strictEqual(emptyStats.scoredCount, 0)
   })
 
-  it("rejects a day before the latest one", () => {
+  it("addScore() rejects a day before the latest one", () => {
     const stats = statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-05", true, "0.4")])
     assert.throws(() => addScore(stats, binary("2026-03-04", true, "0.4")), RangeError)
     assert.throws(() => addScore(stats, binary("2026-03-02", true, "0.4")), RangeError)
     assert.strictEqual(addScore(stats, binary("2026-03-05", true, "0.4")).dayCount, 2)
   })
 
-  it("rejects a malformed day and a score outside 0 to 100", () => {
+  it("addScore() rejects a malformed day and a score outside 0 to 100", () => {
     assert.throws(() => addScore(emptyStats, binary("2026-3-2", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, binary("2026-03-02T00:00:00Z", true, "0.4")), RangeError)
     assert.throws(() => addScore(emptyStats, numeric("2026-03-02", "100.1", "0.9")), RangeError)
@@ -186,7 +186,7 @@ describe("addScore", () => {
 })
 
 describe("Averages", () => {
-  it("are null where there is nothing to average", () => {
+  it("An average of nothing is null", () => {
     for (const statistic of [avgScore, accuracyRate, brierIndex, meanSkill, scoreCi95]) {
       assert.isNull(statistic(emptyStats))
     }
@@ -196,7 +196,7 @@ describe("Averages", () => {
     assert.isNull(meanSkill(statsOf([binary("2026-03-02", true, "0.4")])))
   })
 
-  it("count numeric scores, which accuracy and Brier index do not", () => {
+  it("Averages count numeric scores, which accuracy and Brier index do not", () => {
     const stats = statsOf([
       binary("2026-03-02", true, "0.4"),
       binary("2026-03-02", false, "0.5"),
@@ -209,7 +209,7 @@ describe("Averages", () => {
     assert.strictEqual(meanSkill(stats), -1.686)
   })
 
-  it("do not drift: a hundred scores of 50.1 average to 50.1", () => {
+  it("Averages do not drift: a hundred scores of 50.1 average to 50.1", () => {
     const stats = statsOf(Array.from({ length: 100 }, (_, i) => binary(isoDay(i), true, "0.002")))
     assert.strictEqual(avgScore(stats), 50.1)
     assert.deepStrictEqual(scoreCi95(stats), [50.1, 50.1])
@@ -217,7 +217,7 @@ describe("Averages", () => {
 })
 
 describe("brierIndex", () => {
-  /** Ten questions of which six come out as believed. */
+  /** Ten questions, six of which have the believed outcome. */
   const atBelief60 = (confidence: string) =>
     statsOf(Array.from({ length: 10 }, (_, i) => binary("2026-03-02", i < 6, confidence)))
 
@@ -226,7 +226,7 @@ describe("brierIndex", () => {
     ["all-in", "1", 36.8, 60],
     ["always p = 0.5", "0", 50.0, 50]
   ])(
-    "at a belief of 0.6 %s (confidence %s) is %d, with an average of %d",
+    "At a belief of 0.6 %s (confidence %s) has a Brier index of %d, and an average of %d",
     (_, confidence, index, average) => {
       const stats = atBelief60(confidence)
       assert.closeTo(brierIndex(stats) ?? Number.NaN, index, 0.05)
@@ -234,19 +234,19 @@ describe("brierIndex", () => {
     }
   )
 
-  it("is 100 for an agent that is always right with full confidence, 0 for one always wrong", () => {
+  it("brierIndex() is 100 for always right with full confidence, and 0 for always wrong", () => {
     assert.strictEqual(brierIndex(statsOf([binary("2026-03-02", true, "1")])), 100)
     assert.strictEqual(brierIndex(statsOf([binary("2026-03-02", false, "1")])), 0)
   })
 })
 
 describe("scoreCi95", () => {
-  it("is null under two predictions and under two days", () => {
+  it("scoreCi95() is null under two predictions and under two days", () => {
     assert.isNull(scoreCi95(statsOf([binary("2026-03-02", true, "0.4")])))
     assert.isNull(scoreCi95(statsOf([binary("2026-03-02", true, "0.4"), binary("2026-03-02", false, "0.4")])))
   })
 
-  it("with one prediction a day is the textbook t interval", () => {
+  it("scoreCi95() with one prediction a day is the textbook t interval", () => {
     const confidences = ["0.1", "0.2", "0.05", "0.12", "0.16"]
     const scores = [55, 60, 52.5, 56, 58]
     const [low, high] = scoreCi95(statsOf(confidences.map((c, i) => binary(isoDay(i), true, c)))) ?? []
@@ -256,7 +256,7 @@ describe("scoreCi95", () => {
     assert.closeTo(high ?? Number.NaN, mean + (2.776445105 * sd) / Math.sqrt(5), 1e-8)
   })
 
-  it("is not narrowed by repeating each day's prediction", () => {
+  it("scoreCi95() is not narrowed by repeating each day's prediction", () => {
     const once = ["0.1", "0.2", "0.05", "0.12"].map((c, i) => binary(isoDay(i), true, c))
     assert.deepStrictEqual(
       scoreCi95(statsOf(once.flatMap((score) => [score, score, score]))),
@@ -264,7 +264,7 @@ describe("scoreCi95", () => {
     )
   })
 
-  it("is clipped to 0 and 100", () => {
+  it("scoreCi95() is clipped to 0 and 100", () => {
     assert.deepStrictEqual(
       scoreCi95(statsOf([binary("2026-03-02", true, "1"), binary("2026-03-03", false, "1")])),
       [0, 100]
@@ -272,7 +272,7 @@ describe("scoreCi95", () => {
   })
 
   it.prop(
-    "agrees with the naive computation per day",
+    "scoreCi95() agrees with the naive computation per day",
     [Draws],
     ([draws]) => {
       const scores = settled(draws).map(({ score }) => score)
@@ -312,7 +312,7 @@ describe("studentT975", () => {
     [10, 2.228138852],
     [30, 2.042272456],
     [100, 1.983971519]
-  ])("is the published quantile for df %i", (df, quantile) => {
+  ])("studentT975() is the published quantile for df %i", (df, quantile) => {
     assert.closeTo(studentT975(df), quantile, 5.1e-10)
   })
 
@@ -321,22 +321,22 @@ describe("studentT975", () => {
     [60, 2.00029782201426],
     [365, 1.966484596376788],
     [1000, 1.962339080826408]
-  ])("keeps 12 digits beyond the table, df %i", (df, quantile) => {
+  ])("studentT975() keeps 12 digits beyond the table, df %i", (df, quantile) => {
     assert.closeTo(studentT975(df), quantile, 1e-12)
   })
 
-  it("leaves 2.5 % above it for every df to 2000", () => {
+  it("studentT975() leaves 2.5 % above it for every df to 2000", () => {
     for (let df = 1; df <= 2000; df++) {
       assert.closeTo(centralProbability(studentT975(df), df), 0.95, 1e-13 * Math.max(10, df / 10), `df ${df}`)
     }
   })
 
-  it("falls towards the normal quantile", () => {
+  it("studentT975() falls towards the normal quantile", () => {
     for (let df = 1; df < 2000; df++) assert.isAbove(studentT975(df), studentT975(df + 1))
     assert.closeTo(studentT975(1e12), 1.959963984540054, 1e-11)
   })
 
-  it("refuses degrees of freedom that are not a whole number from 1 on", () => {
+  it("studentT975() refuses degrees of freedom that are not a whole number from 1 on", () => {
     for (const df of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => studentT975(df), RangeError)
     }

@@ -25,7 +25,7 @@ const sessionAfter = (target: string, time: string) => {
 }
 
 describe("A session", () => {
-  it("of a future goes from 8:00 to 17:00 in New York", () => {
+  it("A session of a future goes from 8:00 to 17:00 in New York", () => {
     assert.deepStrictEqual(sessionAfter("GC", "2026-01-06T00:00:00Z"), [
       "2026-01-06",
       "2026-01-06T13:00:00.000Z",
@@ -33,11 +33,11 @@ describe("A session", () => {
     ])
   })
 
-  it("of soybeans ends at 14:20", () => {
+  it("A session of soybeans ends at 14:20", () => {
     assert.strictEqual(sessionAfter("ZS", "2026-01-06T00:00:00Z")[2], "2026-01-06T19:20:00.000Z")
   })
 
-  it("comes an hour earlier in UTC from the Monday on after clocks go forward, and later after they go back", () => {
+  it("A session moves by an hour in UTC on the Monday after New York's clocks change", () => {
     assert.strictEqual(sessionAfter("ES", "2026-03-06T00:00:00Z")[1], "2026-03-06T13:00:00.000Z")
     assert.deepStrictEqual(sessionAfter("ES", "2026-03-07T00:00:00Z"), [
       "2026-03-09",
@@ -48,7 +48,7 @@ describe("A session", () => {
     assert.strictEqual(sessionAfter("ES", "2026-10-31T00:00:00Z")[1], "2026-11-02T13:00:00.000Z")
   })
 
-  it("is not on weekends and holidays, and ends at 13:00 on short days", () => {
+  it("No session is on weekends and holidays, and short days end it at 13:00", () => {
     // Thanksgiving is the 26th.
     assert.strictEqual(sessionAfter("CL", "2026-11-25T14:00:00Z")[0], "2026-11-27")
     assert.strictEqual(sessionAfter("CL", "2026-11-25T14:00:00Z")[2], "2026-11-27T18:00:00.000Z")
@@ -58,7 +58,7 @@ describe("A session", () => {
     assert.strictEqual(sessionAfter("DXY", "2026-04-02T14:00:00Z")[0], "2026-04-06")
   })
 
-  it("of crypto is the UTC day, also when clocks change and on Christmas", () => {
+  it("A session of crypto is the UTC day, also when clocks change and on Christmas", () => {
     for (const date of ["2026-03-08", "2026-12-25", "2026-11-01"]) {
       const before = iso(at(`${date}T00:00:00Z`) - 1)
       assert.deepStrictEqual(sessionAfter("ETH", before), [
@@ -69,12 +69,12 @@ describe("A session", () => {
     }
   })
 
-  it("that has begun is not the next one", () => {
+  it("A session that has begun is not the next one", () => {
     assert.strictEqual(sessionAfter("GC", "2026-01-06T13:00:00Z")[0], "2026-01-07")
     assert.strictEqual(sessionAfter("BTC", "2026-01-06T00:00:00Z")[0], "2026-01-07")
   })
 
-  it("begins at or after the end of the one before, over four years", () => {
+  it("A session begins at or after the end of the one before, over four years", () => {
     for (const target of ["GC", "ZS", "DXY", "ETH"]) {
       let before = nextSession(target, at("2020-01-01T00:00:00Z"))
       let count = 1
@@ -94,7 +94,7 @@ describe("A session", () => {
 describe("Trading hours", () => {
   const trades = (target: string, time: string) => tradesThrough(target, at(time), at(time) + hour)
 
-  it("of futures pause for an hour in the evening, and over the weekend", () => {
+  it("Futures pause for an hour in the evening, and over the weekend", () => {
     // 16:00 to 17:00 in New York, the pause, the evening.
     assert.isTrue(trades("GC", "2026-01-06T21:00:00Z"))
     assert.isFalse(trades("GC", "2026-01-06T21:30:00Z"))
@@ -106,27 +106,27 @@ describe("Trading hours", () => {
     assert.isTrue(trades("GC", "2026-01-11T23:00:00Z"))
   })
 
-  it("of soybeans pause in the morning too", () => {
+  it("Soybeans pause in the morning too", () => {
     assert.isTrue(trades("ZS", "2026-01-06T12:45:00Z"))
     assert.isFalse(trades("ZS", "2026-01-06T13:00:00Z"))
     assert.isTrue(trades("ZS", "2026-01-06T14:30:00Z"))
     assert.isFalse(trades("ZS", "2026-01-06T18:30:00Z"))
   })
 
-  it("move with the clocks of New York, where summer begins on a Sunday at 2", () => {
+  it("Trading hours move with the clocks of New York, where summer begins on a Sunday at 2", () => {
     assert.isFalse(trades("ES", "2026-03-08T21:59:00Z"))
     assert.isTrue(trades("ES", "2026-03-08T22:00:00Z"))
     assert.isFalse(trades("ES", "2026-11-01T22:00:00Z"))
     assert.isTrue(trades("ES", "2026-11-01T23:00:00Z"))
   })
 
-  it("do not count holidays, and end early on short days", () => {
+  it("Trading hours leave out holidays, and end early on short days", () => {
     assert.isFalse(trades("ES", "2026-11-26T15:00:00Z"))
     assert.isTrue(trades("ES", "2026-11-27T16:30:00Z"))
     assert.isFalse(trades("ES", "2026-11-27T17:30:00Z"))
   })
 
-  it("of crypto never end", () => {
+  it("Trading hours of crypto never end", () => {
     assert.isTrue(trades("BTC", "2026-12-25T00:00:00Z"))
   })
 })
@@ -164,7 +164,7 @@ const daysOf = (year: number): ReadonlyArray<number> => {
 
 describe("US market holidays", () => {
   for (const [year, dates] of Object.entries(published)) {
-    it(`of ${year} are those that were published`, () => {
+    it(`The holidays of ${year} are the published ones`, () => {
       assert.deepStrictEqual(
         holidaysOf(Number(year)).map(dateText),
         dates.map((date) => `${year}-${date}`)
@@ -173,7 +173,7 @@ describe("US market holidays", () => {
   }
 
   for (const [year, dates] of Object.entries(publishedShort)) {
-    it(`leave the short days of ${year}`, () => {
+    it(`The short days of ${year} are the published ones`, () => {
       assert.deepStrictEqual(
         daysOf(Number(year)).filter(isShortDay).map(dateText),
         dates.map((date) => `${year}-${date}`)
@@ -181,7 +181,7 @@ describe("US market holidays", () => {
     })
   }
 
-  it("are on weekdays, and leave 249 to 253 trading days in each of 200 years", () => {
+  it("Holidays are on weekdays, and leave 248 to 253 trading days in each of 200 years", () => {
     for (let year = 1990; year < 2190; year++) {
       const count = daysOf(year).filter(isTradingDay).length
       assert.isTrue(count >= 248 && count <= 253, `${year}: ${count}`)
@@ -189,12 +189,12 @@ describe("US market holidays", () => {
     }
   })
 
-  it("leave the last Friday of a year alone when New Year is a Saturday", () => {
+  it("Holidays leave the last Friday of a year alone when New Year is a Saturday", () => {
     assert.isTrue(isTradingDay(dayOf(2021, 12, 31)))
     assert.isTrue(isTradingDay(dayOf(2022, 1, 3)))
   })
 
-  it("know Easter, early and late", () => {
+  it("Holidays follow Easter, early and late", () => {
     for (const date of ["2008-03-23", "2011-04-24", "2019-04-21", "2024-03-31", "2038-04-25", "2285-03-22"]) {
       assert.strictEqual(dateText(easterOf(Number(date.slice(0, 4)))), date)
     }
@@ -202,7 +202,7 @@ describe("US market holidays", () => {
 })
 
 describe("The next Monday", () => {
-  it("is the midnight that comes, also from the moment of one and across a year", () => {
+  it("The next Monday is the coming midnight, also from the moment of one and across a year", () => {
     for (const [from, monday] of [
       ["2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z"],
       ["2026-03-02T00:00:00Z", "2026-03-09T00:00:00Z"],

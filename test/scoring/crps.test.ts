@@ -41,7 +41,7 @@ const integrated = (mean: number, sd: number, y: number) => {
 }
 
 describe("CRPS of a normal forecast", () => {
-  it("agrees with every reference value within 1e-13, relative", () => {
+  it("CRPS agrees with every reference value within 1e-13, relative", () => {
     assert.strictEqual(vectors.length, 322)
     for (const { expected, forecast: each, y } of vectors) {
       const actual = crps(each, y)
@@ -49,31 +49,31 @@ describe("CRPS of a normal forecast", () => {
     }
   })
 
-  it("agrees with the reference's probability integral transform within 1e-12, far into both tails", () => {
+  it("The integral transform agrees with the reference within 1e-12, far into both tails", () => {
     for (const { forecast: each, pit, y } of vectors) {
       const z = (y - each.mean) / each.sd
-      // What z itself lost by subtraction is magnified z^2-fold in a tail.
+      // The loss of z by subtraction is magnified z^2-fold in a tail.
       assert.isTrue(isWithin(1e-12 + z * z * 1e-14, normalCdf(z), pit) || pit < 1e-300, `${z}: ${pit}`)
     }
   })
 
-  it("is the integral it stands for", () => {
+  it("CRPS is the integral of its definition", () => {
     for (const y of [-3, -0.5, 0, 0.2, 1.9, 7]) {
       assert.closeTo(crps({ mean: 0.3, sd: 1.4 }, y), integrated(0.3, 1.4, y), 1e-9)
     }
   })
 
-  it("is |y - mu| where |z| overflows", () => {
+  it("CRPS is |y - mu| where |z| overflows", () => {
     assert.strictEqual(crps({ mean: 3, sd: 2.3e-308 }, 5), 2)
     assert.strictEqual(crps({ mean: -1e15, sd: 2.3e-308 }, 1e15), 2e15)
   })
 
-  it("refuses a standard deviation of 0, below, or none", () => {
+  it("CRPS refuses a standard deviation of 0, below, or none", () => {
     for (const sd of [0, -0, -1, Number.NaN]) assert.throws(() => crps({ mean: 0, sd }, 1), RangeError)
   })
 
   it.prop(
-    "is never below 0 and never above the error by more than its least value",
+    "CRPS is never below its least value, nor above the error by more than that",
     [forecast, outcome],
     ([f, y]) => {
       const value = crps(f, y)
@@ -83,24 +83,24 @@ describe("CRPS of a normal forecast", () => {
     }
   )
 
-  it.prop("scales with its unit", [forecast, outcome, between(-20, 20)], ([f, y, power]) => {
+  it.prop("CRPS scales with its unit", [forecast, outcome, between(-20, 20)], ([f, y, power]) => {
     const k = 2 ** Math.round(power)
     assert.strictEqual(crps({ mean: f.mean * k, sd: f.sd * k }, y * k), crps(f, y) * k)
   })
 
   it.prop(
-    "does not change when everything is shifted",
+    "CRPS does not change when everything is shifted",
     [forecast, outcome, between(-1000, 1000)],
     ([f, y, by]) => {
       assert.closeTo(crps({ mean: f.mean + by, sd: f.sd }, y + by), crps(f, y), 1e-11)
     }
   )
 
-  it.prop("is the same for an outcome above and below", [forecast, outcome], ([f, y]) => {
+  it.prop("CRPS is the same for an outcome above and below", [forecast, outcome], ([f, y]) => {
     assert.strictEqual(crps({ mean: -f.mean, sd: f.sd }, -y), crps(f, y))
   })
 
-  it.prop("rewards what comes closer", [forecast, between(0, 5), between(0.001, 5)], ([f, z, more]) => {
+  it.prop("CRPS rewards a closer forecast", [forecast, between(0, 5), between(0.001, 5)], ([f, z, more]) => {
     const near = crps({ mean: 0, sd: f.sd }, z * f.sd)
     assert.isBelow(near, crps({ mean: 0, sd: f.sd }, (z + more) * f.sd))
   })
@@ -109,14 +109,14 @@ describe("CRPS of a normal forecast", () => {
 describe("Skill and score", () => {
   const scored = (mean: number, sd: number, y: number) => crpsScore(crps({ mean, sd }, y), 0.12)
 
-  it("are those of the specification's examples", () => {
+  it("Skill and score are those of the specification's examples", () => {
     assert.closeTo(scored(3.1, 0.1, 3.2).score, 55.5, 0.05)
     assert.closeTo(scored(3.1, 0.05, 3.1).score, 91.4, 0.05)
     assert.strictEqual(scored(3.1, 0.05, 3.3).score, 0)
     assert.closeTo(scored(3.1, 0.3, 3.1).score, 48.2, 0.05)
   })
 
-  it("give 100 for perfect, 50 for the reference, 0 from twice its CRPS on", () => {
+  it("The score is 100 for perfect, 50 for the reference, 0 from twice its CRPS on", () => {
     const ofReference = 0.12 / Math.sqrt(Math.PI)
     assert.deepStrictEqual(crpsScore(0, 0.12), { skill: 1, score: 100 })
     assert.closeTo(crpsScore(ofReference, 0.12).score, 50, 1e-12)
@@ -126,7 +126,7 @@ describe("Skill and score", () => {
   })
 
   it.prop(
-    "differ in clipping: the score is 50 + 50 skill within 0 to 100, and skill is not clipped",
+    "The score is 50 + 50 skill within 0 to 100, and skill is not clipped",
     [between(0, 100)],
     ([value]) => {
       const { score, skill } = crpsScore(value, 1)
@@ -136,7 +136,7 @@ describe("Skill and score", () => {
     }
   )
 
-  it("pay honesty: near the reference scale no other spread earns more than 0.4 points more", () => {
+  it("Honesty pays: near the reference scale no other spread earns more than 0.4 points more", () => {
     const expected = (sd: number, belief: number) => {
       const zs = Array.from({ length: 2001 }, (_, i) => (i - 1000) / 125)
       const weight = (z: number) => Math.exp((-z * z) / 2)
@@ -153,7 +153,7 @@ describe("Skill and score", () => {
     }
   })
 
-  it("refuse a reference scale of 0, below, or none", () => {
+  it("crpsScore() refuses a reference scale of 0, below, or none", () => {
     for (const scale of [0, -0, -1, Number.NaN]) assert.throws(() => crpsScore(1, scale), RangeError)
   })
 })

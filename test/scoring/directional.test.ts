@@ -35,7 +35,7 @@ const scaled = ({ units, scale }: { readonly units: number; readonly scale: numb
   scale
 })
 
-/** open moved by `sign` times X %, and by `beyond` units of its last digit: exact, with two digits more. */
+/** The open price moved by `sign` times X %, and by `beyond` units of its last digit: exact, with two digits more. */
 const moved = (open: Scaled, deadZonePct: Scaled, sign: 1n | -1n, beyond: bigint): Scaled => {
   const whole = 100n * 10n ** BigInt(deadZonePct.scale)
   return {
@@ -65,12 +65,12 @@ describe("directionalResult", () => {
     ["0.3", "0.27", "10", "neutral"],
     ["0.3", "0.330000001", "10", "bullish"],
     ["0.3", "0.269999999", "10", "bearish"]
-  ])("open %s, close %s, dead zone %s %% is %s", (open, close, deadZonePct, direction) => {
+  ])("The result of open %s, close %s and dead zone %s %% is %s", (open, close, deadZonePct, direction) => {
     assert.strictEqual(directionalResult(decimal(open), decimal(close), decimal(deadZonePct)), direction)
   })
 
   it.prop(
-    "exactly +X % and -X % are neutral",
+    "A move of exactly +X % or -X % is neutral",
     [price, percent],
     ([price, percent]) => {
       const [open, zone] = [scaled(price), scaled(percent)]
@@ -81,7 +81,7 @@ describe("directionalResult", () => {
   )
 
   it.prop(
-    "one unit of the last digit beyond X % is bullish or bearish, one inside is not",
+    "One unit of the last digit beyond X % is bullish or bearish, and one inside is not",
     [price, percent],
     ([price, percent]) => {
       const [open, zone] = [scaled(price), scaled(percent)]
@@ -94,7 +94,7 @@ describe("directionalResult", () => {
   )
 
   it.prop(
-    "any close agrees with whole-number arithmetic",
+    "Any close agrees with whole-number arithmetic",
     [price, percent, int(-60_000, 60_000), int(0, 6)],
     ([price, percent, move, digits]) => {
       const [open, zone] = [scaled(price), scaled(percent)]
@@ -107,18 +107,18 @@ describe("directionalResult", () => {
     many
   )
 
-  it("a dead zone of 0 leaves only an unchanged price neutral", () => {
+  it("A dead zone of 0 leaves only an unchanged price neutral", () => {
     const at = (close: string) => directionalResult(decimal("2.50"), decimal(close), decimal("0"))
     assert.strictEqual(at("2.5"), "neutral")
     assert.strictEqual(at("2.500001"), "bullish")
     assert.strictEqual(at("2.499999"), "bearish")
   })
 
-  it("a close below zero is bearish", () => {
+  it("A close below zero is bearish", () => {
     assert.strictEqual(directionalResult(decimal("18.27"), decimal("-37.63"), decimal("0.6")), "bearish")
   })
 
-  it("an open price that is not above 0 and a negative dead zone are rejected", () => {
+  it("An open price that is not above 0 and a negative dead zone are rejected", () => {
     assert.throws(() => directionalResult(decimal("0"), decimal("1"), decimal("0.3")), RangeError)
     assert.throws(() => directionalResult(decimal("-1"), decimal("1"), decimal("0.3")), RangeError)
     assert.throws(() => directionalResult(decimal("1"), decimal("1"), decimal("-0.3")), RangeError)
@@ -126,7 +126,7 @@ describe("directionalResult", () => {
 })
 
 describe("isCorrect", () => {
-  it("is so of a prediction that names the result, neutral included", () => {
+  it("A prediction that names the result is correct, neutral included", () => {
     const directions: ReadonlyArray<Direction> = ["bullish", "bearish", "neutral"]
     for (const direction of directions) {
       for (const result of directions) {
@@ -142,13 +142,13 @@ describe("directionalScore", () => {
     ["0.2", "60", "40"],
     ["0.73", "86.5", "13.5"],
     ["1", "100", "0"]
-  ])("confidence %s scores %s when right and %s when wrong", (confidence, right, wrong) => {
+  ])("Confidence %s scores %s when right and %s when wrong", (confidence, right, wrong) => {
     assert.strictEqual(BigDecimal.format(directionalScore(true, decimal(confidence))), right)
     assert.strictEqual(BigDecimal.format(directionalScore(false, decimal(confidence))), wrong)
   })
 
   it.prop(
-    "is linear in the confidence, within 0 and 100, and right and wrong add up to 100",
+    "The score is linear in the confidence, and right and wrong add up to 100",
     [int(0, 10 ** 12)],
     ([units]) => {
       const confidence = decimal(text({ units: BigInt(units), scale: 12 }))
@@ -161,7 +161,7 @@ describe("directionalScore", () => {
     { arbitrary: { runs: 1000 } }
   )
 
-  it("rejects a confidence outside 0 to 1", () => {
+  it("A confidence outside 0 to 1 is rejected", () => {
     assert.throws(() => directionalScore(true, decimal("1.000000001")), RangeError)
     assert.throws(() => directionalScore(false, decimal("-0.1")), RangeError)
   })

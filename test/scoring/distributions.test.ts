@@ -22,7 +22,7 @@ const gauss = [
   [Math.sqrt(5 + 2 * Math.sqrt(10 / 7)) / 3, (322 - 13 * Math.sqrt(70)) / 900]
 ] as const
 
-/** By the rule of Gauss with five points, in so many parts. */
+/** The integral by the rule of Gauss with five points, in this many parts. */
 const integral = (f: (x: number) => number, from: number, to: number, parts = 100): number => {
   const half = (to - from) / parts / 2
   let sum = 0
@@ -47,7 +47,7 @@ const randomQuantiles = (uniform: () => number) => {
   return { quantiles, y: centre + (value - centre) * (3 * uniform() - 1) }
 }
 
-/** 200 of them that have three quantiles at least. */
+/** 200 draws with three quantiles at least. */
 const drawn = (seed: number) => {
   const uniform = uniforms(seed)
   const found: Array<ReturnType<typeof randomQuantiles>> = []
@@ -74,19 +74,19 @@ const quantileFunction = (quantiles: ReadonlyArray<Quantile>) => (p: number) => 
 }
 
 describe("A forecast by quantiles", () => {
-  it("is scored by the integral of its definition, within 1e-9", () => {
+  it("A forecast by quantiles is scored by the integral of its definition, within 1e-9", () => {
     for (const { quantiles, y } of drawn(1)) {
       const { cdf, crps } = quantileDistribution(quantiles)
       const [low, high] = [quantiles[0]?.value ?? 0, quantiles.at(-1)?.value ?? 0]
       const valueAt = quantileFunction(quantiles)
-      // So far in the tails that nothing is left.
+      // Points so far in the tails that nothing is left.
       const [start, end] = [valueAt(1e-14), valueAt(1 - 1e-14)]
       const ends = [start, low, y, ...quantiles.map(({ value }) => value), high, end].toSorted(
         (a, b) => a - b
       )
       const sum = ends.slice(1).reduce((total, to, index) => {
         const from = ends[index] ?? to
-        // Within a part the outcome is on one side.
+        // Each part lies on one side of the outcome.
         const isAfter = from >= y
         return total + integral((x) => (isAfter ? (1 - cdf(x)) ** 2 : cdf(x) ** 2), from, to, 200)
       }, 0)
@@ -94,7 +94,7 @@ describe("A forecast by quantiles", () => {
     }
   })
 
-  it("is scored by twice the integral of its pinball losses, which is another way to the same, within 1e-9", () => {
+  it("A forecast by quantiles is scored by twice the integral of its pinball losses, too", () => {
     for (const { quantiles, y } of drawn(2)) {
       const valueAt = quantileFunction(quantiles)
       const loss = (p: number) => (Number(y < valueAt(p)) - p) * (valueAt(p) - y)
@@ -126,10 +126,10 @@ describe("A forecast by quantiles", () => {
     }
   })
 
-  it("says its median and its standard deviation", () => {
+  it("A forecast by quantiles has its median and its standard deviation", () => {
     const uniform = quantileDistribution([0.01, 0.25, 0.5, 0.75, 0.99].map((p) => ({ p, value: 100 + p })))
     assert.closeTo(uniform.centre, 100.5, 1e-12)
-    // Uniform but for the tails, which have a mean of 0.01 beyond its ends.
+    // The distribution is uniform but for the tails, which have a mean of 0.01 beyond its ends.
     assert.closeTo(uniform.spread, Math.sqrt(1 / 12), 1e-3)
     for (const { quantiles } of drawn(3).slice(0, 5)) {
       const valueAt = quantileFunction(quantiles)
@@ -142,13 +142,13 @@ describe("A forecast by quantiles", () => {
     }
   })
 
-  it("of a normal distribution is scored nearly as that", () => {
+  it("Quantiles of a normal distribution are scored nearly as that distribution", () => {
     const values = [-2.326348, -1.281552, -0.524401, 0, 0.524401, 1.281552, 2.326348]
     const { crps } = quantileDistribution(values.map((value) => ({ p: normalCdf(value), value })))
     for (const y of [-3, -1, 0, 0.7, 4]) assert.closeTo(crps(y), normalDistribution(0, 1).crps(y), 0.06)
   })
 
-  it("with several of one value is scored by the integral of its definition, its jump among it, within 1e-9", () => {
+  it("Quantiles with ties are scored by the integral of the definition, with the jump", () => {
     const ps = [0.05, 0.25, 0.5, 0.75, 0.95]
     const tied = [
       [4, 4, 4.1, 4.2, 4.3],
@@ -181,7 +181,7 @@ describe("A forecast by quantiles", () => {
     }
   })
 
-  it("refuses quantiles that do not ascend", () => {
+  it("Quantiles that do not ascend are refused", () => {
     const falling = [
       { p: 0.1, value: 1 },
       { p: 0.5, value: 2 },
@@ -193,7 +193,7 @@ describe("A forecast by quantiles", () => {
 })
 
 describe("A forecast by samples", () => {
-  it("is scored by its definition in 200 cases, also far from 0", () => {
+  it("A forecast by samples is scored by its definition in 200 cases, also far from 0", () => {
     const uniform = uniforms(4)
     for (const seed of times(200, (index) => index)) {
       const offset = seed % 4 === 0 ? 2 ** 32 : 0
@@ -207,7 +207,7 @@ describe("A forecast by samples", () => {
     }
   })
 
-  it("says its mean and its standard deviation, 0 where all are the same", () => {
+  it("Samples have their mean and their standard deviation, 0 where all are the same", () => {
     const { centre, spread } = sampleDistribution([1, 3, 3, 5])
     assert.deepStrictEqual([centre, spread], [3, Math.SQRT2])
     const same = sampleDistribution(times(10, () => 0.1))
@@ -216,7 +216,7 @@ describe("A forecast by samples", () => {
 })
 
 describe("A vector of probabilities", () => {
-  it("goes by its largest, of equal ones neutral and then bullish, at the confidence 2 p - 1", () => {
+  it("A vector's direction is its largest part, of ties neutral, then bullish, at 2 p - 1", () => {
     assert.deepStrictEqual(likeliest({ bullish: 0.2, neutral: 0.1, bearish: 0.7 }), {
       direction: "bearish",
       confidence: 0.4
@@ -231,7 +231,7 @@ describe("A vector of probabilities", () => {
   })
 })
 
-/** The mean score of each of some forecasts, over draws of what comes. */
+/** The mean score of each of some forecasts, over draws of the outcome. */
 const meansOf = <F>(
   forecasts: ReadonlyArray<F>,
   score: (forecast: F, y: number) => number,
@@ -258,8 +258,8 @@ const forms: ReadonlyArray<readonly [name: string, of: (mean: number, sd: number
   ]
 ]
 
-describe("Whoever says what it believes", () => {
-  it.each(forms)("has the best expected score by %s", (_, of) => {
+describe("The expected score of an honest answer", () => {
+  it.each(forms)("An honest answer by %s has the best expected score", (_, of) => {
     const normal = normals(uniforms(6))
     const ys = times(of === forms[2]?.[1] ? draws / 5 : draws, normal)
     const score = ({ crps }: Distribution, y: number) => crpsScore(crps(y), 2).score
@@ -271,7 +271,7 @@ describe("Whoever says what it believes", () => {
     assert.strictEqual(means.indexOf(Math.max(...means)), truth)
   })
 
-  it("has not the best expected score by the interface's direction and confidence, which rewards boldness", () => {
+  it("Direction and confidence reward boldness: an honest answer has not the best score", () => {
     const uniform = uniforms(7)
     const rights = times(draws, () => uniform() < 0.6)
     const expected = (confidence: number) => {

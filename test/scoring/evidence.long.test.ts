@@ -1,6 +1,6 @@
 /**
- * How often evidence is wrong, and how soon it is right: by simulation, from fixed seeds, which are printed with the shares that
- * docs/scoring.md quotes.
+ * Rates of false evidence, and the time until true evidence: by simulation, from fixed seeds, which are printed with the shares
+ * that docs/scoring.md quotes.
  */
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
@@ -28,7 +28,7 @@ const report = (line: string) => process.stdout.write(`${line}\n`)
 
 const even = [0.5, 0.5]
 
-/** Bounded skills of an answer that gives this probability to what it names, on a question of even odds: right, and wrong. */
+/** Bounded skills of an answer with this probability on a question of even odds, right and wrong. */
 const earnedBy = (p: number) => {
   const skills = [0, 1].map((outcome) =>
     referenceSkill(brierScore([p, 1 - p], outcome), brierScore(even, outcome), expectedLoss({ odds: even }))
@@ -36,7 +36,7 @@ const earnedBy = (p: number) => {
   return skills.map((skill) => boundedSkill(skill, skills)) as [number, number]
 }
 
-/** Whether the interval of Student's t over all days so far, looked at each day, leaves out 0. */
+/** The interval of Student's t over all days so far, looked at each day, leaves out 0. */
 const makeFixedInterval = () => {
   let [days, sum, squares] = [0, 0, 0]
   return (value: number): boolean => {
@@ -49,7 +49,7 @@ const makeFixedInterval = () => {
   }
 }
 
-/** A day of so many answers of somebody who is right so often. */
+/** A day of this many answers of an agent that is right at this rate. */
 const dayOf = (
   uniform: () => number,
   answers: number,
@@ -62,7 +62,7 @@ const dayOf = (
 }
 
 describe("Evidence that is looked at on every day", () => {
-  it("calls two equal forecasters different in at most 5 % of pairs, where a fixed interval does in most", () => {
+  it("Equal forecasters are called different in at most 5 % of pairs, unlike by a fixed interval", () => {
     const seed = 33_001
     const uniform = uniforms(seed)
     const [pairs, days] = [2000, 500]
@@ -102,7 +102,7 @@ describe("Evidence that is looked at on every day", () => {
     assert.isAbove(calledByInterval / pairs, 0.2)
   })
 
-  it("tells a calibrated agent of some accuracy from the reference, sooner with the ladder of horizons", () => {
+  it("Evidence tells a calibrated agent from the reference, sooner with the ladder", () => {
     const seed = 33_002
     const uniform = uniforms(seed)
     const seasons = 200
@@ -132,7 +132,7 @@ describe("Evidence that is looked at on every day", () => {
     assert.isBelow(medians[1]?.[2] ?? Infinity, 150)
   })
 
-  it("finds no skill in 50 coin-flippers of one owner in at least 95 % of seasons", () => {
+  it("Evidence finds no skill in 50 coin-flippers of one owner in at least 95 % of seasons", () => {
     const seed = 33_003
     const uniform = uniforms(seed)
     const [seasons, agents, days] = [400, 50, 90]
@@ -153,7 +153,7 @@ describe("Evidence that is looked at on every day", () => {
     assert.isAtMost(flips / seasons, 0.05)
   })
 
-  it("is little deceived by whoever stops for the day once it is ahead", () => {
+  it("Evidence is little deceived by an agent that stops for the day once it is ahead", () => {
     const seed = 33_004
     const uniform = uniforms(seed)
     const [agents, days] = [1000, 500]
@@ -194,7 +194,7 @@ interface Played {
   readonly day: number
 }
 
-/** A question of 24 hours that begins at an hour of the recording, and what an answer at another hour earns. */
+/** A question of 24 hours that begins at an hour of the recording, and the earnings of an answer at another hour. */
 const questionAt = (begins: number) => {
   const known = closes.slice(begins - 720, begins + 1)
   const open = closes[begins]?.price ?? Number.NaN
@@ -236,10 +236,10 @@ const evidenceOf = (played: ReadonlyArray<Played>): Evidence =>
 
 const mean = (values: ReadonlyArray<number>) => values.reduce((sum, each) => sum + each, 0) / values.length
 
-describe("On recorded prices", () => {
+describe("Evidence on recorded prices", () => {
   const questions = times(Math.floor((closes.length - 760) / 12), (index) => 720 + index * 12)
 
-  it("who waits until the price has moved is right, leads by average, and has no skill", () => {
+  it("An agent that waits for a move is right and leads by average, but has no skill", () => {
     const waited = questions.flatMap((begins) => {
       const question = questionAt(begins)
       for (let after = 1; after < 24; after++) {
@@ -283,7 +283,7 @@ describe("On recorded prices", () => {
     assert.isAtMost(deceived / seasons, 0.05)
   })
 
-  it("an agent with a real edge of 3 points is found within the days of the power table", () => {
+  it("An agent with a real edge of 3 points is found within the days of the power table", () => {
     const seed = 33_007
     const uniform = uniforms(seed)
     const earned = earnedBy(0.53)

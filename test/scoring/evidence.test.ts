@@ -1,4 +1,4 @@
-/** What days prove, and how the agents of an owner divide the level of it. */
+/** The proof that days give, and the share of its level that each of an owner's agents has. */
 import { assert, it } from "@effect/vitest"
 import {
   addDay,
@@ -27,7 +27,7 @@ const seasons: ReadonlyArray<readonly [name: string, days: ReadonlyArray<number>
   ["a little ahead", times(90, (index) => 0.05 + 0.3 * Math.sin(index))],
   ["a drift upwards", times(90, (index) => index / 45 - 1)],
   ["a drift downwards", times(90, (index) => 1 - index / 45)],
-  // Days that vary weigh less and less, so that the plain mean leaves what they weigh.
+  // Days that vary weigh less and less, so that the plain mean leaves the weighted one.
   [
     "a long rise, then a longer fall",
     [
@@ -47,7 +47,7 @@ const seasons: ReadonlyArray<readonly [name: string, days: ReadonlyArray<number>
 const evidenceOf = (days: ReadonlyArray<number>): Evidence =>
   days.reduce((evidence, sum) => addDay(evidence, { sum, count: 1 }), noEvidence)
 
-it.each(seasons)("The sequence holds the mean that is shown beside it, on each day of %s", (_, days) => {
+it.each(seasons)("The sequence contains the mean beside it, on each day of %s", (_, days) => {
   let evidence = noEvidence
   for (const sum of days) {
     evidence = addDay(evidence, { sum, count: 1 })
@@ -59,7 +59,7 @@ it.each(seasons)("The sequence holds the mean that is shown beside it, on each d
   }
 })
 
-it.each(seasons)("Each further agent of an owner makes proof of %s harder; none at all is one", (_, days) => {
+it.each(seasons)("Each further agent of an owner makes proof of %s harder; none counts as one", (_, days) => {
   const evidence = evidenceOf(days)
   const widths = [1, 2, 5, 100].map((tries) => {
     const [low, high] = confidenceSequence(evidence, tries) ?? [0, 0]
@@ -88,6 +88,6 @@ it.each([
   [2, 40],
   [3, 60],
   [50, 1000]
-] as const)("With %i agents of an owner one is told from an e-value of %i on", (tries, value) => {
+] as const)("With %i agents of an owner evidence is told from an e-value of %i on", (tries, value) => {
   assert.closeTo(neededValue(tries), value, 1e-9)
 })

@@ -29,7 +29,7 @@ const asked = (kind: string, resolveAt: number, terms: Partial<TermsRow>): Candl
 
 const decide = (question: CandleQuestion, candles: ReadonlyArray<Candle>) => question.decide(candles)
 
-/** When the candles open that can decide a question; of a daily close the last 1-hour one. */
+/** The opening times of the candles that can decide a question; for a daily close the last 1-hour candle. */
 const candlesOf = (question: CandleQuestion): ReadonlyArray<number> => {
   const input = question.input()
   return input.by === "hours" ? input.opens : input.days.map((end) => end - hour)
@@ -113,7 +113,7 @@ describe("A barrier", () => {
   const Range = Schema.Struct({ one: Price, other: Price, known: Schema.Boolean })
 
   it.prop(
-    "A barrier agrees with a walk along every price of its candles, and what is decided early stays so",
+    "A barrier agrees with a walk along every price of its candles, and an early decision stays",
     [Schema.Array(Range).check(Schema.isBetweenLength(1, 12)), Price, Schema.Literals([1, 2])],
     ([ranges, level, version]) => {
       const all = ranges.map(({ one, other }, index) =>
@@ -300,7 +300,7 @@ describe("The settlement text", () => {
     cancelAt: Date.UTC(2026, 2, 12)
   }
 
-  /** As the two texts say them. */
+  /** The times in the form of the two texts. */
   const times = {
     from: ["00:00 UTC on 2 March 2026", "2026年3月2日 00:00（UTC）"],
     resolve: ["00:00 UTC on 9 March 2026", "2026年3月9日 00:00（UTC）"],
@@ -312,7 +312,7 @@ describe("The settlement text", () => {
     ["threshold", ["2026-03-08", "70000"], [times.resolve, times.end]],
     ["barrier", ["70000"], [times.from, times.resolve, times.end]],
     ["count_days", ["2026-03-02", "2026-03-08", "1.25"], [times.end]]
-  ] as const)("The criteria of %s say in both languages what it settles by", (kind, said, moments) => {
+  ] as const)("The criteria of %s say in both languages what decides it", (kind, said, moments) => {
     const texts = candleKindOf(kind).texts(terms, unworded)
     for (const [text, times] of [
       [texts.resolution_criteria ?? "", moments.map(([english]) => english)],
@@ -337,7 +337,7 @@ const Price = Schema.Finite.check(Schema.isBetween({ minimum: 0.01, maximum: 1e6
 const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 0.5 }))
 
 describe("Levels around a price", () => {
-  it("Levels are rounded to what people would say", () => {
+  it("Levels are rounded to numbers that people would say", () => {
     assert.deepStrictEqual(levelsAround(87_431, 4619), { threshold: 87_500, up: 91_000, down: 84_000 })
     assert.deepStrictEqual(levelsAround(0.6123, 0.04), { threshold: 0.61, up: 0.64, down: 0.585 })
   })
@@ -355,7 +355,7 @@ describe("Levels around a price", () => {
     }
   )
 
-  it("There are no levels where the lower one would not be above 0", () => {
+  it("No levels exist where the lower one would not be above 0", () => {
     assert.isUndefined(levelsAround(100, 200))
   })
 })

@@ -8,7 +8,7 @@ const step = BigDecimal.fromStringUnsafe("0.1")
 const Edges = Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: -50, maximum: 50 })))
 
 describe("Outcome bins", () => {
-  it.prop("hold each value once, one on an edge in the bin above it", [Edges], ([drawn]) => {
+  it.prop("Each value is in one bin, and a value on an edge in the bin above it", [Edges], ([drawn]) => {
     const edges = [...new Set(drawn)].sort((a, b) => a - b)
     const bins = binsOf(edges, null)
     assert.strictEqual(bins.length, edges.length + 1)
@@ -27,16 +27,16 @@ describe("Outcome bins", () => {
 describe("The reference scale of a series", () => {
   const flat = decimals(...Array.from({ length: 25 }, () => "3.1"))
 
-  it("needs 24 surprises, which are 25 prints", () => {
+  it("The scale needs 24 surprises, which are 25 prints", () => {
     assert.isUndefined(referenceScale(flat.slice(1), step))
     assert.isDefined(referenceScale(flat, step))
   })
 
-  it("is at least half of the published decimal step", () => {
+  it("The scale is at least half of the published decimal step", () => {
     assert.strictEqual(BigDecimal.format(referenceScale(flat, step) ?? step), "0.05")
   })
 
-  it("is 1.4826 times the median absolute deviation of the surprises, exactly", () => {
+  it("The scale is 1.4826 times the median absolute deviation of the surprises, exactly", () => {
     // Surprises 0.1 and 0.3 in turn: their median is 0.2, each is 0.1 away.
     let print = 0
     const prints = Array.from({ length: 25 }, (_, index) => {
@@ -46,7 +46,7 @@ describe("The reference scale of a series", () => {
     assert.strictEqual(BigDecimal.format(referenceScale(prints, step) ?? step), "0.14826")
   })
 
-  it("takes the step from the decimals that are printed", () => {
+  it("The scale takes the step from the decimals that are printed", () => {
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("3.10", "3", "2.95"))), "0.01")
     assert.strictEqual(BigDecimal.format(decimalStep(decimals("250", "100"))), "1")
     // A print may be any double.
@@ -62,12 +62,12 @@ describe("Edges around a print", () => {
       BigDecimal.fromStringUnsafe(step)
     )
 
-  it("have it in their middle, a reference scale apart in whole steps, exactly", () => {
+  it("Edges have the print in their middle, a reference scale apart in whole steps, exactly", () => {
     assert.deepStrictEqual(edges("3.1", "0.12", "0.1"), [2.85, 2.95, 3.05, 3.15, 3.25, 3.35])
     assert.deepStrictEqual(edges("-150", "74.13", "1"), [-335, -261, -187, -113, -39, 35])
   })
 
-  it("are at least a step apart", () => {
+  it("Edges are at least a step apart", () => {
     assert.deepStrictEqual(edges("4.25", "0.001", "0.25"), [3.625, 3.875, 4.125, 4.375, 4.625, 4.875])
   })
 })

@@ -9,7 +9,7 @@ const Scale = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 30 }))
 
 describe("nearestQuotient", () => {
   it.prop(
-    "is the quotient to a hundred digits, rounded once",
+    "nearestQuotient() is the quotient to a hundred digits, rounded once",
     [Units, Scale, Count],
     ([units, scale, count]) => {
       const numerator = BigDecimal.make(units, scale)
@@ -19,7 +19,7 @@ describe("nearestQuotient", () => {
   )
 
   it.prop(
-    "is so also by a denominator of many digits",
+    "nearestQuotient() is as exact by a denominator of many digits",
     [Units, Scale, Denominator],
     ([units, scale, denominator]) => {
       const numerator = BigDecimal.make(units, scale)
@@ -28,11 +28,11 @@ describe("nearestQuotient", () => {
     }
   )
 
-  it.prop("of what doubles hold exactly is what doubles divide to", [Count, Count], ([over, under]) => {
+  it.prop("nearestQuotient() of doubles is their division", [Count, Count], ([over, under]) => {
     assert.strictEqual(nearestQuotient(BigDecimal.fromBigInt(BigInt(over)), BigInt(under)), over / under)
   })
 
-  it("decides a quotient that lies next to half way between two doubles", () => {
+  it("nearestQuotient() decides a quotient that lies next to half way between two doubles", () => {
     // Between 2^53 and 2^53 + 2 lies 2^53 + 1: a little more than it rounds up, a little less down, itself to even.
     const half = 2n ** 53n + 1n
     const many = 10n ** 60n
@@ -43,7 +43,7 @@ describe("nearestQuotient", () => {
     assert.strictEqual(of(-(half * many + 1n)), -(2 ** 53 + 2))
   })
 
-  it("of nothing is 0", () => {
+  it("nearestQuotient() of nothing is 0", () => {
     assert.strictEqual(nearestQuotient(BigDecimal.make(0n, 5), 7n), 0)
   })
 })

@@ -21,7 +21,7 @@ const proofAt = (index: number, size: number) =>
     extra: openingOf(prediction)
   })
 
-/** A proof with another entry, index, hash, root, signature. */
+/** The proof with another entry, index, hash, root or signature. */
 const changed = (proof: string): ReadonlyArray<string> => {
   const other = proofFile({ entries: otherEntries(9), index: 4, key, extra: openingOf(sealed()) })
   const [header = "", extra = "", index = "", ...rest] = proof.split("\n")
@@ -45,7 +45,7 @@ const swapped = proofFile({
 })
 
 describe("@sigstore/verify", () => {
-  it("accepts our proofs, and refuses what ours refuses", async () => {
+  it("@sigstore/verify accepts our proofs, and refuses what ours refuses", async () => {
     for (const [index, size] of [
       [0, 1],
       [4, 9],
@@ -65,7 +65,7 @@ describe("@sigstore/verify", () => {
   })
 })
 
-describe("By hand, as docs/verifying.md says,", () => {
+describe("Verification by hand, as docs/verifying.md says", () => {
   const page = readFileSync(new URL("../../docs/verifying.md", import.meta.url), "utf8")
   const script = /```bash\n([^]*?)\n```/.exec(page)?.[1] ?? ""
   const tools = ["bash", "openssl", "jq", "sha256sum"]
@@ -79,7 +79,7 @@ describe("By hand, as docs/verifying.md says,", () => {
     return spawnSync("bash", program, { cwd: directory, encoding: "utf8" })
   }
 
-  it.runIf(isFull)("openssl and sha256sum come to the same", ({ skip }) => {
+  it.runIf(isFull)("The programs openssl and sha256sum agree with our verifier", ({ skip }) => {
     if (missing.length > 0) return skip(`skipped: there is no ${missing.join(", ")}`)
     for (const [index, size] of [
       [0, 1],
@@ -102,7 +102,7 @@ describe("By hand, as docs/verifying.md says,", () => {
 describe("Go's sumdb", () => {
   afterAll(() => ("missing" in go ? undefined : go.remove()))
 
-  it("accepts our proofs, and refuses what ours refuses", async ({ skip }) => {
+  it("Go's sumdb accepts our proofs, and refuses what ours refuses", async ({ skip }) => {
     if ("missing" in go) return skip(`skipped: ${go.missing}`)
     for (const [index, size] of [
       [0, 1],

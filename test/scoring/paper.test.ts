@@ -19,12 +19,12 @@ describe("The size of a paper position", () => {
     ["neutral", "0.8", "0"],
     ["bullish", "0", "0"],
     ["bearish", "1", "-1"]
-  ] as const)("%s with confidence %s is %s", (direction, confidence, size) => {
+  ] as const)("The size of %s with confidence %s is %s", (direction, confidence, size) => {
     assert.isTrue(BigDecimal.equals(positionSize(direction, decimal(confidence)), decimal(size)))
   })
 })
 
-describe("What a paper position made", () => {
+describe("The profit of a paper position", () => {
   it.each([
     ["long, up", "1", "2000", "2010", 0.5],
     ["long, down", "1", "2000", "1990", -0.5],
@@ -36,12 +36,12 @@ describe("What a paper position made", () => {
     ["by exact decimals", "1", "0.1", "0.3", 200],
     ["to the double nearest to a third", "1", "3", "4", 100 / 3],
     ["when the price fell below zero", "-1", "20", "-37.63", 288.15]
-  ] as const)("%s", (_, size, entry, exit, pct) => {
+  ] as const)("The profit is exact: %s", (_, size, entry, exit, pct) => {
     assert.strictEqual(profitPct(decimal(size), decimal(entry), decimal(exit)), pct)
   })
 
   it.prop(
-    "is the quotient to a hundred digits, rounded once",
+    "The profit is the quotient to a hundred digits, rounded once",
     [Direction, Confidence, Units, Scale, Signed, Scale],
     ([direction, confidence, entryUnits, entryScale, exitUnits, exitScale]) => {
       const entry = BigDecimal.make(entryUnits, entryScale)
@@ -59,7 +59,7 @@ describe("What a paper position made", () => {
   )
 
   it.prop(
-    "of a short is the opposite of what the long made",
+    "The profit of a short is the opposite of the long's",
     [Confidence, Units, Units],
     ([confidence, entryUnits, exitUnits]) => {
       const [entry, exit] = [BigDecimal.make(entryUnits, 4), BigDecimal.make(exitUnits, 4)]
@@ -69,7 +69,7 @@ describe("What a paper position made", () => {
     }
   )
 
-  it("is not defined on an entry at zero or below", () => {
+  it("The profit is not defined on an entry at zero or below", () => {
     for (const entry of ["0", "-1"]) {
       assert.throws(() => profitPct(decimal("1"), decimal(entry), decimal("2")), RangeError)
     }

@@ -1,4 +1,4 @@
-/** What the winners of a credit pool get, beside the specified formula in exact fractions. */
+/** The rewards of the winners of a credit pool, beside the specified formula in exact fractions. */
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { planCoefficients, poolFunding, poolRewards } from "../../src/scoring/pools.ts"
@@ -9,7 +9,7 @@ const credits = (amount: number): bigint => BigInt(amount) * 1_000_000n
 
 const int = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** Anything from a micro-credit to 10^9 credits, and scores with up to 31 decimals. */
+/** Amounts from a micro-credit to 10^9 credits, and scores with up to 31 decimals. */
 const Draw = Schema.Struct({
   amount: int(1, 999_999),
   power: int(0, 9),
@@ -61,7 +61,7 @@ const rewardsOf = (rewardPool: bigint, winners: ReadonlyArray<WinningStake>) =>
 const sum = (amounts: ReadonlyArray<bigint>) => amounts.reduce((all, amount) => all + amount, 0n)
 
 describe("The reward of a winner", () => {
-  it.prop("is the specified formula, agent by agent", [Pool], ([{ draws, rewardPool }]) => {
+  it.prop("The reward is the specified formula, agent by agent", [Pool], ([{ draws, rewardPool }]) => {
     const winners = draws.map(stakeOf)
     const pool = BigInt(rewardPool)
     assert.deepStrictEqual(
@@ -70,7 +70,7 @@ describe("The reward of a winner", () => {
     )
   })
 
-  it.prop("and those of all others are never more than the pool is funded with", [Pool], ([pool]) => {
+  it.prop("The rewards together are never more than the funding of the pool", [Pool], ([pool]) => {
     for (const winners of [pool.draws.map(stakeOf), owned(pool.draws)]) {
       const rewards = rewardsOf(BigInt(pool.rewardPool), winners)
       assert.isTrue(rewards.every((reward) => reward >= 0n))
@@ -78,7 +78,7 @@ describe("The reward of a winner", () => {
     }
   })
 
-  it.prop("does not depend on the order of the stakes", [Pool], ([{ draws, rewardPool }]) => {
+  it.prop("The reward does not depend on the order of the stakes", [Pool], ([{ draws, rewardPool }]) => {
     const winners = owned(draws)
     const shuffled = winners
       .map((winner, index) => ({ winner, order: draws[index]?.order ?? 0 }))
@@ -88,7 +88,7 @@ describe("The reward of a winner", () => {
     assert.deepStrictEqual(rewardsOf(BigInt(rewardPool), shuffled), shuffled.map(expected))
   })
 
-  it("is half by accuracy and half by stake, times the coefficient of the plan, rounded down", () => {
+  it("The reward is half by accuracy and half by stake, times the plan's coefficient, rounded down", () => {
     const winner = (name: string, amount: number, score: string, plan: "free" | "pro" | "team") => ({
       agent_id: name,
       owner_id: null,
@@ -106,7 +106,7 @@ describe("The reward of a winner", () => {
     assert.deepStrictEqual(rewardsOf(credits(1000), winners), [383_333_333n, 495_000_000n, 208_333_333n])
   })
 
-  it("is an equal share of the first half when all scores are 0", () => {
+  it("The reward has an equal share of the first half when all scores are 0", () => {
     const winners = [100, 300].map((amount) => ({
       agent_id: `${amount}`,
       owner_id: null,
@@ -118,7 +118,7 @@ describe("The reward of a winner", () => {
     assert.deepStrictEqual(rewardsOf(credits(1000), winners), [credits(375), credits(625)])
   })
 
-  it("of one alone is all of the reward pool, times its coefficient", () => {
+  it("The reward of one winner alone is all of the reward pool, times its coefficient", () => {
     for (const score of ["0", "0.1", "100"]) {
       const alone = { agent_id: "a", owner_id: "o", amount: 1n, owner_amount: 1n, score, coefficient: "1.25" }
       assert.deepStrictEqual(rewardsOf(credits(1000) + 3n, [alone]), [credits(1250) + 3n])
@@ -126,8 +126,8 @@ describe("The reward of a winner", () => {
   })
 })
 
-describe("The agents of one owner, in a pool with the owner rule,", () => {
-  it("get together what one with their stake and their mean score would get, each its share", () => {
+describe("The agents of one owner in a pool with the owner rule", () => {
+  it("Agents of one owner get together as much as one agent with their stake and mean score", () => {
     const others = [
       {
         agent_id: "x",
@@ -161,7 +161,7 @@ describe("The agents of one owner, in a pool with the owner rule,", () => {
   })
 
   const Round = Schema.Struct({
-    /** Where the value falls, for every one of the bins in turn, and how likely that is. */
+    /** The chances of each bin, and the other winner on it. */
     others: Schema.Array(Schema.Struct({ amount: int(1, 10_000), points: int(0, 100) })).check(
       Schema.isBetweenLength(10, 10)
     ),
@@ -171,7 +171,7 @@ describe("The agents of one owner, in a pool with the owner rule,", () => {
   })
 
   it.prop(
-    "cannot win by covering all bins: ten agents never return more than one with the same credit on the best bin",
+    "Ten agents on all bins never return more than one with the same credit on the best bin",
     [Round],
     ([{ odds, others, parts, points }]) => {
       const credit = credits(parts.reduce((all, part) => all + part, 0))
@@ -208,11 +208,11 @@ describe("The agents of one owner, in a pool with the owner rule,", () => {
 })
 
 describe("The funding of a pool", () => {
-  it("is the reward pool with the highest coefficient, rounded up", () => {
+  it("The funding is the reward pool with the highest coefficient, rounded up", () => {
     assert.deepStrictEqual([0n, 1n, 3n, 4n, credits(1000)].map(poolFunding), [0n, 2n, 4n, 5n, credits(1250)])
   })
 
-  it("fractions of this test are exact", () => {
+  it("The fractions of this test are exact", () => {
     assert.deepStrictEqual(fraction("0.125"), { over: 125n, under: 1000n })
   })
 })

@@ -73,7 +73,7 @@ const assertWithinBounds = (verdict: Verdict): void => {
 }
 
 describe("The rubric", () => {
-  it("has 100 points, passes at 60, and names the criteria as the verdict does", () => {
+  it("The rubric has 100 points, passes at 60, and names the criteria as the verdict does", () => {
     assert.strictEqual(
       rubric.reduce((sum, criterion) => sum + criterion.points, 0),
       100
@@ -85,13 +85,13 @@ describe("The rubric", () => {
     )
   })
 
-  it("gives a good answer everything", () => {
+  it("The rubric gives a good answer everything", () => {
     const verdict = judge(strike, good)
     assert.strictEqual(verdict.score, 100)
     assert.isTrue(verdict.criteria.every(({ feedback }) => feedback === "Nothing is lacking."))
   })
 
-  it("lets neither the choices nor the texts pass alone", () => {
+  it("The rubric lets neither the choices nor the texts pass alone", () => {
     const choices = new Set(["affected_assets", "direction", "magnitude", "confidence", "related_events"])
     const sum = rubric
       .filter(({ name }) => choices.has(name))
@@ -101,20 +101,20 @@ describe("The rubric", () => {
   })
 
   it.prop(
-    "gives points that never leave their bounds and sum to the score",
+    "Points never leave their bounds and sum to the score",
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => assertWithinBounds(judge(eventAt(index), answer))
   )
 
   it.prop(
-    "gives the same answer the same verdict, always",
+    "The same answer always has the same verdict",
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => assert.deepStrictEqual(judge(eventAt(index), answer), judge(eventAt(index), answer))
   )
 })
 
 describe("An answer to another event", () => {
-  it("passes for none that is asked about: neither one written by hand, nor that of the README", () => {
+  it("An answer to another event passes for none in use, handwritten or from the README", () => {
     const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
     const shown = /'\{"answer": (\{.*?\})\}'$/ms.exec(readme)?.[1] ?? "{}"
     const ofReadme = Schema.decodeSync(Schema.fromJsonString(RegistrationAnswer))(shown)
@@ -138,7 +138,7 @@ describe("An answer to another event", () => {
 
   const told = "speaks in the words of another event"
 
-  it("is told so, and keeps at least 0.3 of its points", () => {
+  it("An answer to another event is told so, and keeps at least 0.3 of its points", () => {
     const about = handwritten.find(([slug]) => slug === "cpi-hot-services")
     const another = bank.find(({ slug }) => slug === "soy-drought")
     assert(about !== undefined && another !== undefined)
@@ -152,7 +152,7 @@ describe("An answer to another event", () => {
     }
   })
 
-  it("is not what a merely short answer is called", () => {
+  it("A merely short answer is not taken for one to another event", () => {
     const event = bank.find(({ slug }) => slug === "gas-storage-glut")
     assert(event !== undefined)
     const short: RegistrationAnswer = {
@@ -172,13 +172,13 @@ describe("An answer to another event", () => {
 })
 
 describe("Affected assets", () => {
-  it("are the same in any order and case", () => {
+  it("Affected assets are the same in any order and case", () => {
     assert.strictEqual(pointsForAssets("gc", "Hg"), 16)
     assert.strictEqual(pointsForAssets("HG", "GC"), 16)
   })
 
   it.prop(
-    "lose nothing by disorder and lower case",
+    "Assets lose nothing by disorder and lower case",
     [Schema.Array(Schema.Literals(assetKeys)), eventIndex],
     ([keys, index]) => {
       const inOrder = points(withImpact({ affected_assets: keys }), "affected_assets", eventAt(index))
@@ -195,34 +195,34 @@ describe("Affected assets", () => {
     ["HG=F", "XAU/USD"],
     ["COMEX copper (HG)", "Gold (GC)"],
     ["铜期货", "黄金"]
-  ])("may be named %s and %s", (copper, gold) => {
+  ])("Affected assets may be named %s and %s", (copper, gold) => {
     assert.strictEqual(pointsForAssets(copper, gold), 16)
   })
 
-  it("count once however often they are named", () => {
+  it("Affected assets count once however often they are named", () => {
     assert.strictEqual(pointsForAssets("HG", "copper", "hg", "GC"), 16)
   })
 
-  it("earn a share when one is missing", () => {
+  it("Affected assets earn a share when one is missing", () => {
     assert.strictEqual(pointsForAssets("HG"), 8)
     assert.strictEqual(pointsForAssets("PPI"), 6)
     assert.strictEqual(pointsForAssets("CL"), 0)
     assert.strictEqual(pointsForAssets(), 0)
   })
 
-  it("lose points by others that the event hardly moves, and all by a list of everything", () => {
+  it("Affected assets lose points by unmoved others, and all by a list of everything", () => {
     assert.isBelow(pointsForAssets("HG", "GC", "NG", "ZS") ?? 16, 12)
     assert.strictEqual(pointsForAssets(...assetKeys), 0)
   })
 
-  it("lose nothing by one asset that this platform does not know", () => {
+  it("Affected assets lose nothing by one asset that this platform does not know", () => {
     assert.strictEqual(pointsForAssets("HG", "GC", "silver"), 16)
     assert.isBelow(pointsForAssets("HG", "GC", "silver", "zinc", "nickel", "lead") ?? 16, 12)
   })
 })
 
 describe("Direction and magnitude", () => {
-  it("earn what the event gives them", () => {
+  it("Direction and magnitude earn the points that the event gives them", () => {
     assert.strictEqual(points(withImpact({ direction: "mixed" }), "direction"), 6)
     assert.strictEqual(points(withImpact({ direction: "bearish" }), "direction"), 0)
     assert.strictEqual(points(withImpact({ magnitude: "medium" }), "magnitude"), 3)
@@ -240,13 +240,13 @@ describe("Confidence", () => {
     [0.98, 1],
     [1, 0],
     [Number.NaN, 0]
-  ])("of %d earns %d points", (confidence, expected) => {
+  ])("A confidence of %d earns %d points", (confidence, expected) => {
     assert.strictEqual(points({ ...good, confidence }, "confidence"), expected)
   })
 })
 
 describe("Cause and effect", () => {
-  it("is two or three sentences; one or many cost points", () => {
+  it("Cause and effect take two or three sentences; one or many cost points", () => {
     const [first = "", second = ""] = good.market_impact.reasoning.split(". ")
     const three = `${good.market_impact.reasoning} Mines elsewhere cannot raise output within weeks.`
     assert.strictEqual(pointsForReasoning(three), 30)
@@ -257,7 +257,7 @@ describe("Cause and effect", () => {
     )
   })
 
-  it("is not cut into sentences by decimals and abbreviations", () => {
+  it("Cause and effect are not cut into sentences by decimals and abbreviations", () => {
     assert.strictEqual(
       pointsForReasoning(
         "The strike removes approx. 5.5 % of mine supply, e.g. concentrate for U.S. smelters, at once. Because stocks cover 3.9 days, buyers must bid up copper."
@@ -266,7 +266,7 @@ describe("Cause and effect", () => {
     )
   })
 
-  it("may be written in Chinese", () => {
+  it("Cause and effect may be written in Chinese", () => {
     assert.strictEqual(
       pointsForReasoning(
         "罢工使铜矿供应立即减少，冶炼厂面临精矿短缺。由于库存只够四天使用，买家不得不抬高价格，从而推高铜价。"
@@ -275,19 +275,19 @@ describe("Cause and effect", () => {
     )
   })
 
-  it("earns nothing as a copy of the prompt, of the summary, or of itself", () => {
+  it("Cause and effect earn nothing as a copy of the prompt, of the summary, or of themselves", () => {
     assert.strictEqual(pointsForReasoning(strike.prompt), 0)
     assert.strictEqual(pointsForReasoning(strike.prompt.split(" ").toReversed().join(" ")), 0)
     assert.strictEqual(pointsForReasoning(good.event_summary), 0)
     assert.strictEqual(pointsForReasoning("The strike lifts copper because stocks are low. ".repeat(3)), 0)
   })
 
-  it("earns little as a copy of the prompt with some words of one's own", () => {
+  it("A copy of the prompt with some words of one's own earns little as a reasoning", () => {
     const own = "Therefore investors everywhere react quickly, because nobody had foreseen such developments."
     assert.isBelow(pointsForReasoning(`${strike.prompt} ${own}`), 10)
   })
 
-  it("earns little when it says nothing of the event", () => {
+  it("A reasoning earns little when it says nothing of the event", () => {
     assert.isBelow(
       pointsForReasoning(
         "Because of the news, prices will go up or down. Therefore people should be careful."
@@ -302,14 +302,14 @@ describe("Horizons", () => {
   const horizons = (short: string, medium: string): number =>
     points({ ...good, trading_implications: { short_term: short, medium_term: medium } }, "horizons") ?? -1
 
-  it("are both needed and differ from each other and from the reasoning", () => {
+  it("Both horizons are needed, and differ from each other and from the reasoning", () => {
     assert.strictEqual(horizons(short_term, medium_term), 16)
     assert.isBelow(horizons(short_term, ""), 8)
     assert.isBelow(horizons(short_term, short_term), 12)
     assert.isBelow(horizons(good.market_impact.reasoning, medium_term), 8)
   })
 
-  it("are one or two sentences each", () => {
+  it("Horizons are one or two sentences each", () => {
     assert.strictEqual(horizons(`${short_term} Smelters run down their stocks.`, medium_term), 16)
     assert.isBelow(horizons(`${short_term} One more here. Two more here. Three more here.`, medium_term), 16)
   })
@@ -319,7 +319,7 @@ describe("Related events", () => {
   const related = (...related_events: ReadonlyArray<string>): number =>
     points({ ...good, related_events }, "related_events") ?? -1
 
-  it("are at least two of plausible kinds, each once", () => {
+  it("Related events are at least two of plausible kinds, each once", () => {
     assert.strictEqual(related("GDP release", "wage_talks"), 5)
     assert.isBelow(related("GDP release"), 5)
     assert.isBelow(related("GDP release", "gdp release", "GDP-release", ""), 3)
@@ -328,7 +328,7 @@ describe("Related events", () => {
   })
 })
 
-/** What a better answer has and a worse one lacks. */
+/** Details that a better answer has and a worse one lacks. */
 const details = [
   "summary",
   "core",
@@ -373,7 +373,7 @@ const withDetails = (event: RegistrationEvent, present: ReadonlySet<string>): Re
 
 describe("A better answer", () => {
   it.prop(
-    "never has a lower score for one more correct detail",
+    "An answer never has a lower score for one more correct detail",
     [eventIndex, Schema.Array(Schema.Literals(details)), Schema.Literals(details)],
     ([index, some, more]) => {
       const event = eventAt(index)
@@ -389,7 +389,7 @@ describe("Feedback", () => {
   const givesAway =
     /\b(GC|ES|CL|ZN|HG|NG|BTC|ZS|DXY|ETH|CPI|CORE_CPI|PPI|NFP|UNRATE|PCE|GDP|FOMC)\b|\b(bullish|bearish|mixed|up|down|rise|fall|higher|lower)\b|gold|equit|crude|oil|treasur|copper|gas\b|bitcoin|soy|dollar|ether/i
 
-  it("never names what was expected, whatever the answer", () => {
+  it("Feedback never names the expected answer, whatever the answer is", () => {
     for (const event of oneIn(12, bank)) {
       for (const [, answer] of lazyAnswers(event)) {
         for (const { feedback } of judge(event, answer).criteria) assert.notMatch(feedback, givesAway)
@@ -403,7 +403,7 @@ describe("Feedback", () => {
   })
 
   it.prop(
-    "never names what was expected, nor repeats the answer",
+    "Feedback never names the expected answer, nor repeats the given one",
     [RegistrationAnswer, eventIndex],
     ([answer, index]) => {
       const marked = { ...answer, event_summary: `zqx ${answer.event_summary}`, related_events: ["zqx"] }
@@ -421,7 +421,7 @@ const millisOf = (run: () => unknown): number => {
   return performance.now() - start
 }
 
-/** The fastest of several runs in milliseconds: what the code costs, not what else the machine does. */
+/** The fastest of several runs in milliseconds: the cost of the code, not of the rest of the machine. */
 const fastest = (run: () => unknown): number => Math.min(...Array.from({ length: 9 }, () => millisOf(run)))
 
 /** On a busy machine most runs are held up, and some are not. */
@@ -439,7 +439,7 @@ describe("Hostile texts", () => {
   ]
 
   it.each(pieces.map((piece) => [JSON.stringify(piece), piece] as const))(
-    "of %s, ten times as long, cost at most sixty times an ordinary answer",
+    "Texts of %s, ten times as long, cost at most sixty times an ordinary answer",
     (_, piece) => {
       const text = filled(piece)
       const entries = Array.from({ length: 50 }, () => text.slice(0, 100))
@@ -462,7 +462,7 @@ describe("Hostile texts", () => {
     }
   )
 
-  it("cost in proportion to their length", () => {
+  it("Texts cost in proportion to their length", () => {
     const judged = (piece: string, length: number) => {
       const reasoning = piece.repeat(length).slice(0, length)
       return () => judge(strike, withImpact({ reasoning }))

@@ -1,4 +1,4 @@
-/** Who passes the registration challenge and who does not, over answers and prompts as they come. */
+/** Answers that pass the registration challenge and answers that fail, over realistic answers and prompts. */
 import { assert, describe, it } from "@effect/vitest"
 import { bank } from "../../src/layers/registration/bank.ts"
 import { judge } from "../../src/scoring/registration.ts"
@@ -23,7 +23,7 @@ const mapTexts = (answer: RegistrationAnswer, change: (text: string) => string):
   }
 })
 
-/** A draw on the side that the answer is to. */
+/** A draw on the side of the answer. */
 const eventFor = ({ side, slug }: HonestAnswer, seed: number): RegistrationEvent => {
   const template = inUse.find((each) => each.slug === slug)
   assert(template !== undefined, slug)
@@ -75,7 +75,7 @@ const turnable = new RegExp(
 const turned = (text: string): string => text.replace(turnable, (word) => turnings.get(word) ?? word)
 
 describe("Honest answers", () => {
-  it("are at least sixty, in English and Chinese, natural, terse and verbose", () => {
+  it("The honest answers are at least sixty, English and Chinese, natural, terse and verbose", () => {
     assert.isAtLeast(honestAnswers.length, 60)
     for (const language of ["en", "zh"] as const) {
       for (const voice of ["natural", "terse", "verbose"] as const) {
@@ -84,7 +84,7 @@ describe("Honest answers", () => {
     }
   })
 
-  it("pass at once, at least 33 of 34", () => {
+  it("Honest answers pass at once, at least 33 of 34", () => {
     const share = 33 / 34
     for (const part of [cases, cases.filter(({ isHeldOut }) => isHeldOut), heldOut]) {
       const failed = part.filter((each) => !passing([each]).includes(each))
@@ -105,7 +105,7 @@ describe("Honest answers", () => {
     "Please note that this is my own estimate.",
     "The market judges the central bank by its inflation record.",
     "你要注意，监管批准的要求可能收紧。"
-  ])("pass with a sentence of their writer in the words of judging: %s", (sentence) => {
+  ])("Honest answers pass with a sentence in the words of judging: %s", (sentence) => {
     const personal = heldOut
       .filter((each) => passing([each]).length > 0)
       .map(({ answer, event }) => {
@@ -116,7 +116,7 @@ describe("Honest answers", () => {
     assert.isAtLeast(passing(personal).length, personal.length - 1)
   })
 
-  it("fail with direction and reasoning turned round, all but at most 1", () => {
+  it("Honest answers with reversed direction and reasoning fail, all but at most 1", () => {
     const reversed = [...cases, ...heldOut].map(({ answer, event }) => {
       const direction = answer.market_impact.direction === "bullish" ? "bearish" : "bullish"
       const changed = mapTexts(answer, turned)
@@ -128,7 +128,7 @@ describe("Honest answers", () => {
     assert.isAtMost(passing(reversed).length, 1)
   })
 
-  it("whose reasoning alone is turned round are noticed in most cases, and of the honest none is", () => {
+  it("A reversed reasoning alone is noticed in most cases, and an honest one never is", () => {
     const told = "says the opposite of the direction"
     const isTold = (event: RegistrationEvent, answer: RegistrationAnswer) =>
       JSON.stringify(judge(event, answer, bank)).includes(told)
@@ -141,7 +141,7 @@ describe("Honest answers", () => {
     for (const { answer, event } of [...cases, ...heldOut]) assert.isFalse(isTold(event, answer), event.slug)
   })
 
-  it("pass for no other draw: written for one, they fail for nine in ten others of the same event", () => {
+  it("An answer to one draw fails for nine in ten other draws of the same event", () => {
     const others = honestAnswers.flatMap((honest, index) => {
       const { answer, event } = cases[index] ?? assert.fail()
       return [200, 300, 400].map((seed) => ({ event: eventFor(honest, seed), answer, own: event.slug }))
@@ -159,7 +159,7 @@ describe("Honest answers", () => {
     [{ value: 83, unit: "basis points" }, "83|83 bp|83bps|0.83 %|0.83 percentage points|0.83个百分点"],
     [{ value: 13.651 }, "13.65|13.7|about 14 times|13,65|14倍"],
     [{ value: 225, unit: "thousand" }, "225|225 000|225,000|225k|22.5万|225 thousand"]
-  ] as const)("are not turned away for the notation of %j", (figure, notations) => {
+  ] as const)("An honest answer is not turned away for the notation of %j", (figure, notations) => {
     for (const notation of notations.split("|")) {
       assert.isTrue(statesFigure(figure, "", [`It comes to ${notation}, which is a lot.`]), notation)
     }
@@ -182,7 +182,7 @@ const withTexts = (
 const sentencesOf = ({ prompt }: RegistrationEvent): ReadonlyArray<string> =>
   (prompt.split("\n\n")[0] ?? "").split(/(?<=\.)\s/)
 
-/** Ways to hand the prompt back, with the figure and the choices of somebody who knows. */
+/** Ways to hand the prompt back, with the figure and the choices of a knowing writer. */
 const copies: ReadonlyArray<(event: RegistrationEvent, answer: RegistrationAnswer) => RegistrationAnswer> = [
   (event, answer) => {
     const facts = sentencesOf(event).join(" ")
@@ -214,19 +214,19 @@ const copies: ReadonlyArray<(event: RegistrationEvent, answer: RegistrationAnswe
   }
 ]
 
-describe("Who has not read the prompt", () => {
+describe("Answers without a reading of the prompt", () => {
   const hundred = Array.from({ length: 100 }, (_, index) => {
     const template = inUse[(index * 7) % inUse.length]
     assert(template !== undefined)
     return drawn(template, index)
   })
 
-  it("passes at most 5 of 100 prompts as a script without a language model that computes figures", () => {
+  it("A script that computes figures without a language model passes at most 5 of 100 prompts", () => {
     const once = hundred.map((event, seed) => ({ event, answer: scripted(event.prompt, seed) }))
     assert.isAtMost(passing(once).length, 5)
   })
 
-  it("passes at most 12 of 100 prompts as such a script in five attempts", () => {
+  it("Such a script passes at most 12 of 100 prompts in five attempts", () => {
     const passed = hundred.filter((event, index) =>
       [0, 1, 2, 3, 4].some(
         (attempt) =>
@@ -236,7 +236,7 @@ describe("Who has not read the prompt", () => {
     assert.isAtMost(passed.length, 12)
   })
 
-  it("passes none by all the sums and differences of the prompt's numbers", () => {
+  it("A list of all sums and differences of the prompt's numbers never passes", () => {
     const listing = hundred.map((event, seed) => {
       const numbers = [...new Set((event.prompt.match(/\d+(?:\.\d+)?/g) ?? []).map(Number))]
       const all = numbers.flatMap((one) =>
@@ -249,7 +249,7 @@ describe("Who has not read the prompt", () => {
     assert.deepStrictEqual(passing(listing), [])
   })
 
-  it("passes none by words to the judge, behind an honest reasoning or in its place", () => {
+  it("Words to the judge never pass, behind an honest reasoning or in its place", () => {
     assert.isAtLeast(heldOutInjections.length, 20)
     const injected = heldOutInjections.flatMap((text, index) => {
       const { answer, event } = heldOut[(index * 5) % heldOut.length] ?? assert.fail()
@@ -272,7 +272,7 @@ describe("Who has not read the prompt", () => {
     )
   })
 
-  it("passes at most once in twenty by nonsense with the event's assets, direction, figure and words", () => {
+  it("Nonsense with the event's assets, direction, figure and words passes once in twenty at most", () => {
     assert.isAtLeast(heldOutNonsense.length, 20)
     const passed = passing(casesOf(heldOutNonsense))
     assert.isAtMost(
@@ -282,7 +282,7 @@ describe("Who has not read the prompt", () => {
     )
   })
 
-  it("passes none by a copy of the prompt, whole, taken apart or in another order", () => {
+  it("A copy of the prompt never passes, whole, taken apart or in another order", () => {
     const handedBack = hundred.flatMap((event) =>
       copies.map((copy) => ({ event, answer: copy(event, answerTo(event.prompt)) }))
     )
@@ -292,7 +292,7 @@ describe("Who has not read the prompt", () => {
     )
   })
 
-  it("passes hardly ever by the demonstration's answer to the same event with other numbers", () => {
+  it("The demonstration's answer to other numbers of the same event passes at most 5 of 100 times", () => {
     const copied = hundred.map((event, index) => {
       const template = inUse[(index * 7) % inUse.length] ?? assert.fail()
       return { event, answer: answerTo(drawn(template, index + 500).prompt) }
@@ -300,7 +300,7 @@ describe("Who has not read the prompt", () => {
     assert.isAtMost(passing(copied).length, 5)
   })
 
-  it("passes none by an answer prepared for the public bank before its numbers were drawn", () => {
+  it("An answer prepared before the numbers were drawn passes at most once in twenty", () => {
     const prepared = handwritten.flatMap(([slug, , answer]) =>
       inUse
         .filter((template) => template.slug === slug)

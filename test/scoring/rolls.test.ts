@@ -1,4 +1,4 @@
-/** The last trading days of contracts, as exchanges published them, and what is not asked across them. */
+/** The last trading days of contracts, as exchanges published them, and the prices that no question spans. */
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime } from "effect"
 import { dateText, dayOf, isLastTradingDay, isTradingDay, mayRoll } from "../../src/scoring/calendar.ts"
@@ -12,7 +12,7 @@ const lastDaysOf = (target: string, year: number): ReadonlyArray<string> => {
     .map(dateText)
 }
 
-describe("A contract ends", () => {
+describe("The last trading day", () => {
   it.each([
     // The 25th is a Sunday in January, a Saturday in April, Memorial Day in May, and Christmas in December.
     ["CL", 2026, "01-20 02-20 03-20 04-21 05-19 06-22 07-21 08-20 09-22 10-20 11-20 12-21"],
@@ -31,7 +31,7 @@ describe("A contract ends", () => {
     ["DXY", 2026, ""],
     ["BTC", 2026, ""],
     ["ETH", 2026, ""]
-  ] as const)("of %s in %i on the days that its rule gives", (target, year, days) => {
+  ] as const)("Contracts of %s in %i end on the days that their rule gives", (target, year, days) => {
     assert.deepStrictEqual(
       lastDaysOf(target, year),
       days === "" ? [] : days.split(" ").map((day) => `${year}-${day}`)
@@ -39,7 +39,7 @@ describe("A contract ends", () => {
   })
 
   it.each(["GC", "ES", "CL", "ZN", "HG", "NG", "ZS"])(
-    "of %s on trading days, once in each of its months",
+    "Contracts of %s end on trading days, once in each of their months",
     (target) => {
       for (let year = 2020; year <= 2040; year++) {
         const days = lastDaysOf(target, year)
@@ -51,7 +51,7 @@ describe("A contract ends", () => {
   )
 })
 
-describe("Two prices may be of two contracts", () => {
+describe("Two prices of a future", () => {
   it.each([
     // Crude oil of May 2026 ends on Tuesday 21 April, in New York's summer.
     ["24 hours to the evening before it", "CL", "2026-04-19T21:00:00Z", "2026-04-20T22:00:00Z", false],
@@ -109,7 +109,7 @@ describe("Two prices may be of two contracts", () => {
     ["the same hours of what is no target", "XX", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false],
     ["the same hours of an index", "DXY", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false],
     ["the same hours of ether", "ETH", "2026-04-21T00:00:00Z", "2026-04-22T01:00:00Z", false]
-  ] as const)("within %s: %s", (_, target, from, until, rolls) => {
+  ] as const)("mayRoll() is right about two prices within %s: %s", (_, target, from, until, rolls) => {
     assert.strictEqual(mayRoll(target, at(from), at(until)), rolls)
   })
 })

@@ -29,8 +29,8 @@ const Asks = Schema.Array(
 )
 
 describe("The rules of a pool", () => {
-  it("are looked at in their order", () => {
-    // Each is broken together with all that come after it.
+  it("The rules of a pool are checked in their order", () => {
+    // Each rule is broken together with all later ones.
     const wrong = [
       ["no_prediction", { predicted: false }],
       ["already_staked", { staked: true }],
@@ -45,17 +45,17 @@ describe("The rules of a pool", () => {
     assert.deepStrictEqual(outcomes([asked()]), ["taken"])
   })
 
-  it("always allow the first agent into an empty bin", () => {
+  it("The rules always allow the first agent into an empty bin", () => {
     assert.isUndefined(maxInBin(0n, 0n))
     assert.deepStrictEqual(outcomes([asked({ amount: 1000n })]), ["taken"])
   })
 
-  it("allow a stake as much as the bin holds, and not a micro-credit more", () => {
+  it("The rules allow a stake as much as the bin holds, and not a micro-credit more", () => {
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 70n })]), ["taken"])
     assert.deepStrictEqual(outcomes([asked({ held: 70n, amount: 71n })]), ["bin_concentration"])
   })
 
-  it("count the agents of one holder as one", () => {
+  it("The rules count the agents of one holder as one", () => {
     assert.strictEqual(maxInBin(500n, 100n), 300n)
     assert.strictEqual(maxInBin(500n, 250n), 0n)
     // A holder alone in a bin lifts nothing by a second agent.
@@ -71,7 +71,7 @@ describe("The rules of a pool", () => {
     )
   })
 
-  it("count each stake for those decided after it, and not what is rejected", () => {
+  it("Each stake counts for those decided after it, and a rejected one does not", () => {
     assert.deepStrictEqual(
       outcomes([
         asked({ amount: 49n }),
@@ -85,7 +85,7 @@ describe("The rules of a pool", () => {
   })
 
   it.prop(
-    "hold however many are decided together, and decide as one after the other would",
+    "Stakes decided together hold the rules, and are decided as one after the other would be",
     [Asks],
     ([asks]) => {
       const minimum = 20n

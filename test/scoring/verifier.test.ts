@@ -45,7 +45,7 @@ const rejects = async (
 }
 
 describe("A proof that holds", () => {
-  it("shows the prediction as it was sealed", async () => {
+  it("A proof shows the prediction as it was sealed", async () => {
     const prediction = sealed()
     const verification = await verify({ proof: proofOf(prediction), keys })
     assert.isTrue(verification.holds)
@@ -72,7 +72,7 @@ describe("A proof that holds", () => {
     ])
   })
 
-  it("holds at every place of logs of 1 to 17 entries", async () => {
+  it("A proof holds at every place of logs of 1 to 17 entries", async () => {
     const prediction = sealed()
     for (let size = 1; size <= 17; size++) {
       for (let index = 0; index < size; index++) {
@@ -82,7 +82,7 @@ describe("A proof that holds", () => {
     }
   })
 
-  it("may come as bytes, and with the receipt, bare or in the answer it came in", async () => {
+  it("A proof may come as bytes, and with the receipt, bare or in its answer", async () => {
     const prediction = sealed()
     const proof = Buffer.from(proofOf(prediction))
     const answer = `{\n  "prediction_id": "x", "receipt": ${prediction.receipt}\n}\n`
@@ -93,7 +93,7 @@ describe("A proof that holds", () => {
     }
   })
 
-  it("without extra data, the receipt says what was recorded", async () => {
+  it("A receipt stands in for missing extra data of a proof", async () => {
     const prediction = sealed()
     const proof = proofFile({ entries: placed(prediction, 2, 5), index: 2, key })
     const verification = await verify({ proof, keys, receipt: prediction.receipt })
@@ -102,7 +102,7 @@ describe("A proof that holds", () => {
     assert.isFalse((await verify({ proof, keys })).holds)
   })
 
-  it("of a sealed prediction shows only that something was sealed", async () => {
+  it("A proof of a sealed prediction shows only that something was sealed", async () => {
     const prediction = sealed()
     const proof = proofFile({
       entries: placed(prediction, 1, 3),
@@ -116,7 +116,7 @@ describe("A proof that holds", () => {
     assert.strictEqual(found(verification, "commit")?.outcome, "not_made")
   })
 
-  it("of a settlement shows what was settled", async () => {
+  it("A proof of a settlement shows its result", async () => {
     const entry = canonical({
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
       observation: "1180.25",
@@ -132,7 +132,7 @@ describe("A proof that holds", () => {
     assert.strictEqual(facts.get("Closing price"), "1180.25")
   })
 
-  it("of an amendment shows what it replaced, and that another one may have followed", async () => {
+  it("A proof of an amendment shows the replaced version, and that another may have followed", async () => {
     const entry = canonical({
       amended_at: "2026-03-04T00:00:00.000Z",
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
@@ -167,13 +167,13 @@ describe("A proof that holds", () => {
     assert.include(verification.statement?.limits.join(" "), "the newest one counts")
   })
 
-  it("says of a prediction that it may have been revised, and where that shows", async () => {
+  it("A proof of a prediction says that it may have been revised, and where that shows", async () => {
     const prediction = sealed()
     const opened = await verify({ proof: proofOf(prediction), keys })
     assert.match(opened.statement?.limits.join(" ") ?? "", /last word.*highest revision.*results/)
   })
 
-  it("counts no second signature of the log itself as that of a witness", async () => {
+  it("A second signature of the log itself does not count as that of a witness", async () => {
     const second = noteKey(key.name)
     const whole = proofOf(sealed())
     const body = whole.slice(whole.indexOf("\n\n") + 2, whole.lastIndexOf("\n\n") + 1)
@@ -184,7 +184,7 @@ describe("A proof that holds", () => {
     assert.include(found(seen, "witnesses")?.says, "the file names witness.example/w1+")
   })
 
-  it("of the settlement of a yes-or-no price event shows its level", async () => {
+  it("A proof of a yes-or-no settlement shows its level", async () => {
     const entry = canonical({
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
       level: "70000",
@@ -201,7 +201,7 @@ describe("A proof that holds", () => {
     assert.include([...facts.values()], "69999.5")
   })
 
-  it("of the settlement of a macro challenge shows what came of its credit pool", async () => {
+  it("A proof of a macro settlement shows the result of its credit pool", async () => {
     const entry = canonical({
       challenge_id: "01a1fc93-cf15-7009-bfbe-56ab2106280a",
       observation: "3.2",
@@ -225,7 +225,7 @@ describe("A proof that holds", () => {
     assert.strictEqual(facts.get("Merkle root of the stakes and rewards"), "ef".repeat(32))
   })
 
-  it("takes any of several keys of the log, and cosignatures of witnesses with their times", async () => {
+  it("A proof takes any of several keys of the log, and cosignatures of witnesses with their times", async () => {
     const prediction = sealed()
     const proof = proofFile({
       entries: placed(prediction, 0, 2),
@@ -249,14 +249,14 @@ describe("A proof that does not hold", () => {
   const prediction = sealed()
   const proof = proofOf(prediction)
 
-  it("without a key proves nothing", async () => {
+  it("A proof without a key proves nothing", async () => {
     const verification = await verify({ proof, keys: [] })
     assert.isFalse(verification.holds)
     assert.strictEqual(found(verification, "signature")?.outcome, "not_made")
     assert.include(found(verification, "signature")?.says, `${key.name}+${key.id.toString("hex")}`)
   })
 
-  it("names the check that failed", async () => {
+  it("A verification names the check that failed", async () => {
     const stranger = noteKey(key.name)
     const other = sealed({ challenge_id: "01a1fc93-cf15-7009-bfbe-000000000000" })
     const swapped = { ...openingOf(prediction), body: other.body }
@@ -298,7 +298,7 @@ describe("A proof that does not hold", () => {
     )
   })
 
-  it("of a sealed prediction fails for a wrong receipt alone, and says what is wrong with it", async () => {
+  it("A sealed prediction fails for a wrong receipt alone, with the mistake in it", async () => {
     const other = sealed({ revision: 1 })
     const sealedProof = proofFile({
       entries: placed(prediction, 4, 7),
@@ -326,12 +326,12 @@ describe("A proof that does not hold", () => {
     await rejects({ proof: ofElse, receipt: prediction.receipt }, "receipt", "A receipt is of a prediction")
   })
 
-  it("is of one challenge throughout", async () => {
+  it("A proof is of one challenge throughout", async () => {
     const elsewhere = sealed({ challenge_id: "01a1fc93-cf15-7009-bfbe-000000000000" })
     await rejects({ proof: proofOf(elsewhere) }, "commit", "another challenge")
   })
 
-  it("opens a commit with a text that can be read in one way only", async () => {
+  it("A commit opens only with a text that can be read in one way", async () => {
     for (const body of [
       prediction.body.replace("{", '{"agent_id":"other",'),
       prediction.body.replace(":0.7", ":0.70"),
@@ -351,7 +351,7 @@ describe("A proof that does not hold", () => {
     }
   })
 
-  it("can be written in one way only", async () => {
+  it("A proof can be written in one way only", async () => {
     const lines = proof.split("\n")
     const [header, extra, index = "", ...rest] = lines
     const assembled = (...parts: ReadonlyArray<string | undefined>) => [...parts, ...rest].join("\n")
@@ -391,12 +391,12 @@ describe("A proof that does not hold", () => {
     }
   })
 
-  it("with an index beyond doubles, or a size beyond them, does not hang", async () => {
+  it("A proof with an index or a size beyond doubles does not hang", async () => {
     await rejects({ proof: proof.replace("index 4", "index 9007199254740991") }, "inclusion", "no entry")
     await rejects({ proof: proof.replace("\n7\n", "\n9007199254740993\n") }, "file", "whole number")
   })
 
-  it("is not mended by a known key's second signature, once one is wrong", async () => {
+  it("A wrong signature is not mended by a second one of a known key", async () => {
     const line = proof.split("\n").at(-2) ?? ""
     const wrong = line.replace(/.{8}$/, "AAAAAA==")
     await rejects({ proof: proof.replace(line, `${wrong}\n${line}`) }, "signature", "does not fit")
@@ -417,7 +417,7 @@ describe("Hostile input", () => {
   const request = { keys, witnesses: [witness.verifierKey] }
 
   it.prop(
-    "fails by any byte of a valid proof that is changed in any way",
+    "A valid proof fails by any change of any byte",
     [
       Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: proof.length - 1 })),
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 255 }))
@@ -431,7 +431,7 @@ describe("Hostile input", () => {
     { arbitrary: { runs: 400 } }
   )
 
-  it("fails by each byte of a valid proof, and by its length", async () => {
+  it("A valid proof fails by each byte of it, and by its length", async () => {
     assert.isTrue((await verify({ ...request, proof })).holds)
     for (const at of proof.keys()) {
       const changed = Uint8Array.from(proof, (byte, index) => (index === at ? byte ^ 1 : byte))
@@ -441,7 +441,7 @@ describe("Hostile input", () => {
   })
 
   it.prop(
-    "of any text or bytes never rejects, whatever they are taken for",
+    "A verification of any text or bytes never rejects, in any place",
     [Schema.String, Schema.Uint8Array],
     async ([text, bytes]) => {
       for (const hostile of [text, bytes, `c2sp.org/tlog-proof@v1\n${text}`]) {
@@ -454,14 +454,14 @@ describe("Hostile input", () => {
     }
   )
 
-  it("nested deeper than any stack is refused", async () => {
+  it("A proof nested deeper than any stack is refused", async () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`
     const extra = `{"entry":${deep}}`
     await rejects({ proof: proofFile({ entries: ["x"], index: 0, key, extra }) }, "file", ".")
     await rejects({ proof: proofOf(prediction), receipt: deep }, "receipt", ".")
   })
 
-  it("reaches nobody's terminal as control sequences", async () => {
+  it("A proof's texts reach no terminal as control sequences", async () => {
     const entry = canonical({ type: "\u001b[2J\u202etest", x: "\u0007" })
     const verification = await verify({
       proof: proofFile({ entries: [entry], index: 0, key, extra: { entry } }),
