@@ -1,4 +1,4 @@
-/** The record of what administrators did: one chain of hashes, whose head is in the public log. */
+/** The record of administrators' calls is one chain of hashes, whose head is in the public log. */
 import { assert, describe, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -39,7 +39,7 @@ const logged = Effect.gen(function* () {
 
 const sequenced = LogSequencer.use((sequencer) => sequencer.sequence)
 
-/** What no trigger and no constraint hinders. */
+/** Makes changes that no trigger and no constraint hinders. */
 const unhindered = Effect.fnUntraced(function* (changes: ReadonlyArray<Statement.Statement<object>>) {
   const sql = yield* SqlClient.SqlClient
   const tables = ["audit_log", "audit_outcomes", "audit_chain", "audit_head"]
@@ -49,13 +49,13 @@ const unhindered = Effect.fnUntraced(function* (changes: ReadonlyArray<Statement
   for (const table of tables) yield* sql`alter table ${sql(table)} enable trigger user`
 }, asOwner)
 
-layer(testServices())("The jobs", (it) => {
-  it.effect("log the head of the administrators' chain from their start on", () =>
+layer(testServices())("The administrators' chain and the jobs", (it) => {
+  it.effect("The jobs log the head of the administrators' chain from their start on", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* call("before")
       yield* Layer.build(Jobs.layer)
-      // Time stands still, the database does not.
+      // Time stands still; the database does not.
       const heads = yield* Effect.repeat(logged, { until: (all) => all.length > 0 })
       assert.deepStrictEqual(
         heads.map(({ count }) => count),
@@ -66,7 +66,7 @@ layer(testServices())("The jobs", (it) => {
 })
 
 layer(testServices())("The head of the administrators' chain", (it) => {
-  it.effect("goes into the log when there is something new, and at no other time", () =>
+  it.effect("The head of the chain goes into the log when there is something new, and at no other time", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       yield* logHead
@@ -91,7 +91,7 @@ layer(testServices())("The head of the administrators' chain", (it) => {
     })
   )
 
-  it.effect("has every call and every end once, however many are recorded at once", () =>
+  it.effect("The chain has every call and every end once, however many are recorded at once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* Effect.forEach(Array.from({ length: 40 }), (_, n) => call(`at once ${n}`), {
@@ -108,7 +108,7 @@ layer(testServices())("The head of the administrators' chain", (it) => {
   )
 })
 
-describe("The audit of the log names", () => {
+describe("The audit of the administrators' record", () => {
   /** A world of three calls, whose first two are in the log. */
   const names = (
     what: string,
@@ -119,7 +119,7 @@ describe("The audit of the log names", () => {
     said: (ids: { readonly first: string; readonly second: string }) => string
   ) =>
     layer(testServices())(what, (it) => {
-      it.effect("of the record of administrators, and nothing before", () =>
+      it.effect("The audit of the log names the changed record of administrators, and nothing before", () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
           yield* freshWeek
@@ -136,36 +136,36 @@ describe("The audit of the log names", () => {
     })
 
   names(
-    "a call that was changed",
+    "A call that was changed",
     (sql, { first }) => [sql`update audit_log set body = 'other' where id = ${first}::uuid`],
     ({ first }) => `audit_log, ${first}: it is not what link 1 of audit_chain recorded`
   )
   names(
-    "a time that was changed by a microsecond",
+    "A time that was changed by a microsecond",
     (sql, { first }) => [
       sql`update audit_log set at = at + interval '1 microsecond' where id = ${first}::uuid`
     ],
     ({ first }) => `audit_log, ${first}: it is not what link 1 of audit_chain recorded`
   )
   names(
-    "text that was moved from one field to the next",
+    "Text that was moved from one field to the next",
     (sql, { first }) => [
       sql`update audit_log set path = path || 'r', request_id = '' where id = ${first}::uuid`
     ],
     ({ first }) => `audit_log, ${first}: it is not what link 1 of audit_chain recorded`
   )
   names(
-    "an end that was changed",
+    "An end that was changed",
     (sql, { second }) => [sql`update audit_outcomes set status = 500 where entry_id = ${second}::uuid`],
     ({ second }) => `audit_outcomes, ${second}: it is not what link 4 of audit_chain recorded`
   )
   names(
-    "a call that was removed",
+    "A call that was removed",
     (sql, { second }) => [sql`delete from audit_log where id = ${second}::uuid`],
     ({ second }) => `audit_log, ${second}: it is link 3 of audit_chain, and not there`
   )
   names(
-    "a call that was removed with its links",
+    "A call that was removed with its links",
     (sql, { second }) => [
       sql`delete from audit_log where id = ${second}::uuid`,
       sql`delete from audit_outcomes where entry_id = ${second}::uuid`,
@@ -174,7 +174,7 @@ describe("The audit of the log names", () => {
     () => "audit_chain: link 3 is missing"
   )
   names(
-    "a call that was put in",
+    "A call that was put in",
     (sql, { first }) => [
       sql`
         insert into audit_log (id, at, action, path, request_id, body)
@@ -184,7 +184,7 @@ describe("The audit of the log names", () => {
     () => "audit_log, 0190f000-0000-7000-8000-00000000000a: audit_chain has no link for it"
   )
   names(
-    "a chain that ends earlier than the log says",
+    "A chain that ends earlier than the log says",
     (sql, { second, third }) => [
       sql`delete from audit_outcomes where entry_id = any(${[second, third]}::uuid[])`,
       sql`delete from audit_log where id = any(${[second, third]}::uuid[])`,
@@ -195,7 +195,7 @@ describe("The audit of the log names", () => {
     () => "records 4 links of the audit log, and audit_chain has no link 4"
   )
   names(
-    "a chain that was made anew, whole and without a flaw",
+    "A chain that was made anew, whole and without a flaw",
     (sql, { first }) => [
       sql`update audit_log set body = 'other' where id = ${first}::uuid`,
       sql`alter table audit_chain add column fields text[]`,

@@ -1,4 +1,4 @@
-/** Agents in the public log: each registration, each claim and each new key is recorded with what it is about, or neither is. */
+/** Agents in the public log: each registration, each claim and each new key is recorded with its entry, or neither is. */
 import { createHash, generateKeyPairSync } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
@@ -17,7 +17,7 @@ import { testServices } from "../support/services.ts"
 const hash = (...parts: ReadonlyArray<string>) => createHash("sha256").update(parts.join("\0")).digest("hex")
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 
-/** All that the log has of an agent, in its order. */
+/** All entries of an agent, in the log's order. */
 const logOf = (agentId: string) =>
   Effect.map(Effect.andThen(completeLog, entries), (all) =>
     all.filter(({ json }) => json["agent_id"] === agentId).map(({ entry, json }) => ({ entry, json }))
@@ -31,7 +31,7 @@ const secretOf = Effect.fnUntraced(function* (agentId: string) {
 })
 
 layer(testServices())("An agent in the log", (it) => {
-  it.effect("registers, is claimed, and gets another secret: an entry each, of hashes alone", () =>
+  it.effect("An agent registers, is claimed, and gets another secret: an entry each, of hashes alone", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       const monday = yield* freshWeek
@@ -102,7 +102,7 @@ layer(testServices())("An agent in the log", (it) => {
   )
 
   it.effect(
-    "has its public key or the address of its keys in the hash, and the secret that renews its claim link",
+    "An agent's hash has its public key or its keys' address, and the secret that renews its link",
     () =>
       Effect.gen(function* () {
         const registry = yield* Registry
@@ -133,7 +133,7 @@ layer(testServices())("An agent in the log", (it) => {
       })
   )
 
-  it.effect("has a new key recorded when its first secret is sent again, and not when it is refused", () =>
+  it.effect("A new key is recorded when the first secret is sent again, and not when it is refused", () =>
     Effect.gen(function* () {
       const registry = yield* Registry
       yield* freshWeek
@@ -159,31 +159,29 @@ layer(testServices())("An agent in the log", (it) => {
     })
   )
 
-  it.effect(
-    "has nothing recorded of what was rolled back, and nothing of what changes neither name, owner nor key",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const agentId = yield* claimedAgent()
-        yield* completeLog
-        yield* Effect.flip(
-          sql.withTransaction(
-            Effect.gen(function* () {
-              yield* provisionalAgent()
-              yield* Registry.use((registry) => registry.rotateSecret(agentId, "keep"))
-              return yield* Effect.fail("no")
-            })
-          )
+  it.effect("An agent has nothing recorded of a rollback, nor of a change beside name, owner and key", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const agentId = yield* claimedAgent()
+      yield* completeLog
+      yield* Effect.flip(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* provisionalAgent()
+            yield* Registry.use((registry) => registry.rotateSecret(agentId, "keep"))
+            return yield* Effect.fail("no")
+          })
         )
-        yield* Registry.use((registry) => registry.amend(agentId, { suspended: true }))
-        yield* asOwner(sql`
+      )
+      yield* Registry.use((registry) => registry.amend(agentId, { suspended: true }))
+      yield* asOwner(sql`
         update agents set bio = 'Reads the tape.', secret_hash = secret_hash, claimed_at = claimed_at, name = name
          where id = ${agentId}::uuid`)
-        assert.strictEqual((yield* logState).pending, 0)
-      })
+      assert.strictEqual((yield* logState).pending, 0)
+    })
   )
 
-  it.effect("has another key recorded by whatever statement changes it", () =>
+  it.effect("An agent has another key recorded by whatever statement changes it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const agentId = yield* claimedAgent()

@@ -1,4 +1,4 @@
-/** What the database itself refuses, whoever asks: changes to records, and records that cannot be true. */
+/** The database itself refuses changes to records, and records that cannot be true, whoever asks. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ import { testServices } from "../support/services.ts"
 const textMember = (value: unknown, name: string): string =>
   Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
 
-/** Why PostgreSQL refuses the statement even to the owner of its tables: the constraint's name, or the message. */
+/** PostgreSQL's reason to refuse the statement even to the owner of its tables: the constraint's name, or the message. */
 const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
   SqlClient.SqlClient.use((sql) => Effect.flip(asOwner(statement(sql)))).pipe(
     Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))
@@ -49,14 +49,14 @@ const wrongAnswer = {
   related_events: []
 }
 
-/** Enough for the log to have a node above its entries. */
+/** Entries enough for the log to have a node above them. */
 const fullTile = SqlClient.SqlClient.use(
   (sql) => sql`
     insert into log_pending (type, entry)
     select 'key.rotate', convert_to('{}', 'UTF8') from generate_series(1, 256)`
 )
 
-/** What the jobs that ask price sources write. */
+/** Rows as the jobs that ask price sources write them. */
 const fetched = SqlClient.SqlClient.use((sql) =>
   Effect.andThen(
     sql`
@@ -69,7 +69,7 @@ const fetched = SqlClient.SqlClient.use((sql) =>
       on conflict do nothing`
   )
 )
-/** What a schedule writes beside a challenge that it makes. */
+/** Rows as a schedule writes them beside a challenge that it makes. */
 const scheduled = SqlClient.SqlClient.use(
   (sql) => sql`
     insert into scheduled_challenges (schedule, target, period, challenge_id, made_at)
@@ -77,7 +77,7 @@ const scheduled = SqlClient.SqlClient.use(
     on conflict do nothing`
 )
 
-/** What is recorded of a purchase that was paid. */
+/** The record of a purchase that was paid. */
 const bought = SqlClient.SqlClient.use((sql) =>
   Effect.gen(function* () {
     const id = "0190f000-0000-7000-8000-0000000000aa"
@@ -97,7 +97,7 @@ const bought = SqlClient.SqlClient.use((sql) =>
   })
 )
 
-/** What is recorded of a call of a model. */
+/** The record of a call of a model. */
 const called = Effect.fnUntraced(function* (agentId: AgentId) {
   const sql = yield* SqlClient.SqlClient
   const id = "0190f000-0000-7000-8000-0000000000ab"
@@ -185,7 +185,7 @@ const appendOnly = [
 ] as const
 
 layer(testServices())("An append-only record", (it) => {
-  it.effect.each(appendOnly)("of %s refuses update, delete and truncate", ([table, column]) =>
+  it.effect.each(appendOnly)("A record of %s refuses update, delete and truncate", ([table, column]) =>
     Effect.gen(function* () {
       yield* records
       const rows = countOf((sql) => sql`select count(*)::int as count from ${sql(table)}`)
@@ -197,7 +197,7 @@ layer(testServices())("An append-only record", (it) => {
         refused("update")
       )
       assert.strictEqual(yield* refusal((sql) => sql`delete from ${sql(table)}`), refused("delete"))
-      // By whichever stands first in its way: a table that refers to it, or its trigger.
+      // The first guard in its way refuses it: a table that refers to it, or its trigger.
       assert.match(
         yield* refusal((sql) => sql`truncate ${sql(table)}`),
         /truncate refused$|^cannot truncate a table referenced/
@@ -207,7 +207,7 @@ layer(testServices())("An append-only record", (it) => {
     })
   )
 
-  it.effect("that is a prediction is replaced by no upsert", () =>
+  it.effect("A prediction is replaced by no upsert", () =>
     Effect.gen(function* () {
       yield* records
       const replaced = yield* refusal(
@@ -219,7 +219,7 @@ layer(testServices())("An append-only record", (it) => {
     })
   )
 
-  it.effect("that is a challenge or an agent is neither deleted nor truncated", () =>
+  it.effect("A challenge or an agent is neither deleted nor truncated", () =>
     Effect.gen(function* () {
       yield* records
       assert.include(yield* refusal((sql) => sql`delete from challenges`), "append-only")
@@ -234,7 +234,7 @@ layer(testServices())("An append-only record", (it) => {
 })
 
 layer(testServices())("The log in the database", (it) => {
-  it.effect("keeps the name and the state that it has, and its state only grows", () =>
+  it.effect("The log keeps its name and its state, and the state only grows", () =>
     Effect.gen(function* () {
       yield* records
       const refused = (table: string, operation: string) => `${table} is append-only: ${operation} refused`
@@ -253,7 +253,7 @@ layer(testServices())("The log in the database", (it) => {
     })
   )
 
-  it.effect("has nothing twice: no prediction, reveal, making, end, or version of a settlement", () =>
+  it.effect("The log has nothing twice: no prediction, reveal, making, end, or version of a settlement", () =>
     Effect.gen(function* () {
       yield* records
       assert.strictEqual(
@@ -277,7 +277,7 @@ layer(testServices())("The log in the database", (it) => {
     })
   )
 
-  it.effect("lets an entry leave the outbox only into the log, and nobody change one that is pending", () =>
+  it.effect("An entry leaves the outbox only into the log, and nobody changes one that is pending", () =>
     Effect.gen(function* () {
       yield* records
       yield* SqlClient.SqlClient.use(
@@ -328,7 +328,7 @@ layer(testServices())("A challenge in the database", (it) => {
     ["dead_zone_pct", "dead_zone_pct + 0.1"],
     ["resolution_criteria", "resolution_criteria || ' '"],
     ["resolution_criteria_zh", "resolution_criteria_zh || ' '"]
-  ] as const)("has a frozen %s", ([column, value]) =>
+  ] as const)("A challenge has a frozen %s", ([column, value]) =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -348,7 +348,7 @@ layer(testServices())("A challenge in the database", (it) => {
     })
   )
 
-  it.effect("keeps its end: nothing reopens, resolves again or revives it", () =>
+  it.effect("A challenge keeps its end: nothing reopens, resolves again or revives it", () =>
     Effect.gen(function* () {
       const { challenge } = yield* records
       const cancelled = yield* newChallenge()
@@ -372,7 +372,7 @@ layer(testServices())("A challenge in the database", (it) => {
   )
 
   it.effect(
-    "is closed no earlier than its deadline, resolved only when closed, and not both resolved and cancelled",
+    "A challenge closes at its deadline or later, resolves when closed, and is not cancelled, too",
     () =>
       Effect.gen(function* () {
         const { challenge: resolved } = yield* records
@@ -400,7 +400,7 @@ layer(testServices())("A challenge in the database", (it) => {
 })
 
 layer(testServices())("An amendment in the database", (it) => {
-  it.effect("follows the version before it, on the same day, with a reason", () =>
+  it.effect("An amendment follows the version before it, on the same day, with a reason", () =>
     Effect.gen(function* () {
       const { challenge } = yield* records
       const again = (version: number, previous: string, changes: { day?: string; reason?: string } = {}) =>
@@ -425,7 +425,7 @@ layer(testServices())("An amendment in the database", (it) => {
 })
 
 layer(testServices())("A prediction in the database", (it) => {
-  /** A prediction of another agent, a copy of a valid one but for what is said. */
+  /** A prediction of another agent: a copy of a valid one with these changes. */
   const forged = Effect.fnUntraced(function* (
     changes: Partial<Record<"received_at" | "deadline" | "body" | "salt" | "commit" | "confidence", string>>
   ) {
@@ -455,7 +455,7 @@ layer(testServices())("A prediction in the database", (it) => {
     ["has a salt of 32 bytes", { salt: "substring(salt from 2)" }, "predictions_salt"],
     ["has a confidence of at most 1", { confidence: "1.0000000001" }, "predictions_confidence"],
     ["has a confidence of at least 0", { confidence: "-0.0000000001" }, "predictions_confidence"]
-  ] as const)("%s", ([, changes, constraint]) =>
+  ] as const)("A prediction %s", ([, changes, constraint]) =>
     Effect.gen(function* () {
       yield* freshWeek
       const insert = yield* forged(changes)
@@ -466,7 +466,7 @@ layer(testServices())("A prediction in the database", (it) => {
     })
   )
 
-  it.effect("is let in unforged: what the tests above change is what is refused", () =>
+  it.effect("A prediction is let in unforged: only the changes of the tests above are refused", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const insert = yield* forged({})
@@ -474,7 +474,7 @@ layer(testServices())("A prediction in the database", (it) => {
     })
   )
 
-  it.effect("is one per agent, challenge and revision", () =>
+  it.effect("A prediction is one per agent, challenge and revision", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* predict(yield* claimedAgent(), yield* newChallenge())
@@ -487,7 +487,7 @@ layer(testServices())("A prediction in the database", (it) => {
 })
 
 layer(testServices())("An agent in the database", (it) => {
-  it.effect("uses no more predictions than it was promised while provisional", () =>
+  it.effect("An agent uses no more predictions than it was promised while provisional", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "a" }))
@@ -504,7 +504,7 @@ layer(testServices())("An agent in the database", (it) => {
     })
   )
 
-  it.effect("is claimed once: neither its owner nor the moment changes, nor does a claim end", () =>
+  it.effect("An agent is claimed once: neither its owner nor the moment changes, nor does a claim end", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agent_id } = yield* Registry.use((registry) => registry.register({ name: "a" }))

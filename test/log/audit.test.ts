@@ -1,4 +1,4 @@
-/** The audit of the public log names whatever was changed behind the back of the service, and nothing else. */
+/** The audit of the public log names every change that was made behind the back of the service, and nothing else. */
 import { generateKeyPairSync, sign } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Schema } from "effect"
@@ -58,7 +58,7 @@ const tables = [
   "log_keys"
 ] as const
 
-/** What no entry records, and why. */
+/** Columns that no entry records, and why. */
 const unrecorded: Readonly<Record<string, string>> = {
   "predictions.id": "an address of the API, which the sealed body does not have",
   "prediction_counts.shard": "only the sum of all shards is shown",
@@ -82,7 +82,10 @@ const unrecorded: Readonly<Record<string, string>> = {
   "log_keys.added_at": "the entry of a key says where in the log it took over"
 }
 
-/** What no entry records of an agent: nothing of it says whose a record is, and the check of the ledger compares claim_grant. */
+/**
+ * Columns of an agent that no entry records: none says whose a record is, and the check of the ledger compares
+ * claim_grant.
+ */
 const unrecordedOfAgents = new Set(
   `type bio languages model_provider model_name model_version model_capability_tag operator_contact hosting_mode
    policy_profile owner_org disclosure_level default_spaces requested_scopes webhook_scope provisional_until challenge_passed_at
@@ -90,7 +93,7 @@ const unrecordedOfAgents = new Set(
    credit_arena_enabled claim_grant held_name held_fold reference`.split(/\s+/)
 )
 
-/** Where the first row of a table is not the one to look at. */
+/** Tables whose first row is not the one to look at. */
 const telling: Readonly<Record<string, string>> = {
   "challenges.cancel_reason": "cancelled_at is not null",
   "challenges.cancelled_at": "cancelled_at is not null",
@@ -110,7 +113,7 @@ const amended = ["actual_value is null", "actual_value is not null"].flatMap((fo
   ])
 )
 
-/** The rows of what is asked of a question, by its form, and of how it came out. */
+/** The rows of a question's terms, by its form, and of its outcome. */
 const rowsOfQuestions = (which: string): Readonly<Record<string, string>> => ({
   challenges: which,
   ...Object.fromEntries(
@@ -136,7 +139,7 @@ const aliases: Readonly<Record<string, string>> = {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
 
-/** How a line names a row, and what of it. */
+/** The name of a row in a line, and the name of its column. */
 const naming = ({ column, table }: Column, row: Readonly<Record<string, unknown>>): ReadonlyArray<string> => {
   const of = (name: string) => text(row[name])
   const what = aliases[`${table}.${column}`] ?? column
@@ -207,7 +210,7 @@ const differences = Effect.map(
 
 const witness = { name: "witness.example/w", key: generateKeyPairSync("ed25519").privateKey }
 
-/** As if the witness had been asked to cosign the newest checkpoint. */
+/** Stands for a witness that was asked to cosign the newest checkpoint. */
 const cosigned = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const newest = yield* findOne(Schema.Struct({ size: Schema.Int, note: Schema.String }))(sql`
@@ -227,7 +230,7 @@ const cosigned = Effect.gen(function* () {
 /** The world is made once; each test changes it and puts it back. */
 const prepared = Effect.gen(function* () {
   const world = yield* loggedFixture
-  // It waits for its place, as that of the other challenge does not.
+  // This amendment waits for its place; that of the other challenge does not.
   yield* Amendments.use((amendments) =>
     amendments.amend(world.macro.id, { actual_value: 3, reason: "the office corrected it" })
   )
@@ -245,7 +248,7 @@ const prepared = Effect.gen(function* () {
   return world
 })
 
-/** A row that is gone, and how it is missed. A checkpoint is not: old ones are thinned out. */
+/** A deleted row, and the line that misses it. A checkpoint has none: old ones are thinned out. */
 const deleted: ReadonlyArray<readonly [table: string, where: string, said: string]> = [
   ["challenges", "cancelled_at is not null", "there is no challenge"],
   ["challenges", "cancelled_at is null and resolved_at is null", "there is no challenge"],
@@ -272,7 +275,7 @@ const deleted: ReadonlyArray<readonly [table: string, where: string, said: strin
 
 const anotherId = "gen_random_uuid()"
 
-/** A row that nobody recorded, and how it stands out. */
+/** A row that nobody recorded, and the line that names it. */
 const added: ReadonlyArray<
   readonly [table: string, where: string, different: Readonly<Record<string, string>>, said: string]
 > = [
@@ -362,7 +365,7 @@ const witnessKey = verifierKey(witness.name, rawPublicKey(witness.key), cosignat
 layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey}` }))(
   "The audit of the public log",
   (it) => {
-    it.effect("names every column that was changed, and nothing once it is as it was", () =>
+    it.effect("The audit names every column that was changed, and nothing once it is as it was", () =>
       Effect.gen(function* () {
         yield* prepared
         const columns = yield* columnsOf(tables)
@@ -380,7 +383,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         }
         assert.deepStrictEqual(unnamed, [])
         assert.deepStrictEqual(yield* differences, [])
-        // What is excused still is a column.
+        // An excused column still is a column.
         const all = new Set(columns.map(({ column, table }) => `${table}.${column}`))
         assert.deepStrictEqual(
           Object.keys(unrecorded).filter((name) => !all.has(name)),
@@ -393,13 +396,13 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       ["a macro challenge", rowsOfQuestions("type = 'macro'")],
       ["a yes-or-no price event", rowsOfQuestions("type = 'price_event' and level is not null")]
     ] as const)(
-      "names every column of %s that was changed, of its predictions, scores and settlement",
+      "The audit names every column of %s that was changed, of its predictions, scores and settlement",
       ([, rows]) =>
         Effect.gen(function* () {
           const unnamed: Array<string> = []
           for (const column of oneIn(12, yield* columnsOf(Object.keys(rows)))) {
             const name = `${column.table}.${column.column}`
-            // How a challenge ended is the same for every type.
+            // A challenge's end is the same for every type.
             if (name in unrecorded || name in telling) continue
             const row = yield* tamper(column, rows[column.table] ?? "false")
             const found = yield* differences
@@ -413,7 +416,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
         })
     )
 
-    it.effect("names every column of an amendment that was changed, and of the scores that it gave", () =>
+    it.effect("The audit names every changed column of an amendment, and of the scores that it gave", () =>
       Effect.gen(function* () {
         const unnamed: Array<string> = []
         for (const [table, where] of amended) {
@@ -432,7 +435,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect("names every column of an agent that was changed and says whose a record is", () =>
+    it.effect("The audit names every changed column of an agent that says whose a record is", () =>
       Effect.gen(function* () {
         yield* unconstrained(["agents"])
         const columns = yield* columnsOf(["agents"])
@@ -457,7 +460,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect("names what is gone, and what nobody recorded", () =>
+    it.effect("The audit names rows that are gone, and rows that nobody recorded", () =>
       Effect.gen(function* () {
         const unnamed: Array<string> = []
         const look = Effect.fnUntraced(function* (name: string, table: string, said: string) {
@@ -479,7 +482,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect.each([2, 7])("looks at every signed head and kept hash, %i at a time", (pageSize) =>
+    it.effect.each([2, 7])("The audit looks at every signed head and kept hash, %i at a time", (pageSize) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { heads, hashes } = yield* findOne(
@@ -516,7 +519,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect("says of a close whose bytes name no challenge that they do not, and never undefined", () =>
+    it.effect("The audit says of a close whose bytes name no challenge that they do not, not undefined", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* asOwner(sql`
@@ -532,7 +535,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect("names each prediction that stands after the close of its challenge", () =>
+    it.effect("The audit names each prediction that stands after the close of its challenge", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* asOwner(sql`
@@ -547,7 +550,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
       })
     )
 
-    it.effect("names a prediction that neither is in the log nor waits", () =>
+    it.effect("The audit names a prediction that neither is in the log nor waits", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* asOwner(sql`delete from log_pending where type = 'prediction.commit'`)
@@ -562,7 +565,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     )
 
     it.effect.prop(
-      "finds any byte of any record that is changed",
+      "The audit finds any byte of any record that is changed",
       [
         Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })),
         Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
@@ -587,7 +590,7 @@ layer(testServices({ AUSPEX_LOG_WITNESSES: `https://witness.example ${witnessKey
     )
 
     it.effect(
-      "compares what waits to be revealed with its prediction, and reads the outbox once for it",
+      "The audit compares waiting reveals with their predictions, and reads the outbox once for it",
       () =>
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** What an audit says follows from its snapshot: neither more than that, nor less. */
+/** An audit says what follows from its snapshot: neither more than that, nor less. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { withoutTriggers } from "../support/tampering.ts"
 
 const audited = LogAudit.use(({ audit }) => audit)
 
-/** Locks of other tests' databases are in the same view. */
+/** Counts waiters of this database alone: locks of other tests' databases are in the same view. */
 const waiters = countOf(
   (sql) => sql`
     select count(*)::int as count from pg_locks
@@ -28,7 +28,7 @@ const longWaiters = countOf(
 )
 
 layer(testServices())("An audit of the public log", (it) => {
-  it.effect("does not clear a fault that was found after its snapshot", () =>
+  it.effect("An audit does not clear a fault that was found after its snapshot", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* loggedFixture
@@ -55,7 +55,7 @@ layer(testServices())("An audit of the public log", (it) => {
     })
   )
 
-  it.effect("takes times after the year 9999 for what they are", () =>
+  it.effect("An audit takes times after the year 9999 for what they are", () =>
     Effect.gen(function* () {
       yield* freshWeek
       yield* newChallenge({ deadline: instant("9999-12-31T23:00:00Z") })
@@ -64,8 +64,8 @@ layer(testServices())("An audit of the public log", (it) => {
     })
   )
 
-  // As long as a statement may take.
-  it.effect.runIf(isFull)("records what it found however long a sequencer holds the state of the log", () =>
+  // The test lasts as long as a statement may.
+  it.effect.runIf(isFull)("An audit records its finding however long a sequencer holds the log's state", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const change = sql`
@@ -85,7 +85,7 @@ layer(testServices())("An audit of the public log", (it) => {
       )
       yield* Deferred.await(held)
       const audit = yield* Effect.forkChild(audited)
-      // Statements wait for four seconds otherwise.
+      // Any other statement waits for at most four seconds.
       while ((yield* longWaiters) === 0) yield* sql`select pg_sleep(0.1)`
       assert.isUndefined(audit.pollUnsafe())
       yield* Deferred.succeed(free, undefined)

@@ -1,4 +1,4 @@
-/** Several that keep one log at once, and what commits in another order than it got its id. */
+/** Several instances keep one log at once, and entries commit in another order than they got their ids. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Random } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,8 +14,8 @@ import { testServices } from "../support/services.ts"
 
 const pass = (sequencer: LogSequencer["Service"]) => Effect.andThen(sequencer.sequence, sequencer.publish)
 
-layer(testServices())("Two that sequence at once", (it) => {
-  it.effect("never fork the log, and lose and repeat nothing", () =>
+layer(testServices())("Two sequencers at once", (it) => {
+  it.effect("Two sequencers at once never fork the log, and lose and repeat nothing", () =>
     Effect.gen(function* () {
       const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
       let queued = 0
@@ -37,7 +37,7 @@ layer(testServices())("Two that sequence at once", (it) => {
 })
 
 layer(testServices())("Entries that are composed when they get their index", (it) => {
-  it.effect("are so once, whoever is at it, and a close counts all commits before it", () =>
+  it.effect("Entries are composed once, whoever is at it, and a close counts all commits before it", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
@@ -72,8 +72,8 @@ layer(testServices())("Entries that are composed when they get their index", (it
   )
 })
 
-layer(testServices())("What gets its id first and commits last", (it) => {
-  it.effect("gets its index, however far the outbox was emptied beyond it", () =>
+layer(testServices())("An entry that gets its id first and commits last", (it) => {
+  it.effect("An entry that commits late gets its index, however far the outbox was emptied beyond it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer

@@ -1,5 +1,5 @@
 /**
- * What keeps the log from forking after a failover or a restore: what instances remember of it, when they wait for an
+ * The log never forks after a failover or a restore: what instances remember of it, when they wait for an
  * administrator, and how a log goes on that has lost signed entries.
  */
 import { assert, describe, layer } from "@effect/vitest"
@@ -35,7 +35,7 @@ type Instance = LogSequencer["Service"]
 
 const nothing = Option.none<Memory>()
 
-/** An instance, and what it remembers. */
+/** An instance with the memory of the log that it starts with. */
 const instance = Effect.fnUntraced(function* (
   remembers: Option.Option<Memory>,
   sightings?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
@@ -57,7 +57,7 @@ const seenBy = (memory: Ref.Ref<Option.Option<Memory>>) =>
 
 const pass = (sequencer: Instance) => Effect.andThen(sequencer.sequence, sequencer.publish)
 
-/** Things that wait for their place in the log. */
+/** Makes entries that wait for their place in the log. */
 const something = (count = 1) => Effect.replicateEffect(newChallenge(), count, { discard: true })
 
 const newestSize = Effect.map(checkpoints, (all) => all.at(-1)?.size ?? 0)
@@ -86,7 +86,7 @@ const signed = Effect.fnUntraced(function* (size: number, root: Uint8Array = Buf
   return checkpoint
 })
 
-/** It adds nothing to the log and signs nothing, and says why. */
+/** The sequencer adds nothing to the log and signs nothing, and says why. */
 const waits = Effect.fnUntraced(function* (sequencer: Instance, why: RegExp) {
   const before = [(yield* logState).size, yield* newestSize]
   yield* something()
@@ -95,7 +95,7 @@ const waits = Effect.fnUntraced(function* (sequencer: Instance, why: RegExp) {
   assert.deepStrictEqual([(yield* logState).size, yield* newestSize], before)
 })
 
-/** It takes up whatever waits, and signs it. */
+/** The sequencer takes up whatever waits, and signs it. */
 const keeps = Effect.fnUntraced(function* (sequencer: Instance) {
   yield* something()
   yield* pass(sequencer)
@@ -113,7 +113,7 @@ const continued = Effect.map(entries, (all) =>
 )
 
 layer(testServices())("An instance that remembers nothing of the log", (it) => {
-  it.effect("keeps it from the very first start on, whatever others sign meanwhile", () =>
+  it.effect("An instance keeps a log from its very first start on, whatever others sign meanwhile", () =>
     Effect.gen(function* () {
       const [one, other] = [yield* instance(nothing), yield* instance(nothing)]
       for (const { sequencer } of [one, other]) {
@@ -128,27 +128,25 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
     })
   )
 
-  it.effect(
-    "waits beside a log that was signed, also over restarts, while those that remember it go on",
-    () =>
-      Effect.gen(function* () {
-        const { sequencer } = yield* grown
-        const fresh = yield* instance(nothing)
-        yield* fresh.sequencer.verifyAtStart
-        const why =
-          /The log was signed before this instance had a memory of it .* `npm run admin -- log continue`/
-        yield* waits(fresh.sequencer, why)
-        const restarted = yield* fresh.start
-        yield* waits(restarted, why)
-        // It has no part in the log, and yet remembers what it sees of it.
-        yield* keeps(sequencer)
-        yield* pass(restarted)
-        assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
-        assert.isNull((yield* logState).fault)
-      })
+  it.effect("An instance without memory waits beside a signed log, while those that remember it go on", () =>
+    Effect.gen(function* () {
+      const { sequencer } = yield* grown
+      const fresh = yield* instance(nothing)
+      yield* fresh.sequencer.verifyAtStart
+      const why =
+        /The log was signed before this instance had a memory of it .* `npm run admin -- log continue`/
+      yield* waits(fresh.sequencer, why)
+      const restarted = yield* fresh.start
+      yield* waits(restarted, why)
+      // An instance without a part in the log remembers what it sees of it.
+      yield* keeps(sequencer)
+      yield* pass(restarted)
+      assert.strictEqual(yield* seenBy(fresh.memory), yield* newestSize)
+      assert.isNull((yield* logState).fault)
+    })
   )
 
-  it.effect("is told first that its key is not the log's, for nobody's word gives it that one", () =>
+  it.effect("An instance with another key is told so first, for nobody's word gives it the log's", () =>
     Effect.gen(function* () {
       yield* grown
       const memory = yield* Ref.make(nothing)
@@ -164,7 +162,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
     })
   )
 
-  it.effect("goes on twenty seconds after an administrator has said so, which is an entry of the log", () =>
+  it.effect("An instance goes on twenty seconds after an administrator's word, which is a log entry", () =>
     Effect.gen(function* () {
       const { sequencer, size } = yield* grown
       const fresh = yield* instance(nothing)
@@ -183,7 +181,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
       assert.deepInclude(entry, { type: "log.continue", number: said.number, size, lost_size: null })
       assert.notInclude(JSON.stringify(entry), "replica")
       assert.deepStrictEqual(yield* audited, [])
-      // What was said before it came is not said to the next one.
+      // A word that was given before an instance came does not count for it.
       const later = yield* instance(nothing)
       yield* waits(later.sequencer, /had a memory of it/)
       yield* pass(sequencer)
@@ -192,7 +190,7 @@ layer(testServices())("An instance that remembers nothing of the log", (it) => {
 })
 
 layer(testServices())("An instance that kept the log on another server", (it) => {
-  /** One that remembers the log as it is, from the server before. */
+  /** An instance that remembers the log as it is, from the server before. */
   const survivor = Effect.fnUntraced(function* (known: Partial<Memory> = {}) {
     const { memory } = yield* grown
     return yield* instance(
@@ -201,7 +199,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
   })
 
   it.effect(
-    "waits, and adds nothing either, until an administrator lets it go on; then also after a restart",
+    "An instance on another server waits, and adds nothing, until an administrator lets it go on",
     () =>
       Effect.gen(function* () {
         const { memory, sequencer, start } = yield* survivor()
@@ -224,7 +222,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
       })
   )
 
-  it.effect("goes on by itself where that was said while it was away", () =>
+  it.effect("An instance goes on by itself where an administrator's word came while it was away", () =>
     Effect.gen(function* () {
       const { start } = yield* survivor()
       yield* goOn(yield* LogSequencer)
@@ -233,7 +231,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
     })
   )
 
-  it.effect("is not let on by what was said before it kept the log there", () =>
+  it.effect("An instance is not let on by a word from before it kept the log there", () =>
     Effect.gen(function* () {
       const { number } = yield* goOn(yield* LogSequencer)
       yield* TestClock.adjust("1 minute")
@@ -245,7 +243,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
     })
   )
 
-  it.effect("says so as one that keeps no log, and remembers what it sees all the same", () =>
+  it.effect("An instance that keeps no log says so, too, and remembers what it sees all the same", () =>
     Effect.gen(function* () {
       const { memory, sequencer } = yield* survivor()
       yield* keeps(yield* LogSequencer)
@@ -256,7 +254,7 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
       yield* TestClock.adjust("20 seconds")
       yield* sequencer.watch
       assert.isNull(yield* sequencer.fault)
-      // Nothing is asked of one that never kept it.
+      // An instance that never kept the log has nothing to wait for.
       const fresh = yield* instance(nothing)
       yield* fresh.sequencer.watch
       assert.isNull(yield* fresh.sequencer.fault)
@@ -265,8 +263,8 @@ layer(testServices())("An instance that kept the log on another server", (it) =>
   )
 })
 
-layer(testServices())("What an instance shows of the log", (it) => {
-  it.effect("it remembers before, and it never shows less than that", () =>
+layer(testServices())("The heads that an instance shows", (it) => {
+  it.effect("An instance remembers a head before it shows it, and never shows a smaller one", () =>
     Effect.gen(function* () {
       const { sequencer } = yield* grown
       const { memory, sequencer: shows } = yield* instance(Option.some(used))
@@ -280,7 +278,7 @@ layer(testServices())("What an instance shows of the log", (it) => {
     })
   )
 
-  it.effect("it shows also where that cannot be kept, which it says", () =>
+  it.effect("An instance shows a head also where it cannot be kept, and says so", () =>
     Effect.gen(function* () {
       yield* grown
       const forgetful = yield* anotherSequencer({ forgets: "the disk is full" })
@@ -291,7 +289,7 @@ layer(testServices())("What an instance shows of the log", (it) => {
   )
 
   it.effect(
-    "is all that leaves it: the checkpoint it serves, its proofs, and what it takes to witnesses",
+    "An instance remembers every head that leaves it: checkpoint, proofs, requests to witnesses",
     () =>
       Effect.gen(function* () {
         const { sequencer } = yield* grown
@@ -322,15 +320,15 @@ layer(testServices())("What an instance shows of the log", (it) => {
 })
 
 describe("A checkpoint that was signed and seen, and is lost", () => {
-  /** Of more entries than the log has. */
+  /** A checkpoint of more entries than the log has. */
   const loss = Effect.gen(function* () {
     const { size } = yield* grown
     const checkpoint = yield* signed(size + 7)
     return { size, checkpoint, remembers: Option.some({ ...used, checkpoint: Option.some(checkpoint) }) }
   })
 
-  layer(testServices())("as an instance knows that keeps no log", (it) => {
-    it.effect("stops the log for all, names what is missing, and no word of an administrator waives it", () =>
+  layer(testServices())("A loss that an instance knows that keeps no log", (it) => {
+    it.effect("A lost checkpoint stops the log for all and is named, and no administrator waives it", () =>
       Effect.gen(function* () {
         const { checkpoint, remembers, size } = yield* loss
         const { sequencer } = yield* instance(remembers)
@@ -339,7 +337,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         const why = new RegExp(`The log has ${size} entries, but ${checkpoint.size} were signed`)
         assert.match((yield* logState).fault ?? "", why)
         yield* waits(keeper, why)
-        // Who is asked for it shows what it has seen.
+        // An instance that is asked for the checkpoint shows what it has seen.
         const note = (yield* checkpoints).at(-1)?.note ?? ""
         assert.strictEqual(yield* sequencer.see(note), checkpoint.note)
 
@@ -348,7 +346,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         assert.include(refusal.detail, `A checkpoint of ${checkpoint.size} entries was signed and seen`)
         assert.deepStrictEqual(yield* continued, [])
 
-        // Also an instance that has not seen it finds it, and an audit by it does not lift the fault.
+        // An instance that has not seen it finds it, too, and its audit does not lift the fault.
         const line = `checkpoint of size ${checkpoint.size}, which was seen (log_lost_heads): the log has ${size} entries only`
         assert.deepStrictEqual(yield* audited, [
           line,
@@ -363,8 +361,8 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
     )
   })
 
-  layer(testServices())("on an instance that looks only after it was said that the log goes on", (it) => {
-    it.effect("keeps it from going on, where that is within twenty seconds", () =>
+  layer(testServices())("A loss that an instance finds after the word that the log goes on", (it) => {
+    it.effect("A lost checkpoint that comes within twenty seconds keeps an instance from going on", () =>
       Effect.gen(function* () {
         const { remembers } = yield* loss
         const fresh = yield* instance(nothing)
@@ -377,8 +375,8 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
     )
   })
 
-  layer(testServices())("is the end of the log under its name", (it) => {
-    it.effect("which goes on under another, once an audit finds the rest in order", () =>
+  layer(testServices())("A loss that ends the log under its name", (it) => {
+    it.effect("A log that lost a checkpoint goes on by another name, if an audit finds the rest right", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { checkpoint, remembers, size } = yield* loss
@@ -386,7 +384,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         const keeper = yield* LogSequencer
         yield* pass(sequencer)
         const rename = (origin: string) => goOn(keeper, "a disk was lost", Option.some(origin))
-        // Its own name is none other.
+        // The log's own name is no other name.
         assert.strictEqual((yield* Effect.flip(rename(checkpoint.origin)))._tag, "LogLost")
         const name = "arena.example/log/second"
         const said = yield* rename(name)
@@ -418,7 +416,7 @@ describe("A checkpoint that was signed and seen, and is lost", () => {
         assert.isTrue((yield* TransparencyLog.use((log) => log.checkpoint)).startsWith(`${name}\n`))
         assert.deepStrictEqual(yield* audited, [])
 
-        // Others follow, those too that had seen what is lost; and the first name is gone for good.
+        // Other instances follow, also those that had seen the lost entries; and the first name is gone for good.
         yield* sql`update log_state set fault = null`
         const { sequencer: other } = yield* instance(remembers)
         yield* something()
@@ -437,10 +435,10 @@ const sizeOf = (newest: Option.Option<string>) =>
   Option.getOrThrow(Option.flatMap(newest, parseCheckpoint)).size
 
 describe("Others who have seen more of the log", () => {
-  layer(testServices())("than there is", (it) => {
+  layer(testServices())("A signed checkpoint of others", (it) => {
     const claiming = (sightings: ReadonlyArray<Sighting>) => () => Effect.succeed(sightings)
 
-    it.effect("stop it by a signed checkpoint, and only by one of the log's own key and name", () =>
+    it.effect("A signed checkpoint of others stops the log, only by the log's own key and name", () =>
       Effect.gen(function* () {
         const { size } = yield* grown
         const { note, origin, root } = yield* signed(size + 1)
@@ -466,8 +464,8 @@ describe("Others who have seen more of the log", () => {
     )
   })
 
-  layer(testServices())("than a new database has under the same name and key", (it) => {
-    it.effect("keep it from being a log at all", () =>
+  layer(testServices())("A new database under the same name and key", (it) => {
+    it.effect("A signed checkpoint of others keeps a new database from being a log at all", () =>
       Effect.gen(function* () {
         yield* freshWeek
         yield* something()
@@ -481,8 +479,8 @@ describe("Others who have seen more of the log", () => {
     )
   })
 
-  layer(testServices())("by their word alone", (it) => {
-    it.effect("make the instance wait that asked them, until an administrator lets it go on", () =>
+  layer(testServices())("An unproven claim of others", (it) => {
+    it.effect("An instance waits after an unproven claim, until an administrator lets it go on", () =>
       Effect.gen(function* () {
         const { sequencer: remembering, size } = yield* grown
         const asked = yield* Ref.make(0)
@@ -510,7 +508,7 @@ describe("Others who have seen more of the log", () => {
       })
     )
 
-    it.effect("do nothing while the log has grown as far, and stop it by another tree of the same size", () =>
+    it.effect("An unproven claim means nothing once the log is as large, but stops it for another tree", () =>
       Effect.gen(function* () {
         const { sequencer: remembering } = yield* grown
         yield* something()
@@ -527,78 +525,78 @@ describe("Others who have seen more of the log", () => {
   })
 })
 
-layer(testServices())("Asking others what they have seen", (it) => {
-  it.effect(
-    "takes a checkpoint from the public address, and a size from witnesses that attested a later tree",
-    () =>
-      Effect.gen(function* () {
-        yield* grown
-        const note = (yield* checkpoints).at(-1)?.note ?? ""
-        const [key = ""] = yield* TransparencyLog.use((log) => log.verifierKeys)
-        const site = yield* fakeServer(({ path }) =>
-          Promise.resolve(path === "/log/checkpoint" ? { status: 200, body: note } : { status: 404 })
+layer(testServices())("Requests to others for what they have seen", (it) => {
+  it.effect("An instance reads a public checkpoint, and a size from witnesses with a later tree", () =>
+    Effect.gen(function* () {
+      yield* grown
+      const note = (yield* checkpoints).at(-1)?.note ?? ""
+      const [key = ""] = yield* TransparencyLog.use((log) => log.verifierKeys)
+      const site = yield* fakeServer(({ path }) =>
+        Promise.resolve(path === "/log/checkpoint" ? { status: 200, body: note } : { status: 404 })
+      )
+      const behind = yield* makeWitness("witness.test/w1", [key])
+      const ahead = yield* makeWitness("witness.test/w2", [key])
+      const away = yield* makeWitness("witness.test/w3", [key])
+      const { origin, root, size } = Option.getOrThrow(parseCheckpoint(note))
+      ahead.heads.set(origin, { size: size + 5, root: "" })
+      away.behave(() => Promise.resolve({ status: 503 }))
+      const observers = (environment: Readonly<Record<string, string>>) =>
+        Layer.build(Layer.fresh(ObserversLayer.layer).pipe(Layer.provide(settings(environment)))).pipe(
+          Effect.map((built) => Context.get(built, LogObservers))
         )
-        const behind = yield* makeWitness("witness.test/w1", [key])
-        const ahead = yield* makeWitness("witness.test/w2", [key])
-        const away = yield* makeWitness("witness.test/w3", [key])
-        const { origin, root, size } = Option.getOrThrow(parseCheckpoint(note))
-        ahead.heads.set(origin, { size: size + 5, root: "" })
-        away.behave(() => Promise.resolve({ status: 503 }))
-        const observers = (environment: Readonly<Record<string, string>>) =>
-          Layer.build(Layer.fresh(ObserversLayer.layer).pipe(Layer.provide(settings(environment)))).pipe(
-            Effect.map((built) => Context.get(built, LogObservers))
-          )
-        const AUSPEX_LOG_WITNESSES = [behind, ahead, away].map((each) => each.setting).join(", ")
-        const asked = yield* observers({ AUSPEX_BASE_URL: site.url, AUSPEX_LOG_WITNESSES })
-        const told = [
-          { by: `${site.url}/log/checkpoint`, note },
-          { by: "witness.test/w2", size: size + 5 }
-        ]
-        assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
-        // Who has attested the very same says nothing of it; who has another tree of the size does.
-        behind.heads.set(origin, { size, root: Buffer.from(root).toString("base64") })
-        assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
-        behind.heads.set(origin, { size, root: "another" })
-        assert.deepStrictEqual((yield* asked.ask(Option.some(note)))[1], { by: "witness.test/w1", size })
-        site.behave(() => Promise.resolve({ status: 404, body: "{}" }))
-        const nobody = yield* observers({ AUSPEX_BASE_URL: "http://127.0.0.1:1" })
-        assert.deepStrictEqual(yield* nobody.ask(Option.some(note)), [])
-        // Where nothing has been signed yet there is nothing that witnesses could be shown.
-        site.behave()
-        assert.deepStrictEqual(yield* asked.ask(Option.none()), told.slice(0, 1))
-      })
+      const AUSPEX_LOG_WITNESSES = [behind, ahead, away].map((each) => each.setting).join(", ")
+      const asked = yield* observers({ AUSPEX_BASE_URL: site.url, AUSPEX_LOG_WITNESSES })
+      const told = [
+        { by: `${site.url}/log/checkpoint`, note },
+        { by: "witness.test/w2", size: size + 5 }
+      ]
+      assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+      // A witness that has attested the very same says nothing of it; one with another tree of the size does.
+      behind.heads.set(origin, { size, root: Buffer.from(root).toString("base64") })
+      assert.deepStrictEqual(yield* asked.ask(Option.some(note)), told)
+      behind.heads.set(origin, { size, root: "another" })
+      assert.deepStrictEqual((yield* asked.ask(Option.some(note)))[1], { by: "witness.test/w1", size })
+      site.behave(() => Promise.resolve({ status: 404, body: "{}" }))
+      const nobody = yield* observers({ AUSPEX_BASE_URL: "http://127.0.0.1:1" })
+      assert.deepStrictEqual(yield* nobody.ask(Option.some(note)), [])
+      // Where nothing has been signed yet there is nothing to show to witnesses.
+      site.behave()
+      assert.deepStrictEqual(yield* asked.ask(Option.none()), told.slice(0, 1))
+    })
   )
 })
 
 const Row = Schema.Struct({ action: Schema.String, body: Schema.String })
 
-layer(testServer())("npm run admin -- log continue", (it) => {
+layer(testServer())("The command log continue", (it) => {
   const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
     const { url } = yield* TestServer
     return yield* runCommand(admin, args, { AUSPEX_BASE_URL: url, AUSPEX_ADMIN_TOKEN: testAdminToken })
   })
 
-  it.effect("says what goes on and from when, and stands in the audit log with its reason", () =>
-    Effect.gen(function* () {
-      const early = yield* run("log", "continue", "--reason", "too early")
-      assert.isFalse(early.ok)
-      assert.include(early.err, "The log has not begun")
-      yield* grown
-      const ran = yield* run("log", "continue", "--reason", "switched over to db2")
-      assert.isTrue(ran.ok, ran.err)
-      assert.match(ran.out, /^continuation +1$/m)
-      assert.match(ran.out, /^entries +3$/m)
-      assert.match(ran.out, /^in force from +\d{4}-.*Z$/m)
-      const [call] = yield* rowsOf(
-        Row,
-        (sql) => sql`select action, body from audit_log order by id desc limit 1`
-      )
-      assert.strictEqual(call?.action, "continueLog")
-      assert.include(call?.body, "switched over to db2")
-    })
+  it.effect(
+    "The command log continue says what goes on and from when, and the audit log has its reason",
+    () =>
+      Effect.gen(function* () {
+        const early = yield* run("log", "continue", "--reason", "too early")
+        assert.isFalse(early.ok)
+        assert.include(early.err, "The log has not begun")
+        yield* grown
+        const ran = yield* run("log", "continue", "--reason", "switched over to db2")
+        assert.isTrue(ran.ok, ran.err)
+        assert.match(ran.out, /^continuation +1$/m)
+        assert.match(ran.out, /^entries +3$/m)
+        assert.match(ran.out, /^in force from +\d{4}-.*Z$/m)
+        const [call] = yield* rowsOf(
+          Row,
+          (sql) => sql`select action, body from audit_log order by id desc limit 1`
+        )
+        assert.strictEqual(call?.action, "continueLog")
+        assert.include(call?.body, "switched over to db2")
+      })
   )
 
-  it.effect("refuses by 409 where signed entries are lost, and takes another name for the log", () =>
+  it.effect("The command log continue refuses by 409 after a loss, and takes another name for the log", () =>
     Effect.gen(function* () {
       const lost = yield* signed((yield* logState).size + 3)
       const { sequencer } = yield* instance(Option.some({ ...used, checkpoint: Option.some(lost) }))

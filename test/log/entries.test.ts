@@ -1,4 +1,4 @@
-/** The bytes of each type of entry: whoever changes them changes what strangers have verified. */
+/** The bytes of each type of entry: a change of them changes what strangers have verified. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -76,8 +76,8 @@ const settled = {
   pool: null
 }
 
-describe("The entry of", () => {
-  it("a challenge has its terms, and the hash of its texts", () => {
+describe("The entry of each type", () => {
+  it("The entry of a challenge has its terms, and the hash of its texts", () => {
     assert.strictEqual(
       text(challengeCreate(created)),
       `{"asset":"GC","cancel_at":"2026-03-10T00:00:00.500Z","challenge_id":"${id}","challenge_type":"directional",` +
@@ -89,7 +89,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("a macro challenge has its bins, its scale and its reward pool", () => {
+  it("The entry of a macro challenge has its bins, its scale and its reward pool", () => {
     const macro = {
       ...created,
       challenge_type: "macro" as const,
@@ -119,13 +119,13 @@ describe("The entry of", () => {
     )
   })
 
-  it("a challenge that was created before its rules were frozen with it has none", () => {
+  it("The entry of a challenge whose rules were not frozen with it has none", () => {
     for (const challenge_type of ["macro", "price_event"]) {
       assert.notMatch(text(challengeCreate({ ...created, challenge_type })), /pool_owner_rule|rule_version/)
     }
   })
 
-  it("the settlement of a macro challenge has the value and the scale", () => {
+  it("The entry of a macro challenge's settlement has the value and the scale", () => {
     const macro = { ...settled, result: null, open_price: null, dead_zone_pct: null, reference_scale: "0.12" }
     assert.strictEqual(
       text(settlement({ ...macro, observation: "3.2", source: "admin" })),
@@ -136,7 +136,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("a price event has its level and its window, or its scale, and nothing of the others", () => {
+  it("The entry of a price event has its level and window, or its scale, and no other terms", () => {
     const event = {
       ...created,
       challenge_type: "price_event" as const,
@@ -162,7 +162,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("the settlement of a yes-or-no question has its level, and no open price", () => {
+  it("The entry of a yes-or-no question's settlement has its level, and no open price", () => {
     const threshold = { ...settled, open_price: null, dead_zone_pct: null, level: "70000" }
     assert.strictEqual(
       text(settlement({ ...threshold, observation: "70001.5" })),
@@ -173,7 +173,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("what a macro challenge's credit came to stands in its end, where there was a pool", () => {
+  it("The entry of a macro challenge's end has what its credit came to, where there was a pool", () => {
     const pool = {
       outcome: "paid",
       winning_bin: 3,
@@ -193,7 +193,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("a challenge without a dead zone of its own has no criteria to hash", () => {
+  it("The entry of a challenge without a dead zone of its own has no criteria to hash", () => {
     const older = { ...created, dead_zone_pct: null, resolution_criteria: null, resolution_criteria_zh: null }
     assert.include(
       text(challengeCreate({ ...older, event_id: null })),
@@ -202,14 +202,14 @@ describe("The entry of", () => {
     )
   })
 
-  it("a prediction has its commit, and nothing of whose it is", () => {
+  it("The entry of a prediction has its commit, and nothing of whose it is", () => {
     assert.strictEqual(
       text(predictionCommit({ challenge_id: id, commit: bytes(0x0f) })),
       `{"c":"${"0f".repeat(32)}","challenge_id":"${id}","type":"prediction.commit"}`
     )
   })
 
-  it("a close has the number of commits, the last of them, and their root", () => {
+  it("The entry of a close has the number of commits, the last of them, and their root", () => {
     assert.strictEqual(
       text(challengeClose(closed)),
       `{"challenge_id":"${id}","closed_at":"2026-03-03T00:00:00.000Z","commits":2,"last_index":7,` +
@@ -217,14 +217,14 @@ describe("The entry of", () => {
     )
   })
 
-  it("a close without commits has no last one", () => {
+  it("The entry of a close without commits has no last one", () => {
     assert.include(
       text(challengeClose({ ...closed, commits: 0, last_index: null })),
       `"commits":0,"last_index":null,`
     )
   })
 
-  it("a reveal has the very text that was hashed", () => {
+  it("The entry of a reveal has the very text that was hashed", () => {
     assert.strictEqual(
       text(predictionReveal({ commit_index: 7, body: `{"kind":"x","ü":"\\n"}`, salt: bytes(2) })),
       `{"body":"{\\"kind\\":\\"x\\",\\"ü\\":\\"\\\\n\\"}","commit_index":7,"salt":"${"02".repeat(32)}",` +
@@ -232,7 +232,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("a settlement has what it was decided by, and the root of its scores", () => {
+  it("The entry of a settlement has the prices that decided it, and the root of its scores", () => {
     assert.strictEqual(
       text(settlement(settled)),
       `{"challenge_id":"${id}","dead_zone_pct":"0.3","fetched_at":"2026-03-03T00:01:00.000Z","observation":"2061",` +
@@ -242,7 +242,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("an amendment has what a settlement has, the version it replaces, and the hash of its reason", () => {
+  it("The entry of an amendment has a settlement's fields, the old version, and its reason's hash", () => {
     assert.strictEqual(
       text(
         amendment({
@@ -264,7 +264,7 @@ describe("The entry of", () => {
     )
   })
 
-  it("a cancelled challenge has the hash of the reason, not what somebody wrote", () => {
+  it("The entry of a cancelled challenge has the hash of the reason, not its text", () => {
     assert.strictEqual(
       text(
         voided({
@@ -279,14 +279,14 @@ describe("The entry of", () => {
     )
   })
 
-  it("a change of keys has both verifier keys", () => {
+  it("The entry of a change of keys has both verifier keys", () => {
     assert.strictEqual(
       text(keyRotate({ old: "a/log/global+1+x", new: "a/log/global+2+y" })),
       `{"new":"a/log/global+2+y","old":"a/log/global+1+x","type":"key.rotate"}`
     )
   })
 
-  it("what administrators did is how many links their chain has, and its head", () => {
+  it("The entry of administrators' calls has how many links their chain has, and its head", () => {
     assert.strictEqual(
       text(adminAudit({ count: 7, head: bytes(0xef), at: created.deadline })),
       `{"at":"2026-03-03T00:00:00.000Z","count":7,"head":"${"ef".repeat(32)}","type":"admin.audit"}`
@@ -300,7 +300,7 @@ describe("The entries of docs/log-entries.md", () => {
   const members = lines.map((line) => JSON.parse(line))
   const of = (wanted: string) => members.filter(({ type }) => type === wanted)
 
-  it("are one of each type, as they are stored", () => {
+  it("The entries of docs/log-entries.md are one of each type, as they are stored", () => {
     assert.sameMembers([...new Set(members.map(({ type }) => type))], [...EntryType.literals])
     assert.deepStrictEqual(
       lines.map((line) => canonicalJson(JSON.parse(line))),
@@ -308,7 +308,7 @@ describe("The entries of docs/log-entries.md", () => {
     )
   })
 
-  it("are what the page says: the reveal opens the first commit, and the close is over both", () => {
+  it("The reveal on the page opens the first commit, and the close is over both", () => {
     const [reveal] = of("prediction.reveal")
     const commits = of("prediction.commit").map(({ c }) => Buffer.from(c, "hex"))
     const opened = createHash("sha256").update("auspex/commit/v1\0")
@@ -317,7 +317,7 @@ describe("The entries of docs/log-entries.md", () => {
     assert.strictEqual(of("challenge.close")[0]?.root, rootOf(commits.map(leafHash)).toString("hex"))
   })
 
-  it("name the agent by the hash that the page explains", () => {
+  it("The entries on the page name the agent by the hash that the page explains", () => {
     const [registered] = of("agent.register")
     const hash = createHash("sha256").update("auspex/agent-name/v1\0Calm Forecaster").digest("hex")
     assert.strictEqual(registered.name_sha256, hash)

@@ -1,6 +1,6 @@
 /**
- * The public log through failovers and restores of the database, by processes as they run in production, over servers that
- * stream to one another: no two heads of one size and one name are ever shown, and what is lost is found.
+ * The public log through failovers and restores of the database, by processes as they run in production, over servers
+ * that stream to one another: no two heads of one size and one name are ever shown, and every loss is found.
  */
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
@@ -41,7 +41,7 @@ const challenge = Effect.gen(function* () {
 
 const made = (count: number) => Effect.replicateEffect(Effect.flatMap(challenge, Effect.fromOption), count)
 
-/** What /log/checkpoint shows. */
+/** The checkpoint that /log/checkpoint shows. */
 const shown = Effect.map(get("/log/checkpoint"), ({ status, text }) =>
   status === 200 ? parseCheckpoint(text) : Option.none()
 )
@@ -73,7 +73,7 @@ const goOn = (json: Readonly<Record<string, string>>) => post("/api/v1/admin/log
 
 const audit = Effect.map(get("/api/v1/admin/log/audit", { token }), ({ json }) => json["differences"])
 
-/** Looks all the time at what this instance shows; the heads by name and size. */
+/** Watches without a pause what this instance shows; answers the heads by name and size. */
 const watching = (auspex: Auspex) =>
   Effect.gen(function* () {
     const heads = new Map<string, Set<string>>()
@@ -93,7 +93,7 @@ const watching = (auspex: Auspex) =>
 
 const Kept = Schema.Struct({ note: Schema.String })
 
-/** No two heads of one name and size, of those that were shown and those that servers keep. */
+/** No two heads that were shown or that servers keep have one name and size. */
 const oneHeadEach = Effect.fnUntraced(function* (
   heads: Map<string, Set<string>>,
   servers: ReadonlyArray<Server>
@@ -114,14 +114,14 @@ const oneHeadEach = Effect.fnUntraced(function* (
   assert.isAbove(heads.size, 1)
 })
 
-/** Its directory of data is its memory. */
+/** An instance whose memory is its directory of data. */
 const start = (url: Redacted.Redacted, roles: string, dataDir: string) =>
   startAuspex({ environment: replicaEnvironment(url, { AUSPEX_ROLES: roles, AUSPEX_DATA_DIR: dataDir }) })
 
 const ready = (url: Redacted.Redacted, roles: string, dataDir: string) =>
   Effect.flatMap(start(url, roles, dataDir), (auspex) => whenReady(auspex))
 
-/** A primary and its standby, which streams by a way of its own, and an instance for requests on the way to who leads. */
+/** A primary, its standby, which streams by a way of its own, and an instance for requests that finds the leading one. */
 const fleet = Effect.fnUntraced(function* (options: Readonly<Record<string, string>>) {
   const disk = yield* newDisk
   const spare = yield* disk.copy
@@ -159,7 +159,7 @@ const waiting = (server: Server, query: string) =>
   )
 
 describe("An asynchronous failover", () => {
-  it.live("that loses signed entries stops the log, which can go on under another name only", () =>
+  it.live("A failover that loses signed entries stops the log, which goes on under another name only", () =>
     Effect.gen(function* () {
       const { api, failover, jobs, primary, standby, stream } = yield* fleet({})
       yield* Effect.gen(function* () {
@@ -188,7 +188,7 @@ describe("An asynchronous failover", () => {
           })
         )
 
-        // Those that sign remember nothing of it, and that which only serves does.
+        // The instances that sign remember nothing of it; the one that only serves does.
         yield* jobs("early")
         yield* says(new RegExp(`but ${size} were signed`))
         assert.strictEqual(yield* shownSize, size)
@@ -213,7 +213,7 @@ describe("An asynchronous failover", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live("that loses nothing makes it wait for an administrator, and nothing is added meanwhile", () =>
+  it.live("A failover that loses nothing makes the log wait for an administrator, and grow by nothing", () =>
     Effect.gen(function* () {
       const { api, failover, jobs, primary, standby } = yield* fleet({})
       yield* Effect.gen(function* () {
@@ -239,7 +239,7 @@ describe("An asynchronous failover", () => {
 })
 
 describe("A synchronous failover", () => {
-  it.live("under load loses nothing that was acknowledged, and the log goes on once that is said", () =>
+  it.live("A failover under load loses nothing acknowledged, and the log goes on after a word", () =>
     Effect.gen(function* () {
       const { api, failover, jobs, primary, standby } = yield* fleet({ synchronous_standby_names: "spare" })
       yield* Effect.gen(function* () {
@@ -286,60 +286,58 @@ describe("A synchronous failover", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live(
-    "finds every tree that was signed, also where the role does not wait and a wait was broken off",
-    () =>
-      Effect.gen(function* () {
-        const { api, failover, jobs, primary, standby, stream } = yield* fleet({
-          synchronous_standby_names: "spare",
-          synchronous_commit: "local"
-        })
-        yield* Effect.gen(function* () {
-          yield* jobs("one")
-          yield* made(3)
-          yield* showsAll(primary)
-          const heads = yield* watching(api)
-          const size = yield* shownSize
-          yield* Effect.scoped(
-            Effect.gen(function* () {
-              yield* Effect.forkScoped(stream.whileCut(Effect.never), { startImmediately: true })
-              // Its making is not waited for, its place in the log is.
-              yield* made(1)
-              const sequencing = yield* Effect.repeat(waiting(primary, "with grown as"), {
-                until: (pids) => pids.length > 0,
-                schedule: Schedule.spaced("50 millis")
-              })
-              yield* primary.run(
-                Effect.gen(function* () {
-                  const sql = yield* SqlClient.SqlClient
-                  yield* sql`select pg_cancel_backend(pid) from unnest(${sequencing}::int[]) pid`
-                })
-              )
-              // The entries are to be seen, and only here: signing waits.
-              yield* until(
-                "signing waits for the standby",
-                Effect.map(waiting(primary, "commit"), (pids) => pids.length > 0)
-              )
-              const state = yield* logState.pipe(Effect.provide(Database.client(primary.url)))
-              assert.isAbove(state.size, size)
-              assert.strictEqual(yield* shownSize, size)
-              yield* failover
+  it.live("A failover keeps every signed tree, also where the role does not wait or a wait broke off", () =>
+    Effect.gen(function* () {
+      const { api, failover, jobs, primary, standby, stream } = yield* fleet({
+        synchronous_standby_names: "spare",
+        synchronous_commit: "local"
+      })
+      yield* Effect.gen(function* () {
+        yield* jobs("one")
+        yield* made(3)
+        yield* showsAll(primary)
+        const heads = yield* watching(api)
+        const size = yield* shownSize
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            yield* Effect.forkScoped(stream.whileCut(Effect.never), { startImmediately: true })
+            // The challenge's making waits for no standby; its place in the log does.
+            yield* made(1)
+            const sequencing = yield* Effect.repeat(waiting(primary, "with grown as"), {
+              until: (pids) => pids.length > 0,
+              schedule: Schedule.spaced("50 millis")
             })
-          )
-          yield* says(/on another server than before/)
-          assert.strictEqual(yield* shownSize, size)
-          assert.strictEqual((yield* goOn({ reason: "switched over" })).status, 201)
-          yield* made(1)
-          yield* showsAll(standby)
-          assert.deepStrictEqual(yield* audit, [])
-          yield* oneHeadEach(heads, [standby])
-        }).pipe(to(api))
-      }).pipe(Effect.provide(NodeServices.layer))
+            yield* primary.run(
+              Effect.gen(function* () {
+                const sql = yield* SqlClient.SqlClient
+                yield* sql`select pg_cancel_backend(pid) from unnest(${sequencing}::int[]) pid`
+              })
+            )
+            // The entries are to be seen, and only here: signing waits.
+            yield* until(
+              "signing waits for the standby",
+              Effect.map(waiting(primary, "commit"), (pids) => pids.length > 0)
+            )
+            const state = yield* logState.pipe(Effect.provide(Database.client(primary.url)))
+            assert.isAbove(state.size, size)
+            assert.strictEqual(yield* shownSize, size)
+            yield* failover
+          })
+        )
+        yield* says(/on another server than before/)
+        assert.strictEqual(yield* shownSize, size)
+        assert.strictEqual((yield* goOn({ reason: "switched over" })).status, 201)
+        yield* made(1)
+        yield* showsAll(standby)
+        assert.deepStrictEqual(yield* audit, [])
+        yield* oneHeadEach(heads, [standby])
+      }).pipe(to(api))
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })
 
 describe("A server that is put back to an older state of its disk", () => {
-  it.live("is found by who remembers more, and waits for an administrator where nobody does", () =>
+  it.live("An older disk is found by an instance that remembers more, else the log waits for a word", () =>
     Effect.gen(function* () {
       const disk = yield* newDisk
       const directory = yield* temporaryDirectory
@@ -353,7 +351,7 @@ describe("A server that is put back to an older state of its disk", () => {
       const [backup, other] = [yield* disk.copy, yield* disk.copy]
       const again = yield* disk.start()
       yield* way.lead(again.url)
-      // The same server after a restart: nobody has to be asked.
+      // The same server after a restart needs nobody's word.
       yield* until("requests are served", Effect.map(challenge, Option.isSome)).pipe(to(before))
       yield* showsAll(again).pipe(to(before))
       const size = yield* shownSize.pipe(to(before))
@@ -387,7 +385,7 @@ describe("A server that is put back to an older state of its disk", () => {
 })
 
 describe("A restore from an archive", () => {
-  it.live("goes on once that is said, and one to a moment is found by who remembers more", () =>
+  it.live("A restored log goes on after a word; an instance that remembers more finds a lost moment", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const disk = yield* newDisk
@@ -414,7 +412,7 @@ describe("A restore from an archive", () => {
       const size = yield* shownSize.pipe(to(before))
       yield* stopped(before)
       yield* fs.copy(join(directory, "one"), join(directory, "two"))
-      // Whatever is not archived yet is, by a server that ends in good order.
+      // A server that ends in good order archives the rest.
       yield* first.stop
 
       const restored = yield* whole.restore(archive)
@@ -440,7 +438,7 @@ describe("A restore from an archive", () => {
         const origin = "arena.example/log/earlier"
         assert.strictEqual((yield* goOn({ reason: "restored", origin })).status, 201)
         assert.deepStrictEqual(yield* audit, [])
-        // What it shows until then may happen to be as large.
+        // The log may happen to be as large until then.
         yield* until(
           "it has the other name",
           Effect.map(

@@ -57,7 +57,7 @@ const grown = (leaves: ReadonlyArray<Buffer>) => {
 }
 
 describe("Frontier", () => {
-  it("has the published roots of RFC 6962", () => {
+  it("A frontier has the published roots of RFC 6962", () => {
     const frontier = new Frontier()
     const roots = [frontier.root().toString("hex")]
     for (const leaf of publishedLeaves) {
@@ -67,7 +67,7 @@ describe("Frontier", () => {
     assert.deepStrictEqual(roots, publishedRoots)
   })
 
-  it("has the root of the definition after every leaf", () => {
+  it("A frontier has the root of the definition after every leaf", () => {
     const leaves = leavesOf(600)
     const frontier = new Frontier()
     for (const [index, leaf] of leaves.entries()) {
@@ -77,7 +77,7 @@ describe("Frontier", () => {
   })
 
   it.prop(
-    "has the root of the definition, however many leaves",
+    "A frontier has the root of the definition, however many leaves",
     [Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3000 }))],
     ([count]) => {
       assert.deepStrictEqual(rootOf(leavesOf(count)), mth(leavesOf(count)))
@@ -85,7 +85,7 @@ describe("Frontier", () => {
     { arbitrary: { runs: breadth(20, 100) } }
   )
 
-  it("emits the root of each full tile once, when its last leaf comes", () => {
+  it("A frontier emits the root of each full tile once, when its last leaf comes", () => {
     const leaves = leavesOf(2 * 256 * 256 + 300)
     const { nodes } = grown(leaves)
     assert.deepStrictEqual(
@@ -101,7 +101,7 @@ describe("Frontier", () => {
     }
   })
 
-  it("goes on from the last tile of each level as if it had never stopped", () => {
+  it("A frontier goes on from the last tile of each level as if it had never stopped", () => {
     const leaves = leavesOf(70_000)
     const sizes = [0, 1, 255, 256, 257, 511, 512, 65_535, 65_536, 65_537, 65_536 + 256, 69_000]
     for (const size of oneIn(3, sizes)) {
@@ -120,7 +120,7 @@ describe("Frontier", () => {
     }
   })
 
-  it("knows the last tiles of the example of C2SP: 70 000 leaves", () => {
+  it("A frontier knows the last tiles of the example of C2SP: 70 000 leaves", () => {
     assert.deepStrictEqual(
       [0, 1, 2, 3].map((level) => partialTile(70_000, level).width),
       [112, 17, 1, 0]
@@ -128,7 +128,7 @@ describe("Frontier", () => {
     assert.strictEqual(levelsOf(70_000), 3)
   })
 
-  it("does not go on from tiles of another size", () => {
+  it("A frontier does not go on from tiles of another size", () => {
     const [leaf] = leavesOf(1)
     assert.throws(
       () => Frontier.resume(2, [[leaf ?? emptyRoot]]),

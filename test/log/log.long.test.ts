@@ -14,7 +14,7 @@ import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf } from "../support/database.ts"
 
-/** What was measured, for whoever runs the test. */
+/** Prints a measurement for the person who runs the test. */
 const tell = (line: string) => Effect.sync(() => process.stdout.write(`  ${line}\n`))
 
 /** The real time, whatever the clock of the test says. */
@@ -26,7 +26,7 @@ const took = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R
   return [(yield* seconds) - from, result] as const
 })
 
-/** As the job does it: full batches follow one another at once. */
+/** Full batches follow one another at once, as in the job. */
 const sequenceAndPublish = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   let done = 0
@@ -41,7 +41,7 @@ const sequenceAndPublish = Effect.gen(function* () {
 
 const waiting = countOf((sql) => sql`select count(*)::int as count from log_pending`)
 
-/** Of a million rows, on a busy machine longer than a statement of the service may take. */
+/** Analysing a million rows takes longer on a busy machine than a statement of the service may. */
 const analyze = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* asOwner(Effect.andThen(sql`set local statement_timeout = 0`, sql`analyze`))
@@ -62,7 +62,7 @@ const revealAll = Effect.gen(function* () {
 })
 
 layer(testServices())("The public log under load", (it) => {
-  it.effect("keeps up with predictions as they are written", () =>
+  it.effect("The public log keeps up with predictions as they are written", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agents = 2000
@@ -75,7 +75,7 @@ layer(testServices())("The public log under load", (it) => {
       const [inserting] = yield* took(
         Effect.forEach(challenges, ({ id }) =>
           Effect.all(
-            // A second's worth in twenty statements, as batches of predictions come.
+            // A second's predictions come in twenty statements, as their batches do.
             Array.from({ length: 20 }, (_, part) =>
               predictionsOn(id, { from: part * 100, to: part * 100 + 99 }, monday).pipe(
                 Effect.delay(`${part * 50} millis`),
@@ -107,7 +107,7 @@ layer(testServices())("The public log under load", (it) => {
 })
 
 layer(testServices())("A log of a million entries", (it) => {
-  it.effect("is audited in bounded memory, and a single changed byte is found", () =>
+  it.effect("A log of a million entries is audited in bounded memory, and a changed byte is found", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const monday = yield* freshWeek

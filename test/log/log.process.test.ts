@@ -1,4 +1,4 @@
-/** A process that is killed within any step of keeping the log, and the one that is started after it. */
+/** A process is killed within any step of keeping the log, and another one is started after it. */
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -52,33 +52,37 @@ const signedUpTo = (size: number) =>
 
 const sizes = Effect.map(checkpoints, (all) => all.map(({ size }) => size))
 
-describe("kill -9 of the process that keeps the log", () => {
+describe("The kill of a process that keeps the log", () => {
   const grownTo = (size: number) =>
     until(
       "the log has grown",
       Effect.map(logState, (log) => log.size === size)
     )
 
-  /** Where it is held up, what has happened by then, and what it must leave when `signed` entries were signed before. */
+  /**
+   * Where the process is held up, what has happened by then, and what it must leave when `signed` entries were signed
+   * before.
+   */
   const steps = [
     {
       table: "log_nodes",
       mode: "exclusive",
       reached: () => Effect.void,
-      // Its entries are stored and its nodes are not: none of it has happened.
+      // The entries are stored and their nodes are not: none of it has happened.
       left: Effect.fnUntraced(function* (signed: number) {
         assert.deepStrictEqual([(yield* logState).size, (yield* entries).length], [signed, signed])
       })
     },
     {
-      // The log has grown, and nothing of that is signed. The lock also holds up who looks before there is anything.
+      // The log has grown, and nothing of that is signed. The lock also holds up a process that looks at an empty
+      // table.
       table: "log_checkpoints",
       mode: "access exclusive",
       reached: (signed: number) => grownTo(signed + 300),
       left: () => Effect.void
     },
     {
-      // It is signed, and not kept: so it is not remembered either.
+      // The checkpoint is signed, and not kept: so it is not remembered either.
       table: "log_checkpoints",
       mode: "exclusive",
       reached: () => Effect.void,
@@ -88,7 +92,7 @@ describe("kill -9 of the process that keeps the log", () => {
     }
   ] as const
 
-  it.live("leaves the log one tree at each step, with nothing lost or there twice", () =>
+  it.live("The log is one tree after a kill at each step, with nothing lost or there twice", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
       const dataDir = join(yield* temporaryDirectory, "data")
@@ -115,26 +119,24 @@ describe("kill -9 of the process that keeps the log", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.live.runIf(isFull)(
-    "lets the start tell the key and, over a database older than what was signed, why nothing is",
-    () =>
-      Effect.gen(function* () {
-        const url = yield* freshDatabase
-        const dataDir = join(yield* temporaryDirectory, "data")
-        yield* Effect.gen(function* () {
-          const sequencer = yield* sequencerProcess(url, dataDir)
-          assert.match(sequencer.stdout(), /"log_key":"127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/)
-          yield* addPending(2)
-          yield* signedUpTo(2)
-          yield* stopped(sequencer)
-          // As after restoring a database that had less in it.
-          yield* addPending(1)
-          const restored = yield* freshDatabase
-          const other = yield* sequencerProcess(restored, dataDir)
-          assert.match(other.stdout(), /"log":"is not signed: The log has 0 entries, but 2 were signed/)
-          yield* stopped(other)
-        }).pipe(Effect.provide(Database.client(url)))
-      }).pipe(Effect.provide(NodeServices.layer))
+  it.live.runIf(isFull)("The start tells the key and, over an older database, why nothing is signed", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const dataDir = join(yield* temporaryDirectory, "data")
+      yield* Effect.gen(function* () {
+        const sequencer = yield* sequencerProcess(url, dataDir)
+        assert.match(sequencer.stdout(), /"log_key":"127\.0\.0\.1\/log\/global\+[0-9a-f]{8}\+/)
+        yield* addPending(2)
+        yield* signedUpTo(2)
+        yield* stopped(sequencer)
+        // The database has less in it, as after a restore.
+        yield* addPending(1)
+        const restored = yield* freshDatabase
+        const other = yield* sequencerProcess(restored, dataDir)
+        assert.match(other.stdout(), /"log":"is not signed: The log has 0 entries, but 2 were signed/)
+        yield* stopped(other)
+      }).pipe(Effect.provide(Database.client(url)))
+    }).pipe(Effect.provide(NodeServices.layer))
   )
 })
 
@@ -142,7 +144,7 @@ const kills = 12
 
 describe("Two processes that keep one log", () => {
   it.live.runIf(isFull)(
-    "are killed at any moment, and the log stays one tree with everything in it once",
+    "Two processes are killed at any moment, and the log stays one tree with everything once",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase

@@ -24,55 +24,53 @@ const committed = Effect.gen(function* () {
 })
 
 layer(testServer())("The public log over HTTP", (it) => {
-  it.effect(
-    "answers what is not published yet with 409, whatever it answers, and says when to ask again",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const agent = yield* claimedAgent()
-        const session = yield* newChallenge()
-        const close = { predicted_value: 3120, predicted_std: 20 }
-        const value = { predicted_value: 3.1, predicted_std: 0.1 }
-        const macro = yield* newMacro()
-        const sent = [
-          yield* predict(agent, session),
-          yield* predict(agent, session, { is_revision: true, confidence: 0.9 }),
-          yield* forecast(agent, macro, value),
-          yield* forecast(agent, macro, { ...value, predicted_value: 3.2 }),
-          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "numeric_close" }), close),
-          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "count_days" }), value),
-          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "threshold" }), {
-            direction: "bullish",
-            confidence: 0.5
-          }),
-          yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "barrier" }), {
-            direction: "bearish",
-            confidence: 0.5
-          })
-        ]
-        const commits = sent.map(({ answer }) => answer.receipt?.commit ?? "none")
-        const look = Effect.fnUntraced(function* (path: "proof" | "entries", wanted: 200 | 409) {
-          for (const commit of [...commits, ...commits.map((each) => each.toUpperCase())]) {
-            const answer = yield* get(`/api/v1/log/${path}/${commit}`)
-            assert.strictEqual(answer.status, wanted, `${path} of ${commit}`)
-            if (wanted === 200) continue
-            assert.strictEqual(answer.json["code"], "not_sequenced")
-            assert.deepStrictEqual([answer.headers.get("retry-after"), answer.json["retry_after"]], ["1", 1])
-            assert.strictEqual(answer.headers.get("cache-control"), "no-store")
-          }
+  it.effect("Unpublished entries are answered with 409, which says when to ask again", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const agent = yield* claimedAgent()
+      const session = yield* newChallenge()
+      const close = { predicted_value: 3120, predicted_std: 20 }
+      const value = { predicted_value: 3.1, predicted_std: 0.1 }
+      const macro = yield* newMacro()
+      const sent = [
+        yield* predict(agent, session),
+        yield* predict(agent, session, { is_revision: true, confidence: 0.9 }),
+        yield* forecast(agent, macro, value),
+        yield* forecast(agent, macro, { ...value, predicted_value: 3.2 }),
+        yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "numeric_close" }), close),
+        yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "count_days" }), value),
+        yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "threshold" }), {
+          direction: "bullish",
+          confidence: 0.5
+        }),
+        yield* answerPriceEvent(agent, yield* newPriceEvent({ kind: "barrier" }), {
+          direction: "bearish",
+          confidence: 0.5
         })
-        yield* look("proof", 409)
-        yield* look("entries", 409)
-        yield* LogSequencer.use((sequencer) => sequencer.sequence)
-        yield* look("entries", 200)
-        yield* look("proof", 409)
-        yield* completeLog
-        yield* look("entries", 200)
-        yield* look("proof", 200)
+      ]
+      const commits = sent.map(({ answer }) => answer.receipt?.commit ?? "none")
+      const look = Effect.fnUntraced(function* (path: "proof" | "entries", wanted: 200 | 409) {
+        for (const commit of [...commits, ...commits.map((each) => each.toUpperCase())]) {
+          const answer = yield* get(`/api/v1/log/${path}/${commit}`)
+          assert.strictEqual(answer.status, wanted, `${path} of ${commit}`)
+          if (wanted === 200) continue
+          assert.strictEqual(answer.json["code"], "not_sequenced")
+          assert.deepStrictEqual([answer.headers.get("retry-after"), answer.json["retry_after"]], ["1", 1])
+          assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+        }
       })
+      yield* look("proof", 409)
+      yield* look("entries", 409)
+      yield* LogSequencer.use((sequencer) => sequencer.sequence)
+      yield* look("entries", 200)
+      yield* look("proof", 409)
+      yield* completeLog
+      yield* look("entries", 200)
+      yield* look("proof", 200)
+    })
   )
 
-  it.effect("has proofs as text files named after their commits, which verify with the key at /log/key", () =>
+  it.effect("Proofs are text files named after their commits, which verify with the key at /log/key", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
       yield* completeLog
@@ -91,7 +89,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("answers a proof that has not changed with 304", () =>
+  it.effect("A proof that has not changed is answered with 304", () =>
     Effect.gen(function* () {
       const { commit } = yield* committed
       yield* completeLog
@@ -104,7 +102,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("finds no settlement of a challenge that is open, or does not exist", () =>
+  it.effect("A challenge that is open, or does not exist, has no settlement to find", () =>
     Effect.gen(function* () {
       const { challenge } = yield* committed
       for (const id of [challenge.id, "0190f000-0000-7000-8000-000000000000", "nothing"]) {
@@ -114,7 +112,7 @@ layer(testServer())("The public log over HTTP", (it) => {
     })
   )
 
-  it.effect("answers an unknown commit with 404, and tells a malformed one what a commit looks like", () =>
+  it.effect("An unknown commit is a 404, and a malformed one is told what a commit looks like", () =>
     Effect.gen(function* () {
       for (const path of ["entries", "proof"]) {
         const unknown = yield* get(`/api/v1/log/${path}/${"ab".repeat(32)}`)

@@ -21,7 +21,7 @@ const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
 
 const path = "/api/v1/admin/log/audit"
 
-/** What /health/ready says of the log. */
+/** The log's state as /health/ready tells it. */
 const logCheck = Effect.map(
   Effect.andThen(TestClock.adjust("1 second"), get("/health/ready")),
   ({ json }) => {
@@ -32,8 +32,8 @@ const logCheck = Effect.map(
 
 const checkpoints = countOf((sql) => sql`select count(*)::int as count from log_checkpoints`)
 
-layer(testServer())("npm run admin -- log audit", (it) => {
-  it.effect("names a changed record; the log is not signed from then on, until an audit finds nothing", () =>
+layer(testServer())("The command log audit", (it) => {
+  it.effect("The command log audit names a change; nothing is signed until an audit finds nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
@@ -78,7 +78,7 @@ layer(testServer())("npm run admin -- log audit", (it) => {
 })
 
 layer(testServer())("A fault of the log", (it) => {
-  it.effect("is a gauge of its own, which tells of it also while nothing waits for its place", () =>
+  it.effect("A fault of the log is a gauge of its own, also while nothing waits for its place", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
@@ -130,7 +130,7 @@ const slowAudit = Layer.succeed(
 )
 
 layer(testServer({ swap: slowAudit }))("A long audit", (it) => {
-  it.effect("sends spaces before its JSON, so that nobody takes the silence for an end", () =>
+  it.effect("A long audit sends spaces before its JSON, so that nobody takes the silence for an end", () =>
     Effect.gen(function* () {
       const { onText, until } = heartbeat()
       const asked = yield* Effect.forkChild(get(path, { token: testAdminToken, onText }))

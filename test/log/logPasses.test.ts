@@ -9,9 +9,9 @@ import { testServices } from "../support/services.ts"
 class Passes extends Context.Service<
   Passes,
   {
-    /** What the next passes take; nothing from then on. */
+    /** The sizes of the next passes; nothing from then on. */
     readonly takes: Array<number>
-    /** When passes came. */
+    /** The times at which passes came. */
     readonly times: Array<number>
   }
 >()("auspex/test/Passes") {}
@@ -43,7 +43,7 @@ const world = sequencer.pipe(
 )
 
 layer(world)("Passes of the sequencer", (it) => {
-  it.effect("follow one another while they are full, and come once a second otherwise", () =>
+  it.effect("Passes of the sequencer follow one another while full, and come once a second otherwise", () =>
     Effect.gen(function* () {
       const { takes, times } = yield* Passes
       const begun = yield* Clock.currentTimeMillis

@@ -28,7 +28,7 @@ const keys = rowsOf(
 ).pipe(Effect.map((rows) => rows.map((row) => row.verifier_key)))
 
 const logCheck = Effect.gen(function* () {
-  // What was found is told for a second.
+  // A fault is told for a second.
   yield* TestClock.adjust("1 second")
   const { checks, status } = yield* Health.use((health) => health.readiness)
   return { status, log: checks.find(({ name }) => name === "log") }
@@ -48,7 +48,7 @@ const newest = Effect.map(checkpoints, (all) => {
 })
 
 layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequencer of the log", (it) => {
-  it.effect("names the log and its key at the first start, whatever a later one is set to", () =>
+  it.effect("The sequencer names the log and its key at the first start, whatever later settings say", () =>
     Effect.gen(function* () {
       const sequencer = yield* LogSequencer
       assert.isTrue(Option.isNone(yield* sequencer.verifierKey))
@@ -63,7 +63,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("signs nothing before there is something to sign, and nothing twice", () =>
+  it.effect("The sequencer signs nothing before there is something to sign, and nothing twice", () =>
     Effect.gen(function* () {
       const sequencer = yield* LogSequencer
       yield* sequencer.publish
@@ -79,7 +79,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("starts without waiting for another replica that sequences for long", () =>
+  it.effect("The sequencer starts without waiting for another replica that sequences for long", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [held, free] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
@@ -101,7 +101,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("does not sign as a replica with another key, which says so while the others go on", () =>
+  it.effect("The sequencer of a replica with another key does not sign, and says so; the others go on", () =>
     Effect.gen(function* () {
       const stranger = yield* anotherSequencer({ key: otherLogKey })
       yield* addPending(2)
@@ -121,7 +121,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
     })
   )
 
-  it.effect("signs with a new key beside the old one, which becomes the log's, as the log itself says", () =>
+  it.effect("The sequencer signs with a new key beside the old one, which becomes the log's own", () =>
     Effect.gen(function* () {
       const old = yield* LogSequencer
       const [before] = yield* keys
@@ -135,7 +135,7 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
         new: String(after)
       })
       assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [before, after].map(String))
-      // A replica that has not been started anew yet leaves the signing to those that have.
+      // A replica that has not restarted yet leaves the signing to those that have.
       yield* addPending(1)
       yield* pass(old)
       assert.match(
@@ -144,14 +144,14 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
       )
       yield* pass(rotated)
       assert.strictEqual((yield* newest).size, yield* oneTree)
-      // Started again, it changes nothing; without the old key only the new one signs.
+      // Another start changes nothing; without the old key only the new one signs.
       const later = yield* anotherSequencer({ key: otherLogKey })
       yield* later.verifyAtStart
       yield* addPending(1)
       yield* pass(later)
       assert.deepStrictEqual(signers((yield* newest).note, yield* keys), [String(after)])
       assert.strictEqual((yield* keys).length, 2)
-      // And a key that was replaced does not come back.
+      // A replaced key does not come back.
       const back = yield* anotherSequencer({ key: testLogKey, previous: otherLogKey })
       yield* back.verifyAtStart
       assert.match(String(yield* back.fault), /does not come back/)
@@ -164,14 +164,14 @@ layer(testServices({ AUSPEX_BASE_URL: "https://arena.example:8443" }))("The sequ
 const faulty = testServices()
 
 layer(faulty)("A log with a fault", (it) => {
-  /** A sequencer that has signed some entries, and what it remembers of them. */
+  /** A sequencer that has signed some entries, and its memory of them. */
   const grown = Effect.gen(function* () {
     const memory = yield* Ref.make(Option.some(used))
     const sequencer = yield* anotherSequencer({ memory })
     yield* addPending(300)
     yield* pass(sequencer)
     assert.isNull(yield* sequencer.fault)
-    /** What it remembers is this from now on. */
+    /** The sequencer's memory from now on. */
     const remembers = (change: (seen: Checkpoint) => Checkpoint) =>
       Ref.update(
         memory,
@@ -180,7 +180,7 @@ layer(faulty)("A log with a fault", (it) => {
     return { sequencer, memory, remembers }
   })
 
-  /** As in another state of the database. */
+  /** The database is in another state. */
   const cleared = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     yield* sql`update log_state set fault = null`
@@ -189,7 +189,7 @@ layer(faulty)("A log with a fault", (it) => {
     yield* asOwner(sql`alter table log_lost_heads enable trigger user`)
   })
 
-  /** It is said, it stays, nothing is signed or added, and everything else goes on. */
+  /** The fault is said, it stays, nothing is signed or added, and everything else goes on. */
   const refuses = Effect.fnUntraced(function* (sequencer: LogSequencer["Service"], why: RegExp) {
     const before = yield* checkpoints
     const { size } = yield* logState
@@ -210,7 +210,7 @@ layer(faulty)("A log with a fault", (it) => {
     yield* cleared
   })
 
-  it.effect("is not signed where its database was restored from an older backup", () =>
+  it.effect("A log is not signed where its database was restored from an older backup", () =>
     Effect.gen(function* () {
       const { sequencer, memory, remembers } = yield* grown
       const { size } = yield* logState
@@ -218,7 +218,7 @@ layer(faulty)("A log with a fault", (it) => {
       const restarted = yield* anotherSequencer({ memory })
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
-      // An audit finds nothing wrong with what is there, but what was signed is still more than that.
+      // An audit finds nothing wrong in the database, but more than that was signed.
       yield* restarted.publish
       yield* refuses(restarted, /has \d+ entries, but \d+ were signed/)
       yield* Ref.set(memory, Option.some(used))
@@ -229,7 +229,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("is not signed where such a database has grown again since, into another tree", () =>
+  it.effect("A log is not signed where a restored database has grown again, into another tree", () =>
     Effect.gen(function* () {
       const { memory, remembers } = yield* grown
       yield* addPending(10)
@@ -241,30 +241,28 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect(
-    "that is a changed entry of the last tile is found at the start, and before anything is signed",
-    () =>
-      Effect.gen(function* () {
-        const { sequencer } = yield* grown
-        const sql = yield* SqlClient.SqlClient
-        const { size } = yield* logState
-        const change = sql`
+  it.effect("A changed entry of the last tile is found at the start, and before anything is signed", () =>
+    Effect.gen(function* () {
+      const { sequencer } = yield* grown
+      const sql = yield* SqlClient.SqlClient
+      const { size } = yield* logState
+      const change = sql`
         update log_entries set entry = set_byte(entry, 0, get_byte(entry, 0) # 1) where index = ${BigInt(size - 1)}`
-        yield* tampering(change)
-        const restarted = yield* anotherSequencer()
-        yield* restarted.verifyAtStart
-        yield* refuses(restarted, /do not have the root that was signed|has another root/)
-        yield* addPending(1)
-        yield* sequencer.sequence
-        yield* sequencer.publish
-        yield* refuses(sequencer, /do not have the root that was signed|has another root/)
-        yield* tampering(change)
-        yield* pass(sequencer)
-        yield* oneTree
-      })
+      yield* tampering(change)
+      const restarted = yield* anotherSequencer()
+      yield* restarted.verifyAtStart
+      yield* refuses(restarted, /do not have the root that was signed|has another root/)
+      yield* addPending(1)
+      yield* sequencer.sequence
+      yield* sequencer.publish
+      yield* refuses(sequencer, /do not have the root that was signed|has another root/)
+      yield* tampering(change)
+      yield* pass(sequencer)
+      yield* oneTree
+    })
   )
 
-  it.effect("that is a changed or missing node is found so, too", () =>
+  it.effect("A changed or missing node is found at the start, and before anything is signed", () =>
     Effect.gen(function* () {
       yield* grown
       const sql = yield* SqlClient.SqlClient
@@ -277,7 +275,7 @@ layer(faulty)("A log with a fault", (it) => {
       yield* restarted.verifyAtStart
       yield* refuses(restarted, /do not have the root that was signed/)
       yield* tampering(sql`delete from log_nodes where level = 1 and n = ${String(node[1])}::int8`)
-      // Nor does a sequencer that has not seen the tree before build on what is not right.
+      // A sequencer that has not seen the tree before does not build on a wrong one either.
       const fresh = yield* anotherSequencer()
       assert.strictEqual(yield* fresh.sequence, 0)
       yield* refuses(fresh, /do not have the root that was signed/)
@@ -291,7 +289,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("that cannot be remembered is not published", () =>
+  it.effect("A checkpoint that cannot be remembered is not published", () =>
     Effect.gen(function* () {
       const { sequencer } = yield* grown
       const before = yield* checkpoints
@@ -306,7 +304,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("is not one into whose directory another process signs during the start", () =>
+  it.effect("A log is at no fault when another process signs into its directory during the start", () =>
     Effect.gen(function* () {
       const { sequencer, memory } = yield* grown
       const sql = yield* SqlClient.SqlClient
@@ -325,7 +323,7 @@ layer(faulty)("A log with a fault", (it) => {
     })
   )
 
-  it.effect("signs nothing where the data directory is another log's", () =>
+  it.effect("A log is not signed where the data directory is another log's", () =>
     Effect.gen(function* () {
       const { memory, remembers } = yield* grown
       yield* remembers((head) => ({ ...head, origin: "elsewhere.example/log/global" }))
@@ -341,7 +339,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
   const reason = Effect.map(logCheck, ({ log }) => log?.reason ?? null)
   const stalled = TransparencyLog.use((log) => log.stalled)
 
-  it.effect("is said once something has waited for a minute and nothing got its place", () =>
+  it.effect("A log that nobody keeps is reported once an entry has waited for a minute without a place", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const sequencer = yield* LogSequencer
@@ -356,7 +354,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
       assert.match(String(yield* reason), /has waited for its place in the log for 60 s/)
       assert.strictEqual((yield* logCheck).status, "ready")
       assert.isTrue(yield* stalled)
-      // One that grows is kept, however much waits.
+      // A log that grows is kept, however much waits.
       yield* addPending(maxPerPass)
       yield* pass(sequencer)
       assert.isNull(yield* reason)
@@ -367,7 +365,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
     })
   )
 
-  it.effect("says why its passes fail, and no longer once one succeeds", () =>
+  it.effect("A log that nobody keeps says why its passes fail, and no longer once one succeeds", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sequencer = yield* LogSequencer
@@ -389,7 +387,7 @@ layer(testServices())("A log that nobody keeps", (it) => {
 
 layer(testServices())("Old checkpoints", (it) => {
   it.effect(
-    "of an hour a day ago one stays, before others one with a time stamp, then one with cosignatures",
+    "Of an hour a day ago one checkpoint stays: one with a time stamp first, then one with cosignatures",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -11,7 +11,7 @@ import { anotherSequencer, entries, logState, oneTree } from "../support/logbook
 import { manyAgents, predictionsOn } from "../support/manyPredictions.ts"
 import { testServices } from "../support/services.ts"
 
-/** Predicts within a transaction that stays open; `commits` answers what predicting answered. */
+/** Predicts within a transaction that stays open; `commits` answers the prediction's answer. */
 const openPrediction = Effect.fnUntraced(function* (...prediction: Parameters<typeof predict>) {
   const sql = yield* SqlClient.SqlClient
   const recorded = yield* Deferred.make<void>()
@@ -38,7 +38,7 @@ type Predicted = Effect.Success<ReturnType<typeof predict>>
 
 const commitOf = ({ answer }: Predicted): string => answer.receipt?.commit ?? "it has no receipt"
 
-/** By an agent of its own, on a challenge of its own. */
+/** Predicts by an agent of its own, on a challenge of its own. */
 const openOne = Effect.gen(function* () {
   return yield* openPrediction(yield* claimedAgent(), yield* newChallenge())
 })
@@ -52,7 +52,7 @@ const loggedCommits = Effect.map(entries, (all) =>
 )
 
 layer(testServices())("A prediction whose transaction ends late", (it) => {
-  it.effect("gets its place after those with larger ids, once", () =>
+  it.effect("A prediction whose transaction ends late gets its place after larger ids, once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const sequencer = yield* LogSequencer
@@ -73,7 +73,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
     })
   )
 
-  it.effect("in whatever order many end, and whoever sequences, is in the log once if it was recorded", () =>
+  it.effect("A recorded prediction is in the log once, whatever order many end in, whoever sequences", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const sequencers = [yield* LogSequencer, yield* anotherSequencer(), yield* anotherSequencer()]
@@ -104,7 +104,7 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
     })
   )
 
-  it.effect("waits on where more are late than a pass takes", () =>
+  it.effect("A prediction waits on where more are late than a pass takes", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
@@ -134,7 +134,8 @@ layer(testServices())("A prediction whose transaction ends late", (it) => {
       yield* Fiber.join(late)
       const passes = [yield* sequencer.sequence, yield* sequencer.sequence, yield* sequencer.sequence]
       assert.deepStrictEqual(passes, [maxPerPass, maxPerPass, 100])
-      // The making of this one, and of the three others, each with a prediction, and its agent's registration and claim.
+      // The log has the making of this one and of the three others, each with a prediction, and its agent's
+      // registration and claim.
       assert.strictEqual((yield* logState).size, before + many + 1 + 3 * 4)
       yield* sequencer.publish
       yield* oneTree

@@ -1,4 +1,4 @@
-/** Merkle proofs from what is stored, against the algorithms of RFC 9162 that verify them. */
+/** Merkle proofs from the stored nodes, against the algorithms of RFC 9162 that verify them. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -55,21 +55,21 @@ const runs = { arbitrary: { runs: 80 } }
 layer(log)("Merkle proofs", (it) => {
   for (const largest of [20, 1000, maxEntries]) {
     it.effect.prop(
-      `an inclusion proof leads to the root, in any tree of up to ${largest}`,
+      `An inclusion proof leads to the root, in any tree of up to ${largest}`,
       [Cases(largest)],
       ([[size, place]]) => verifyInclusion(below(size, place), size),
       runs
     )
 
     it.effect.prop(
-      `a consistency proof leads to both roots, of any trees of up to ${largest}`,
+      `A consistency proof leads to both roots, of any trees of up to ${largest}`,
       [Cases(largest)],
       ([[size, place]]) => verifyConsistency(below(size, place) + 1, size),
       runs
     )
   }
 
-  it.effect("they hold where tiles and tiles of tiles begin and end", () =>
+  it.effect("Merkle proofs hold where tiles and tiles of tiles begin and end", () =>
     Effect.gen(function* () {
       for (const size of edges) {
         for (const index of [0, 1, 254, 255, 256, 65_535, 65_536, size - 1]) {
@@ -80,7 +80,7 @@ layer(log)("Merkle proofs", (it) => {
     })
   )
 
-  it.effect("an inclusion proof has one hash for each level that the leaf rises", () =>
+  it.effect("An inclusion proof has one hash for each level that the leaf rises", () =>
     Effect.gen(function* () {
       assert.lengthOf(yield* verifyInclusion(0, 1), 0)
       assert.lengthOf(yield* verifyInclusion(0, 65_536), 16)
@@ -88,21 +88,21 @@ layer(log)("Merkle proofs", (it) => {
     })
   )
 
-  it.effect("everything begins with the empty tree, and that takes no proof", () =>
+  it.effect("Everything begins with the empty tree, and that takes no proof", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       assert.deepStrictEqual(yield* consistencyProof(sql, 0, 1000), [])
     })
   )
 
-  it.effect("a leaf that is not in the tree, and a tree that shrinks, are defects", () =>
+  it.effect("A leaf that is not in the tree, and a tree that shrinks, are defects", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (const wrong of [
         inclusionProof(sql, 5, 5),
         inclusionProof(sql, -1, 5),
         consistencyProof(sql, 6, 5),
-        // There are not so many entries.
+        // The tree has fewer entries.
         inclusionProof(sql, 0, 2 * maxEntries)
       ]) {
         assert.isTrue((yield* Effect.exit(wrong))._tag === "Failure")
@@ -110,7 +110,7 @@ layer(log)("Merkle proofs", (it) => {
     })
   )
 
-  it.effect("the verifier refuses a proof with a changed, missing or additional hash", () =>
+  it.effect("The verifier refuses a proof with a changed, missing or additional hash", () =>
     Effect.gen(function* () {
       const tree = yield* Log
       const [index, size] = [300, 1000]

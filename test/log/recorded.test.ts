@@ -1,4 +1,4 @@
-/** What enters the outbox of the log, and that it does so with what it records, or not at all. */
+/** An entry is in the outbox of the log with the record that it is about, or neither is. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -21,7 +21,7 @@ const Waiting = Schema.Struct({
   entry: Schema.NullOr(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 })
 
-/** What waits for the log of this challenge, in order. */
+/** The entries of this challenge that wait for the log, in order. */
 const waiting = (challenge: { readonly id: string }) =>
   rowsOf(
     Waiting,
@@ -37,7 +37,7 @@ const Uuid = Schema.String.check(Schema.isUUID())
 const Commits = Schema.Array(Schema.Tuple([Uuid, Schema.Uint8Array]))
 
 layer(testServices())("The statement that records predictions", (it) => {
-  it.effect.prop("writes the canonical bytes of their commits, whatever they are", [Commits], ([commits]) =>
+  it.effect.prop("The record statement writes the canonical bytes of all commits", [Commits], ([commits]) =>
     Effect.gen(function* () {
       const stored = yield* rowsOf(
         Schema.Struct({ entry: Schema.Uint8Array }),
@@ -61,7 +61,7 @@ layer(testServices())("The statement that records predictions", (it) => {
     })
   )
 
-  it.effect("adds each prediction and revision once, with the commit of its receipt", () =>
+  it.effect("The record statement adds each prediction and revision once, with its receipt's commit", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -83,7 +83,7 @@ layer(testServices())("The statement that records predictions", (it) => {
     })
   )
 
-  it.effect("adds nothing for what it refuses", () =>
+  it.effect("The record statement adds nothing for a refused prediction", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agent = yield* claimedAgent()
@@ -96,7 +96,7 @@ layer(testServices())("The statement that records predictions", (it) => {
     })
   )
 
-  it.effect("takes the entry back with the prediction when its transaction ends in nothing", () =>
+  it.effect("The record statement's entry goes with the prediction when its transaction is rolled back", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const sql = yield* SqlClient.SqlClient
@@ -112,8 +112,8 @@ layer(testServices())("The statement that records predictions", (it) => {
   )
 })
 
-layer(testServices())("A challenge enters the outbox", (it) => {
-  it.effect("with its terms, as exact decimals, when it is created", () =>
+layer(testServices())("A challenge in the outbox", (it) => {
+  it.effect("A challenge enters the outbox with its terms, as exact decimals, when it is created", () =>
     Effect.gen(function* () {
       const created = yield* freshWeek
       const challenge = yield* newChallenge({ open_price: 0.1 + 0.2, dead_zone_pct: 0.0000001 })
@@ -127,7 +127,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("once when it closes, however many resolvers run, and its close has no bytes yet", () =>
+  it.effect("A challenge enters the outbox once when it closes, and its close has no bytes yet", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -142,7 +142,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("when it is settled, with the root over its scores in the order of its agents", () =>
+  it.effect("A settled challenge enters the outbox with the root over its scores by agent", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(5)
@@ -187,7 +187,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("settled by nobody's prediction has the root of no scores", () =>
+  it.effect("A challenge that is settled without predictions has the root of no scores", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -199,7 +199,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("closed and then void when it is cancelled while open, and once", () =>
+  it.effect("A challenge enters the outbox closed and then void when cancelled while open, and once", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newChallenge()
@@ -217,7 +217,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("only void when it is cancelled after its close", () =>
+  it.effect("A challenge enters the outbox only as void when it is cancelled after its close", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -228,7 +228,7 @@ layer(testServices())("A challenge enters the outbox", (it) => {
     })
   )
 
-  it.effect("void when no price ever came", () =>
+  it.effect("A challenge enters the outbox as void when no price ever came", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -247,7 +247,7 @@ layer(testServices())("The root that PostgreSQL computes", (it) => {
       ([row]) => Buffer.from(row?.root ?? []).toString("hex")
     )
 
-  it.effect("is that of the definition, for any number of leaves", () =>
+  it.effect("The root that PostgreSQL computes is that of the definition, for any number of leaves", () =>
     Effect.gen(function* () {
       const leaves = Array.from({ length: 140 }, (_, index) => leafHash(Buffer.from(`leaf ${index}`)))
       for (let count = 0; count <= leaves.length; count++) {
@@ -257,7 +257,7 @@ layer(testServices())("The root that PostgreSQL computes", (it) => {
     })
   )
 
-  it.effect("is not computed of what are no leaf hashes", () =>
+  it.effect("The root is not computed of bytes that are no leaf hashes", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const error = yield* Effect.flip(sql`select merkle_root(${new Uint8Array(33)})`)

@@ -33,7 +33,7 @@ const sha256 = (...parts: ReadonlyArray<Uint8Array>) => {
   return hash.digest("hex")
 }
 
-/** Every commit of the challenge is opened by exactly one reveal, which stands after its close. Answers their bodies. */
+/** Exactly one reveal after its close opens every commit of the challenge. Answers their bodies. */
 const opened = Effect.fnUntraced(function* (challenge: { readonly id: string }) {
   const all = yield* entries
   const close = all.find(
@@ -57,37 +57,35 @@ const opened = Effect.fnUntraced(function* (challenge: { readonly id: string }) 
 })
 
 layer(testServices())("A prediction", (it) => {
-  it.effect(
-    "is revealed once its challenge is closed: every revision, and its body is what was committed to",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const agents = yield* claimedAgents(3)
-        const challenge = yield* newChallenge({ deadline })
-        for (const agent of agents) yield* predict(agent, challenge, { reasoning: 'it "says" so\n' })
-        for (const agent of agents) yield* predict(agent, challenge, { is_revision: true, confidence: 0.9 })
-        yield* sequence
-        assert.strictEqual(yield* revealDue, 0)
-        yield* moveTo(plus(deadline, "1 minute"))
-        assert.strictEqual(yield* revealDue, 0, "not closed yet")
-        yield* settle
-        assert.strictEqual(yield* revealDue, 0, "not closed in the log yet")
-        yield* sequence
-        assert.strictEqual(yield* revealDue, 6)
-        assert.strictEqual(yield* revealDue, 0)
-        yield* sequence
-        const bodies = yield* opened(challenge)
-        assert.lengthOf(bodies, 6)
-        assert.lengthOf(
-          bodies.filter((body) => body.includes(`"revision":1`)),
-          3
-        )
-        assert.strictEqual(yield* waitingChallenges, 0)
-        yield* oneTree
-      })
+  it.effect("A closed challenge's predictions are revealed: every revision, with the committed body", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const agents = yield* claimedAgents(3)
+      const challenge = yield* newChallenge({ deadline })
+      for (const agent of agents) yield* predict(agent, challenge, { reasoning: 'it "says" so\n' })
+      for (const agent of agents) yield* predict(agent, challenge, { is_revision: true, confidence: 0.9 })
+      yield* sequence
+      assert.strictEqual(yield* revealDue, 0)
+      yield* moveTo(plus(deadline, "1 minute"))
+      assert.strictEqual(yield* revealDue, 0, "not closed yet")
+      yield* settle
+      assert.strictEqual(yield* revealDue, 0, "not closed in the log yet")
+      yield* sequence
+      assert.strictEqual(yield* revealDue, 6)
+      assert.strictEqual(yield* revealDue, 0)
+      yield* sequence
+      const bodies = yield* opened(challenge)
+      assert.lengthOf(bodies, 6)
+      assert.lengthOf(
+        bodies.filter((body) => body.includes(`"revision":1`)),
+        3
+      )
+      assert.strictEqual(yield* waitingChallenges, 0)
+      yield* oneTree
+    })
   )
 
-  it.effect("of a challenge that was cancelled stays sealed until the deadline that it had", () =>
+  it.effect("A prediction on a cancelled challenge stays sealed until the deadline that it had", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const challenge = yield* newChallenge({ deadline })
@@ -105,7 +103,7 @@ layer(testServices())("A prediction", (it) => {
 })
 
 layer(testServices())("A reveal", (it) => {
-  it.effect("of an open challenge is found by the audit before it gets into the log", () =>
+  it.effect("A reveal of an open challenge is found by the audit before it gets into the log", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const challenge = yield* newChallenge({ deadline: plus(yield* freshWeek, "1 hour") })
@@ -130,7 +128,7 @@ layer(testServices())("A reveal", (it) => {
 })
 
 layer(testServices())("Reveals", (it) => {
-  it.effect("of many challenges are added once, however many replicas add them at once", () =>
+  it.effect("Reveals of many challenges are added once, however many replicas add them at once", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agents = yield* claimedAgents(4)
@@ -156,7 +154,7 @@ layer(testServices())("Reveals", (it) => {
   )
 
   it.effect(
-    "of more than fit a chunk go on where the last chunk ended, also after one that came to nothing",
+    "Reveals of more than a chunk go on after the last chunk, also after one that came to nothing",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -165,7 +163,7 @@ layer(testServices())("Reveals", (it) => {
         const challenge = yield* newChallenge({ deadline })
         yield* predict(agent, challenge)
         yield* predict(other, challenge)
-        // As many revisions as only a patient agent makes.
+        // Only a patient agent makes this many revisions.
         yield* sql`
         with written as (
           insert into predictions
@@ -204,7 +202,7 @@ layer(testServices())("Reveals", (it) => {
       })
   )
 
-  it.effect("let a long backlog get its indices first", () =>
+  it.effect("Reveals let a long backlog get its indices first", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")

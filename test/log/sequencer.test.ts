@@ -17,7 +17,7 @@ const publish = LogSequencer.use((sequencer) => sequencer.publish)
 const settle = Scoring.use((scoring) => scoring.settleDue)
 
 layer(testServices())("Sequencing", (it) => {
-  it.effect("gives indices in the order in which things were recorded, and then finds nothing", () =>
+  it.effect("Sequencing gives indices in the order of the records, and then finds nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const agents = yield* claimedAgents(3)
@@ -40,7 +40,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("counts in a close the commits of its own batch, also those of the batches before", () =>
+  it.effect("Sequencing counts in a close the commits of its own batch, also those of earlier ones", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agents = yield* claimedAgents(5)
@@ -79,7 +79,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("goes on across tiles, and a tree that was built in one go is the same", () =>
+  it.effect("Sequencing goes on across tiles, and a tree that was built in one go is the same", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const fill = (count: number) => sql`
@@ -95,7 +95,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("stores nothing of a batch of which something is gone from the outbox meanwhile", () =>
+  it.effect("Sequencing stores nothing of a batch of which something is gone from the outbox meanwhile", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const before = (yield* logState).size
@@ -119,7 +119,7 @@ layer(testServices())("Sequencing", (it) => {
     })
   )
 
-  it.effect("stores nothing when another moved the log meanwhile, and all of it in the next pass", () =>
+  it.effect("Sequencing stores nothing when another moved the log, and all of it in the next pass", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const other = yield* anotherSequencer()

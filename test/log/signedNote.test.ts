@@ -38,19 +38,19 @@ const opened = (note: string) => Option.getOrThrow(parseNote(note))
 const verifierOf = (text: string) => Option.getOrThrow(parseVerifierKey(text))
 
 describe("A signed note", () => {
-  it("is signed, and its keys named, as Go's sumdb/note does, byte for byte", () => {
+  it("A signed note is signed, and its keys named, as Go's sumdb/note does, byte for byte", () => {
     assert.strictEqual(signNote(goText, "PeterNeumann", goKey), goLine)
     assert.strictEqual(verifierKey("PeterNeumann", rawPublicKey(goKey)), goVerifier)
     assert.strictEqual(keyId("PeterNeumann", 1, rawPublicKey(goKey)).toString("hex"), "c74f20a3")
   })
 
-  it("is accepted as Go signed it, and as nothing else under that signature", () => {
+  it("A signed note is accepted as Go signed it, and with no other text under that signature", () => {
     const verifier = verifierOf(goVerifier)
     assert.isTrue(isSignedBy(opened(`${goText}\n${goLine}`), verifier))
     assert.isFalse(isSignedBy(opened(`${goText.replace("is.", "was.")}\n${goLine}`), verifier))
   })
 
-  it("may have signatures of others, and is refused with a wrong one of the key itself", () => {
+  it("A signed note may have signatures of others, and is refused with a wrong one of the key", () => {
     const verifier = verifierOf(goVerifier)
     const { privateKey } = generateKeyPairSync("ed25519")
     const stranger = signNote(goText, "PeterNeumann", privateKey)
@@ -60,7 +60,7 @@ describe("A signed note", () => {
     assert.isFalse(isSignedBy(opened(`${goText}\n${goLine}${wrong}`), verifier))
   })
 
-  it("is checked by no verifier key that is altered anywhere", () => {
+  it("A signed note is checked by no verifier key that is altered anywhere", () => {
     for (let from = 0; from <= goVerifier.length; from++) {
       for (let to = from; to <= goVerifier.length; to++) {
         const part = goVerifier.slice(from, to)
@@ -77,7 +77,7 @@ describe("A signed note", () => {
     assert.isTrue(Option.isNone(parseVerifierKey(long)))
   })
 
-  it("ends its text at the last empty line, as that of C2SP's specification", () => {
+  it("A signed note ends its text at the last empty line, as that of C2SP's specification", () => {
     const note = opened(sofaNote)
     assert.strictEqual(note.text, sofa)
     assert.deepStrictEqual(
@@ -90,7 +90,7 @@ describe("A signed note", () => {
     assert.strictEqual(opened(`a\n\nb\n\n${goLine}`).text, "a\n\nb\n")
   })
 
-  it("is not read from what is none", () => {
+  it("A signed note is not read from a text that is none", () => {
     const notNotes = [
       "",
       goText,
@@ -105,7 +105,7 @@ describe("A signed note", () => {
     for (const text of notNotes) assert.isTrue(Option.isNone(parseNote(text)), JSON.stringify(text))
   })
 
-  it("has names with neither spaces nor plus signs", () => {
+  it("A signed note has names with neither spaces nor plus signs", () => {
     assert.isTrue(isKeyName("auspex.example/log/global"))
     for (const name of ["", "a b", "a+b", "a\u00a0b", "a\nb", "a\u2028b", "a\u0000"])
       assert.isFalse(isKeyName(name))
@@ -113,7 +113,7 @@ describe("A signed note", () => {
 })
 
 describe("A checkpoint", () => {
-  it("is origin, size and root, a line each", () => {
+  it("A checkpoint is origin, size and root, a line each", () => {
     const root = Buffer.from("CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=", "base64")
     assert.strictEqual(
       checkpointText({ origin: "example.com/behind-the-sofa", size: 20_852_163, root }),
@@ -121,13 +121,13 @@ describe("A checkpoint", () => {
     )
   })
 
-  it("is read from the specification's example, and passes over extension lines", () => {
+  it("A checkpoint is read from the specification's example, and passes over extension lines", () => {
     const head = Option.getOrThrow(parseCheckpointText(sofa))
     assert.strictEqual(checkpointText(head), sofa)
     assert.strictEqual(Option.getOrThrow(parseCheckpointText(`${sofa}extension\n`)).size, 20_852_163)
   })
 
-  it("is read from nothing else", () => {
+  it("A checkpoint is read from no other text", () => {
     const wrong = [
       sofa.slice(0, -1),
       sofa.replace("20852163", "020852163"),

@@ -30,7 +30,7 @@ const signerIn = (directory: string, current = Option.none<string>()) =>
 const directory = Effect.flatMap(FileSystem.FileSystem, (fs) => fs.makeTempDirectoryScoped())
 
 layer(NodeServices.layer)("The signer's files", (it) => {
-  it.effect("the first use makes a key that only its owner may read, and later starts keep it", () =>
+  it.effect("The signer's first use makes a key for its owner's eyes alone, which later starts keep", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = join(yield* directory, "data")
@@ -48,7 +48,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("starts at once agree on one key", () =>
+  it.effect("The signer's starts at once agree on one key", () =>
     Effect.gen(function* () {
       const data = yield* directory
       const signers = yield* Effect.all([signerIn(data), signerIn(data), signerIn(data)])
@@ -60,7 +60,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("a key that is set is used, and written nowhere", () =>
+  it.effect("The signer uses a key of the settings, and writes it nowhere", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
@@ -69,7 +69,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  /** A checkpoint of so many entries that never were. */
+  /** A checkpoint of entries that never were. */
   const checkpoint = (size: number) =>
     Effect.gen(function* () {
       const head = { origin, size, root: Buffer.alloc(32, size) }
@@ -84,7 +84,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     continuation: 3
   })
 
-  it.effect("what was seen is known to the next start", () =>
+  it.effect("The signer's next start knows the heads that were seen", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = join(yield* directory, "data")
@@ -109,7 +109,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
   it.effect.each(
     ["open", "write", "rename"].flatMap((step) => errnos.map((errno) => [step, errno] as const))
   )(
-    "a file that cannot be written (%s, %s) is said in the system's words, and leaves nothing beside it",
+    "A file that cannot be written (%s, %s) is told in the system's words, with nothing beside it",
     ([step, errno]) =>
       Effect.gen(function* () {
         const fs = yield* FileSystem.FileSystem
@@ -147,7 +147,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       })
   )
 
-  it.effect("what a killed process left beside them is removed by the next start, and nothing else is", () =>
+  it.effect("A start removes the files that a killed process left beside them, and nothing else", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
@@ -168,7 +168,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("a larger checkpoint of another process with the same directory is not forgotten", () =>
+  it.effect("A larger checkpoint of another process with the same directory is not forgotten", () =>
     Effect.gen(function* () {
       const data = yield* directory
       const [one, other] = [yield* signerIn(data), yield* signerIn(data)]
@@ -181,7 +181,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
     })
   )
 
-  it.effect("what a version before 0.2 signed last is remembered, on whatever server it is met", () =>
+  it.effect("A head that a version before 0.2 signed last is remembered, on whatever server it is met", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
@@ -194,13 +194,13 @@ layer(NodeServices.layer)("The signer's files", (it) => {
         server: Option.some(anyServer),
         continuation: 0
       })
-      // It is out of date from then on.
+      // The file of that version is out of date from then on.
       yield* (yield* signerIn(data)).remember(memoryOf({ ...head, note }))
       assert.deepStrictEqual(yield* fs.readDirectory(data), ["log-seen"])
     })
   )
 
-  it.effect("files that are not what they should be are said, and nothing is signed", () =>
+  it.effect("Files that are not what they should be are reported, and nothing is signed", () =>
     Effect.gen(function* () {
       const fs = yield* FileSystem.FileSystem
       const data = yield* directory
@@ -212,7 +212,7 @@ layer(NodeServices.layer)("The signer's files", (it) => {
       for (const refused of [signer.memory, signer.remember(memory)]) {
         assert.match((yield* Effect.flip(refused)).message, /log-seen is not what was written there/)
       }
-      // What was put right is used without a new start.
+      // A corrected file is used without a new start.
       yield* fs.writeFileString(join(data, "log-key"), testLogKey)
       yield* signer.keys
       const blocked = yield* signerIn(join(data, "log-key", "data"), Option.some(testLogKey))

@@ -1,5 +1,5 @@
 /**
- * What somebody who has the database can change, with every trigger out of the way: whatever alters who said what, or who owns
+ * Changes by somebody who has the database, with every trigger out of the way: each one of who said what, or who owns
  * what, is named by one of the three checks an operator runs.
  */
 import { generateKeyPairSync } from "node:crypto"
@@ -358,9 +358,9 @@ const challenges = [
   )
 ]
 
-/** The id of what an administrator gave the second agent. */
+/** The id of an administrator's grant to the second agent. */
 const given = `'grant:admin:agent:' || ${agent("agent 1")} || ':staking'`
-/** A grant to the second agent as the ledger has those that were asked for, with both balances. */
+/** A grant to the second agent in the form that the ledger has of requested ones, with both balances. */
 const forgedGrant: Tampering["changes"] = [
   [
     "transfers",
@@ -793,7 +793,7 @@ const log = [
   )
 ]
 
-/** What is changed, and which check says so. Whatever else is to be noticed is one more row. */
+/** Changes, and the check that names each. Anything else to be noticed is one more row. */
 const tamperings = [...predictions, ...scores, ...challenges, ...credit, ...administrators, ...agents, ...log]
 
 const checks: Readonly<
@@ -807,7 +807,7 @@ const checks: Readonly<
 const all = Effect.all(checks)
 const clean = { "log audit": [], "figures check": [], "ledger check": [] }
 
-/** By which PostgreSQL names why it refuses. */
+/** PostgreSQL's code of its reason to refuse. */
 const codeOf = ({ reason: { cause } }: SqlError.SqlError) =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : String(cause)
 
@@ -850,10 +850,13 @@ const world = Effect.gen(function* () {
   yield* called("/called/2")
 })
 
-/** Of privileges, and of the triggers that keep records. */
+/** The codes of privileges, and of the triggers that keep records. */
 const refusals = new Set(["42501", "23001"])
 
-/** What the role that runs can do all the same, for its own work is just that: where, why, and which of the above. */
+/**
+ * Changes that the role that runs can make all the same, for its own work is just that: where, why, and which of the
+ * above.
+ */
 const ownWork: ReadonlyArray<readonly [table: string, why: string, what: ReadonlyArray<string>]> = [
   [
     "predictions",
@@ -910,30 +913,28 @@ const ownWork: ReadonlyArray<readonly [table: string, why: string, what: Readonl
   ]
 ]
 
-layer(testServices())("Whoever has the database", (it) => {
-  it.effect(
-    "is refused every change by privilege or trigger as the role that runs, but where its own work is just that",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        yield* world
-        assert.deepStrictEqual(yield* all, clean)
-        const made: Array<string> = []
-        for (const { changes, what } of tamperings) {
-          for (const [table, statement] of changes) {
-            const outcome = yield* Effect.flip(
-              sql.withTransaction(Effect.andThen(sql.unsafe(statement), Effect.fail("made" as const)))
-            )
-            if (outcome === "made" || !refusals.has(codeOf(outcome))) made.push(`${table}: ${what}`)
-          }
+layer(testServices())("Tampering with the database", (it) => {
+  it.effect("The role that runs is refused every change by privilege or trigger, its own work aside", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* world
+      assert.deepStrictEqual(yield* all, clean)
+      const made: Array<string> = []
+      for (const { changes, what } of tamperings) {
+        for (const [table, statement] of changes) {
+          const outcome = yield* Effect.flip(
+            sql.withTransaction(Effect.andThen(sql.unsafe(statement), Effect.fail("made" as const)))
+          )
+          if (outcome === "made" || !refusals.has(codeOf(outcome))) made.push(`${table}: ${what}`)
         }
-        const listed = ownWork.flatMap(([table, , whats]) => whats.map((what) => `${table}: ${what}`))
-        assert.deepStrictEqual(made.toSorted(), listed.toSorted())
-        assert.deepStrictEqual(yield* all, clean)
-      })
+      }
+      const listed = ownWork.flatMap(([table, , whats]) => whats.map((what) => `${table}: ${what}`))
+      assert.deepStrictEqual(made.toSorted(), listed.toSorted())
+      assert.deepStrictEqual(yield* all, clean)
+    })
   )
 
-  it.effect("changes nothing of who said what, or who owns what, that no check names", () =>
+  it.effect("A change of who said what, or who owns what, is named by a check", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const tablesOf = ({ changes }: Tampering) => [...new Set(changes.map(([table]) => table))]
@@ -965,51 +966,47 @@ layer(testServices())("Whoever has the database", (it) => {
     })
   )
 
-  it.effect(
-    "finds triggers in the way of another name, owner or time of registration, and of deleting an agent",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        for (const change of [
-          `update agents set name = 'agent of renown' where name = 'agent 1'`,
-          `update agents set auth_method = 'client_credentials', public_key = null where name = 'signing'`,
-          `update agents set created_at = created_at - interval '1 year' where name = 'agent 1'`,
-          `update agents set owner_id = ${otherOwner} where name = 'agent 1'`,
-          `update agents set claimed_at = claimed_at - interval '1 year' where name = 'agent 1'`,
-          `delete from agents where name = 'publishing'`
-        ]) {
-          const { reason } = yield* Effect.flip(asOwner(sql.unsafe(change)))
-          assert.include(JSON.stringify(reason.cause), "23001", change)
-        }
-        assert.deepStrictEqual(yield* all, clean)
-      })
+  it.effect("Triggers forbid another name, owner or time of registration, and the deletion of an agent", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const change of [
+        `update agents set name = 'agent of renown' where name = 'agent 1'`,
+        `update agents set auth_method = 'client_credentials', public_key = null where name = 'signing'`,
+        `update agents set created_at = created_at - interval '1 year' where name = 'agent 1'`,
+        `update agents set owner_id = ${otherOwner} where name = 'agent 1'`,
+        `update agents set claimed_at = claimed_at - interval '1 year' where name = 'agent 1'`,
+        `delete from agents where name = 'publishing'`
+      ]) {
+        const { reason } = yield* Effect.flip(asOwner(sql.unsafe(change)))
+        assert.include(JSON.stringify(reason.cause), "23001", change)
+      }
+      assert.deepStrictEqual(yield* all, clean)
+    })
   )
 
-  it.effect(
-    "deletes no checkpoints behind a sequencer that would sign new ones: the log has a fault from then on",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const sequencer = yield* LogSequencer
-        const seen = Option.getOrThrow(yield* sequencer.seen)
-        yield* withoutTriggers(["log_checkpoints"], sql`delete from log_checkpoints`)
-        yield* newChallenge()
-        yield* sequencer.sequence
-        yield* sequencer.publish
-        assert.deepStrictEqual(yield* checkpoints, [])
-        assert.include(
-          (yield* sequencer.fault) ?? "",
-          `${seen.size} entries were signed, and no checkpoint is kept`
-        )
-        const found = yield* checks["log audit"]
-        assert.match(found.join("\n"), /neither it nor a later one is kept/)
+  it.effect("Deleted checkpoints stop a sequencer that would sign new ones: the log has a fault", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const sequencer = yield* LogSequencer
+      const seen = Option.getOrThrow(yield* sequencer.seen)
+      yield* withoutTriggers(["log_checkpoints"], sql`delete from log_checkpoints`)
+      yield* newChallenge()
+      yield* sequencer.sequence
+      yield* sequencer.publish
+      assert.deepStrictEqual(yield* checkpoints, [])
+      assert.include(
+        (yield* sequencer.fault) ?? "",
+        `${seen.size} entries were signed, and no checkpoint is kept`
+      )
+      const found = yield* checks["log audit"]
+      assert.match(found.join("\n"), /neither it nor a later one is kept/)
 
-        yield* withoutTriggers(["log_checkpoints"], restored("log_checkpoints"))
-        assert.deepStrictEqual(yield* all, clean)
-        yield* sequencer.sequence
-        yield* sequencer.publish
-        assert.isNull(yield* sequencer.fault)
-        assert.isTrue((yield* checkpoints).some(({ size }) => size > seen.size))
-      })
+      yield* withoutTriggers(["log_checkpoints"], restored("log_checkpoints"))
+      assert.deepStrictEqual(yield* all, clean)
+      yield* sequencer.sequence
+      yield* sequencer.publish
+      assert.isNull(yield* sequencer.fault)
+      assert.isTrue((yield* checkpoints).some(({ size }) => size > seen.size))
+    })
   )
 })

@@ -8,7 +8,7 @@ const digits = (n: number): string => {
 }
 
 describe("A tile's path", () => {
-  it("is the one of the specification", () => {
+  it("A tile's path is the one of the specification", () => {
     assert.deepStrictEqual(parseTilePath("/log/tile/0/x001/x234/067"), { level: 0, n: 1_234_067, width: 256 })
     assert.deepStrictEqual(parseTilePath("/log/tile/63/000.p/1"), { level: 63, n: 0, width: 1 })
     assert.deepStrictEqual(parseTilePath("/log/tile/entries/x001/000.p/255"), {
@@ -20,7 +20,7 @@ describe("A tile's path", () => {
   })
 
   it.prop(
-    "is read back for any index",
+    "A tile's path is read back for any index",
     [Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999_999_999_999 }))],
     ([n]) => {
       assert.deepStrictEqual(parseTilePath(`/log/tile/7/${digits(n)}`), { level: 7, n, width: 256 })
@@ -73,7 +73,7 @@ describe("A tile's path", () => {
     "/log//tile/0/000",
     "/LOG/tile/0/000",
     "/x/log/tile/0/000"
-  ])("is not %j", (path) => {
+  ])("A tile's path is not %j", (path) => {
     assert.isUndefined(parseTilePath(path))
   })
 })

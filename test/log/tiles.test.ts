@@ -1,4 +1,4 @@
-/** The log as mirrors, monitors and verifiers fetch it: paths, headers, and what a whole copy of it says. */
+/** The log as mirrors, monitors and verifiers fetch it: paths, headers, and a whole copy of it. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ import { get, metrics, send, TestServer, testServer } from "../support/server.ts
 
 /** 273 full tiles and one of 112, as in the example of the specification. */
 const size = 70_000
-/** What is sequenced and not published yet. */
+/** The number of entries that are sequenced and not published yet. */
 const unpublished = 300
 
 const makeLog = Effect.gen(function* () {
@@ -82,7 +82,7 @@ const server = testServer()
 const logServer = Layer.effect(Log, makeLog).pipe(Layer.provideMerge(server))
 
 layer(logServer)("The log below /log", (it) => {
-  it.effect("a mirror of the entries alone has the root of the checkpoint", () =>
+  it.effect("A mirror of the entries alone has the root of the checkpoint", () =>
     Effect.gen(function* () {
       const head = yield* published
       const bundles = yield* download(tilePaths("entries", head.size))
@@ -93,7 +93,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("the tiles of every level are the hashes of the tree", () =>
+  it.effect("The tiles of every level are the hashes of the tree", () =>
     Effect.gen(function* () {
       const { tree } = yield* Log
       for (const level of [0, 1, 2]) {
@@ -108,7 +108,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("a tile of any width is the beginning of the full one", () =>
+  it.effect("A tile of any width is the beginning of the full one", () =>
     Effect.gen(function* () {
       for (const kind of ["0", "1", "entries"]) {
         const full = (yield* bytesOf(`/log/tile/${kind}/000`)).bytes
@@ -122,7 +122,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("beyond the newest published checkpoint there is nothing, also of what is sequenced", () =>
+  it.effect("The log shows nothing beyond the newest published checkpoint, also if it is sequenced", () =>
     Effect.gen(function* () {
       for (const path of [
         tilePath(0, 273, 113),
@@ -147,7 +147,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("tiles and entries never change and may be kept for ever", () =>
+  it.effect("Tiles and entries never change and may be kept for ever", () =>
     Effect.gen(function* () {
       for (const path of [
         "/log/tile/0/000",
@@ -164,7 +164,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("the checkpoint is text, is not kept, and has the signatures of witnesses under its own", () =>
+  it.effect("The checkpoint is text, is not kept, and has the signatures of witnesses under its own", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { note } = yield* Log
@@ -183,7 +183,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("/log/key is the verifier keys, the newest first", () =>
+  it.effect("The answer of /log/key is the verifier keys, the newest first", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { headers, text } = yield* get("/log/key")
@@ -194,7 +194,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("entries are compressed for whoever takes that", () =>
+  it.effect("Entries are compressed for clients that take that", () =>
     Effect.gen(function* () {
       const path = tilePath("entries", 0, 256)
       const plain = yield* bytesOf(path, { "accept-encoding": "identity" })
@@ -208,7 +208,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("they take GET, HEAD and OPTIONS, and nothing else", () =>
+  it.effect("Tiles take GET, HEAD and OPTIONS, and nothing else", () =>
     Effect.gen(function* () {
       const paths = ["/log/checkpoint", "/log/key", tilePath(0, 0, 256), tilePath("entries", 273, 112)]
       for (const path of paths) {
@@ -224,7 +224,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("a path that is no tile's is nothing's, whatever the method", () =>
+  it.effect("A path that is no tile's is nothing's, whatever the method", () =>
     Effect.gen(function* () {
       for (const path of [
         "/log/tile",
@@ -246,7 +246,7 @@ layer(logServer)("The log below /log", (it) => {
     })
   )
 
-  it.effect("requests are measured by their route, not by the tile", () =>
+  it.effect("Requests are measured by their route, not by the tile", () =>
     Effect.gen(function* () {
       yield* bytesOf(tilePath(0, 5, 256))
       const text = yield* metrics
@@ -257,7 +257,7 @@ layer(logServer)("The log below /log", (it) => {
 })
 
 layer(testServer())("An empty log", (it) => {
-  it.effect("has no checkpoint, no key and no tiles, and says what makes the first ones", () =>
+  it.effect("An empty log has no checkpoint, no key and no tiles, and says what makes the first ones", () =>
     Effect.gen(function* () {
       for (const [path, made] of [
         ["/log/checkpoint", /its first entry, .* the role jobs runs/],
@@ -277,12 +277,12 @@ layer(testServer())("An empty log", (it) => {
 layer(testServer({ environment: { AUSPEX_LIMIT_LOG_READS: "3/minute", AUSPEX_LIMIT_READS: "1/minute" } }))(
   "Reads of the log",
   (it) => {
-    it.effect("have a limit of their own, by address", () =>
+    it.effect("Reads of the log have a limit of their own, by address", () =>
       Effect.gen(function* () {
         for (const path of ["/log/key", "/log/checkpoint", "/log/tile/0/000"]) {
           assert.notStrictEqual((yield* get(path)).status, 429)
         }
-        // What is no tile's path is refused before it is counted.
+        // A path that is no tile's is refused before it is counted.
         assert.strictEqual((yield* get("/log/tile/0/0")).status, 404)
         for (const path of ["/log/key", "/log/checkpoint", "/log/tile/0/000"]) {
           const refused = yield* get(path)

@@ -102,7 +102,7 @@ const makeFolder = Effect.fnUntraced(function* () {
 })
 
 interface TimeStampAuthority extends FakeServer {
-  /** What `openssl ts -verify` says of a reply and what it is thought to stamp. */
+  /** The output of `openssl ts -verify` for a reply and the text that it should stamp. */
   readonly check: (reply: Uint8Array, stamped: string) => Effect.Effect<string>
 }
 
@@ -153,7 +153,7 @@ const world = Layer.unwrap(
   })
 ).pipe(Layer.provideMerge(telemetryRecorder))
 
-/** As if nothing had been stamped or published yet. */
+/** Nothing has been stamped or published yet. */
 const afresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { authority, tree } = yield* World
@@ -194,7 +194,7 @@ const answering =
       headers: { "content-type": contentType, location: "http://127.0.0.1:1/" }
     })
 
-/** A right answer to something else than was asked. */
+/** A right answer to another question. */
 const answeringTo =
   (change: (asked: TimeStampReq) => void): Behaviour =>
   (asked, work) => {
@@ -203,7 +203,7 @@ const answeringTo =
     return work({ ...asked, body: Buffer.from(AsnConvert.serialize(request)) })
   }
 
-/** What the authority would answer, changed. */
+/** The authority's answer, changed. */
 const spoiling =
   (change: (reply: Buffer) => Uint8Array): Behaviour =>
   async (_, work) => {
@@ -263,9 +263,9 @@ const faults: ReadonlyArray<readonly [what: string, reason: RegExp, behaviour: B
   ]
 ]
 
-describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
+describe.skipIf(!hasOpenssl)("Time stamps with OpenSSL", () => {
   layer(world)("A time stamp", (it) => {
-    it.effect("of the newest checkpoint is served, and verifies with openssl ts -verify", () =>
+    it.effect("A time stamp of the newest checkpoint is served, and verifies with openssl ts -verify", () =>
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
         yield* publish(tree, 5)
@@ -286,7 +286,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
       })
     )
 
-    it.effect("is asked for once an hour, when the log has grown", () =>
+    it.effect("A time stamp is asked for once an hour, when the log has grown", () =>
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
         yield* stamp
@@ -308,7 +308,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
       })
     )
 
-    it.effect("has a nonce of its own, and brings the certificate along", () =>
+    it.effect("A time stamp has a nonce of its own, and brings the certificate along", () =>
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
         for (const size of [10, 20]) {
@@ -327,7 +327,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
       })
     )
 
-    it.effect("stays, however many checkpoints are thinned out around it", () =>
+    it.effect("A time stamp stays, however many checkpoints are thinned out around it", () =>
       Effect.gen(function* () {
         const { tree } = yield* afresh
         for (const size of [10, 20]) {
@@ -336,7 +336,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
           yield* TestClock.adjust("1 hour")
         }
         const sql = yield* SqlClient.SqlClient
-        // Both were signed in one hour, as when the log rested before the second was stamped.
+        // Both were signed in one hour, as when the log paused before the second was stamped.
         yield* asOwner(
           sql`update log_checkpoints set signed_at = ${DateTime.toDateUtc(DateTime.makeUnsafe(0))}`
         )
@@ -347,7 +347,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
       })
     )
 
-    it.effect("that there is not is a 404, and a list goes on before a size", () =>
+    it.effect("A missing time stamp is a 404, and a list goes on before a size", () =>
       Effect.gen(function* () {
         const { tree } = yield* afresh
         for (const size of [10, 20, 30]) {
@@ -375,7 +375,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
 
   layer(world)("A time stamp authority that fails", (it) => {
     it.effect.each(faults)(
-      "%s: nothing is kept, it is logged once, and asked again later",
+      "An authority's failure keeps nothing, is logged once, and is asked about again later: %s",
       ([, reason, behaviour]) =>
         Effect.gen(function* () {
           const { authority, logged, tree } = yield* afresh
@@ -398,7 +398,7 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
         })
     )
 
-    it.effect("never answers: it is given twenty seconds", () =>
+    it.effect("A time stamp authority that never answers is given twenty seconds", () =>
       Effect.gen(function* () {
         const { authority, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -413,8 +413,8 @@ describe.skipIf(!hasOpenssl)("With OpenSSL", () => {
   })
 })
 
-layer(testServices())("Without an authority", (it) => {
-  it.effect("nobody is asked, and there are no time stamps", () =>
+layer(testServices())("A log without an authority", (it) => {
+  it.effect("A log without an authority asks nobody, and has no time stamps", () =>
     Effect.gen(function* () {
       yield* publish(yield* makeEntries(10), 10)
       yield* stamp
@@ -425,7 +425,7 @@ layer(testServices())("Without an authority", (it) => {
 })
 
 describe("A nonce", () => {
-  plainIt("is the same bytes after it has travelled, whatever the random bytes", () => {
+  plainIt("A nonce is the same bytes after it has travelled, whatever the random bytes", () => {
     for (const first of [0x00, 0x3f, 0x40, 0x7f, 0x80, 0xff]) {
       const nonce = nonceOf(Uint8Array.of(first, 0, 0xff, 0x80))
       const query = AsnConvert.parse(timeStampQuery({ hash: new Uint8Array(32), nonce }), TimeStampReq)
@@ -433,7 +433,7 @@ describe("A nonce", () => {
     }
   })
 
-  plainIt("of an answer that is no time stamp is of no interest", () => {
+  plainIt("A nonce of an answer that is no time stamp is of no interest", () => {
     const question = { hash: new Uint8Array(32), nonce: nonceOf(new Uint8Array(16)) }
     for (const reply of [new Uint8Array(0), emptyGrant, refusal]) {
       assert.isTrue(Option.isSome(timeStampFault(reply, question)))

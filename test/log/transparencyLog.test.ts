@@ -1,4 +1,4 @@
-/** What strangers are told of single records: where they stand in the log, and the proof of it. */
+/** Strangers' answers about single records: their place in the log, and the proof of it. */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -51,7 +51,7 @@ const receiptOf = Effect.fnUntraced(function* (predicted: ReturnType<typeof pred
 const json = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 
 layer(testServices())("A prediction", (it) => {
-  it.effect("is 409 at both its addresses until it is sequenced, and its proof until that is published", () =>
+  it.effect("A prediction is 409 at both addresses until sequenced, and its proof until published", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -65,7 +65,7 @@ layer(testServices())("A prediction", (it) => {
 
       yield* sequence
       const placed = yield* entryOf(commit)
-      // After the making of the challenge, and the registration and the claim of the agent.
+      // The making of the challenge, and the agent's registration and claim come first.
       assert.strictEqual(placed.leaf_index, 3)
       assert.deepStrictEqual(json(placed.entry), {
         c: commit,
@@ -80,7 +80,7 @@ layer(testServices())("A prediction", (it) => {
     })
   )
 
-  it.effect("is found by its commit in either case, and by nothing else", () =>
+  it.effect("A prediction is found by its commit in either case, and by nothing else", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const { commit } = yield* receiptOf(predict(yield* claimedAgent(), yield* newChallenge()))
@@ -96,7 +96,7 @@ layer(testServices())("A prediction", (it) => {
     })
   )
 
-  it.effect("is proved with its salt and body from the deadline on, and before it without", () =>
+  it.effect("A prediction is proved with its salt and body from the deadline on, and before it without", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const challenge = yield* newChallenge()
@@ -131,7 +131,7 @@ layer(testServices())("A prediction", (it) => {
     })
   )
 
-  it.effect("has its index in the receipts of its own agent, and in the results", () =>
+  it.effect("A prediction has its index in the receipts of its own agent, and in the results", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -149,7 +149,7 @@ layer(testServices())("A prediction", (it) => {
     })
   )
 
-  it.effect("is proved in the newest tree that witnesses signed and that has it, else in the newest", () =>
+  it.effect("A prediction is proved in the newest cosigned tree that has it, else in the newest", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* freshWeek
@@ -178,7 +178,7 @@ layer(testServices())("A prediction", (it) => {
 })
 
 layer(testServices())("The end of a challenge", (it) => {
-  it.effect("is proved by its settlement, once that is in the log", () =>
+  it.effect("The end of a challenge is proved by its settlement, once that is in the log", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const challenge = yield* newChallenge()
@@ -196,7 +196,7 @@ layer(testServices())("The end of a challenge", (it) => {
       yield* importQuotes("GC", [[plus(monday, "1 hour"), 105]])
       yield* settle
       assert.strictEqual((yield* Effect.flip(settlementProof(challenge.id)))._tag, "NotSequenced")
-      // What cannot be proved yet has no address: it would answer 409.
+      // An entry that cannot be proved yet has no address: it would answer 409.
       assert.isNull((yield* results).log.settlement_proof)
       yield* sequence
       assert.isNull((yield* results).log.settlement_proof)
@@ -213,7 +213,7 @@ layer(testServices())("The end of a challenge", (it) => {
     })
   )
 
-  it.effect("is proved by the entry that it is void, when it was cancelled", () =>
+  it.effect("The end of a challenge is proved by the entry that it is void, when it was cancelled", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newChallenge()
@@ -227,7 +227,7 @@ layer(testServices())("The end of a challenge", (it) => {
     })
   )
 
-  it.effect("of a challenge that does not exist is not found", () =>
+  it.effect("The end of a challenge that does not exist is not found", () =>
     Effect.gen(function* () {
       for (const id of ["0190f000-0000-7000-8000-000000000000", "nothing"]) {
         assert.strictEqual((yield* Effect.flip(settlementProof(id)))._tag, "NotFound")
@@ -237,7 +237,7 @@ layer(testServices())("The end of a challenge", (it) => {
 })
 
 layer(testServices())("A log that lacks a part of itself", (it) => {
-  it.effect("fails loudly rather than serving another tree", () =>
+  it.effect("A log that lacks a part of itself fails loudly rather than serving another tree", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* freshWeek
@@ -261,7 +261,7 @@ layer(testServices())("A log that lacks a part of itself", (it) => {
 })
 
 layer(testServices())("A commit that is looked up", (it) => {
-  it.effect("is found however much waits after it, and one that nobody made is unknown", () =>
+  it.effect("A commit is found however much waits after it, and one that nobody made is unknown", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* freshWeek
@@ -280,8 +280,8 @@ layer(testServices())("A commit that is looked up", (it) => {
   )
 })
 
-layer(testServices())("While the log stands still", (it) => {
-  it.effect("nobody is asked to come back every second", () =>
+layer(testServices())("A log that stands still", (it) => {
+  it.effect("A log that stands still asks nobody to come back every second", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* freshWeek

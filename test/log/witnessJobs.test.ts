@@ -1,4 +1,4 @@
-/** Jobs as they run in production: what is recorded is sequenced, published and cosigned, whoever keeps silent. */
+/** Jobs as they run in production: every record is sequenced, published and cosigned, also while a witness keeps silent. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option, References, Schedule } from "effect"
 import { defaultOrigin } from "../../src/config.ts"
@@ -32,7 +32,7 @@ const world = Layer.unwrap(
   })
 )
 
-/** Returns once the served checkpoint covers so many entries and has this witness's line. */
+/** Returns once the served checkpoint covers this many entries and has this witness's line. */
 const cosigned = (size: number, { verifierKey }: Witness) =>
   Effect.gen(function* () {
     const note = yield* TransparencyLog.use((log) => log.checkpoint)
@@ -44,8 +44,8 @@ const cosigned = (size: number, { verifierKey }: Witness) =>
     return lines.length
   }).pipe(Effect.retry(Schedule.spaced("50 millis")))
 
-layer(world, { excludeTestServices: true })("While a witness keeps silent", (it) => {
-  it.effect("the log grows, and the other cosigns each checkpoint", () =>
+layer(world, { excludeTestServices: true })("A log with a silent witness", (it) => {
+  it.effect("The log grows while a witness keeps silent, and the other cosigns each checkpoint", () =>
     Effect.gen(function* () {
       const { silent, sound } = yield* Witnesses
       for (const size of [1, 2]) {

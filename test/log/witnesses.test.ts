@@ -1,4 +1,4 @@
-/** Witnesses, as c2sp.org/tlog-witness has them: what they are sent, what is kept of their answers, and every way to fail. */
+/** Witnesses as c2sp.org/tlog-witness has them: the requests to them, their answers, and every way to fail. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, DateTime, Effect, Fiber, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -49,7 +49,7 @@ class Replica extends Context.Service<
   Layer.Layer<Witnesses, never, LogSequencer | SecureRandom.SecureRandom | SqlClient.SqlClient>
 >()("auspex/test/Replica") {}
 
-/** As if nobody had been asked yet, and nothing published. */
+/** Nobody has been asked yet, and nothing is published. */
 const afresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { first, second, tree } = yield* FakeWitnesses
@@ -87,7 +87,7 @@ const stateOfFirst = Effect.map(
   ([state]) => state
 )
 
-/** What of a request stands before its checkpoint. */
+/** The lines of a request before its checkpoint. */
 const headOf = (body: Buffer) => body.toString("utf8").split("\n\n")[0]?.split("\n") ?? []
 
 const linesUnder = (note: string) => {
@@ -201,7 +201,7 @@ const faults: ReadonlyArray<
 
 layer(world)("Witnesses of the log", (it) => {
   describe("A witness", () => {
-    it.effect("cosigns the newest checkpoint, which is then served with its line", () =>
+    it.effect("A witness cosigns the newest checkpoint, which is then served with its line", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         const note = yield* publish(tree, 10)
@@ -216,7 +216,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("is shown, from the tree that it cosigned last, that the log has only grown", () =>
+    it.effect("A witness is shown, from the tree it cosigned last, that the log has only grown", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         const sizes = [1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 700, 800]
@@ -235,7 +235,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("is asked once about a checkpoint, and only about the newest", () =>
+    it.effect("A witness is asked once about a checkpoint, and only about the newest", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* ask
@@ -249,7 +249,7 @@ layer(world)("Witnesses of the log", (it) => {
     )
 
     it.effect.each(["1 hour", "40 days"] as const)(
-      "is not put off by a clock that is %s ahead, whether it answers or fails",
+      "A witness is not put off by a clock that is %s ahead, whether it answers or fails",
       (ahead) =>
         Effect.gen(function* () {
           const { first, tree } = yield* afresh
@@ -273,7 +273,7 @@ layer(world)("Witnesses of the log", (it) => {
         })
     )
 
-    it.effect("is asked by one replica at a time, and while it is, waits for the newest of what comes", () =>
+    it.effect("A witness is asked by one replica at a time, and then about the newest checkpoint", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -304,7 +304,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("is another replica's to ask when its holder has died, after a minute", () =>
+    it.effect("A witness is another replica's to ask when its holder has died, after a minute", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -323,7 +323,7 @@ layer(world)("Witnesses of the log", (it) => {
   })
 
   describe("A witness that remembers another tree", () => {
-    it.effect("is asked once more from there: restored from a backup, or new behind the same name", () =>
+    it.effect("A witness is asked again from its own tree: restored from a backup, or replaced", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         for (const size of [10, 20]) {
@@ -344,7 +344,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("cosigns again what it cosigned before its answer was lost", () =>
+    it.effect("A witness cosigns again what it cosigned before its answer was lost", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -368,7 +368,7 @@ layer(world)("Witnesses of the log", (it) => {
 
   describe("A witness that fails", () => {
     it.effect.each(faults)(
-      "%s: nothing is kept, it is logged once, and asked again later",
+      "A witness's failure keeps nothing, is logged once, and is asked about again later: %s",
       ([, reason, behaviour]) =>
         Effect.gen(function* () {
           const { first, logged, tree } = yield* afresh
@@ -392,7 +392,7 @@ layer(world)("Witnesses of the log", (it) => {
         })
     )
 
-    it.effect("never answers: it is given ten seconds", () =>
+    it.effect("A witness that never answers is given ten seconds", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -405,7 +405,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("sends us elsewhere: nobody is asked there", () =>
+    it.effect("A witness that sends us elsewhere gets nobody there asked", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         const elsewhere = yield* fakeServer(() => Promise.resolve({ status: 200 }))
@@ -421,7 +421,7 @@ layer(world)("Witnesses of the log", (it) => {
     )
 
     it.effect(
-      "is asked after 5 s, 10 s, 20 s and so on up to 10 min, and not before it asks for itself",
+      "A failing witness is asked after 5 s, 10 s and so on up to 10 min, or when it asks for later",
       () =>
         Effect.gen(function* () {
           const { first, tree } = yield* afresh
@@ -448,7 +448,7 @@ layer(world)("Witnesses of the log", (it) => {
         })
     )
 
-    it.effect("is dead, and the other cosigns as if nothing were", () =>
+    it.effect("A dead witness does not keep the other from cosigning", () =>
       Effect.gen(function* () {
         const { first, second, tree } = yield* afresh
         first.behave(() => new Promise(() => {}))
@@ -477,7 +477,7 @@ layer(world)("Witnesses of the log", (it) => {
   })
 
   describe("Cosignatures", () => {
-    it.effect("of keys that are not known are passed over", () =>
+    it.effect("Cosignatures of keys that are not known are passed over", () =>
       Effect.gen(function* () {
         const { first, second, tree } = yield* afresh
         yield* publish(tree, 10)
@@ -491,7 +491,7 @@ layer(world)("Witnesses of the log", (it) => {
       })
     )
 
-    it.effect("go with the checkpoint that is thinned out, and one that is gone already takes none", () =>
+    it.effect("Cosignatures go with a thinned-out checkpoint, and a missing one takes none", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const { first, tree } = yield* afresh
@@ -513,7 +513,7 @@ layer(world)("Witnesses of the log", (it) => {
   })
 
   describe("A fork", () => {
-    it.effect("is refused by a witness that has seen the log, whatever it is told of old trees", () =>
+    it.effect("A fork is refused by a witness that has seen the log, whatever it is told of old trees", () =>
       Effect.gen(function* () {
         const { first, tree } = yield* afresh
         const post = yield* makePost
