@@ -31,7 +31,7 @@ const file = (content: string, ending = "csv"): string => {
   return path
 }
 
-/** As an operator types it, with the server and the token in the environment. */
+/** Runs a command as an operator types it, with the server and the token in the environment. */
 const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
   const { url } = yield* TestServer
   return yield* runCommand(admin, args, { AUSPEX_BASE_URL: url, AUSPEX_ADMIN_TOKEN: testAdminToken })
@@ -56,8 +56,8 @@ const moveToToday = TestClock.setTime(Date.parse(today))
 
 const candles = (rows: ReadonlyArray<string>) => ["time,open,high,low,close,volume", ...rows].join("\n")
 
-layer(testServer())("npm run admin", (it) => {
-  it.effect("imports events, and shows what is stored", () =>
+layer(testServer())("The administrators' commands", (it) => {
+  it.effect("Events are imported, and the stored ones are shown", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const path = jsonFile([{ event_id: "opec-1", title: "减产 announced", assets: ["CL"] }])
@@ -67,7 +67,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("says what was probably meant, and what to do about a refusal", () =>
+  it.effect("A wrong command is told what was probably meant, and what to do about a refusal", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const unknown = yield* run("events", "import", jsonFile([{ title: "One", assets: ["gold"] }]))
@@ -80,7 +80,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("archives a tournament once, lists it, and says where its file is wrong", () =>
+  it.effect("A tournament is archived once and listed, and a wrong file is told where it is wrong", () =>
     Effect.gen(function* () {
       yield* moveToToday
       assert.strictEqual((yield* run("archive", "list")).out, "Nothing is archived.")
@@ -100,7 +100,7 @@ layer(testServer())("npm run admin", (it) => {
   )
 
   it.effect(
-    "shows the release calendar, sets it from a file of the same form, and says where that is wrong",
+    "The release calendar is shown, set from a file of its form, and a wrong file is told where",
     () =>
       Effect.gen(function* () {
         yield* moveToToday
@@ -121,7 +121,7 @@ layer(testServer())("npm run admin", (it) => {
       })
   )
 
-  it.effect("makes, lists, resolves and voids macro challenges", () =>
+  it.effect("Macro challenges are made, listed, resolved and voided", () =>
     Effect.gen(function* () {
       yield* moveToToday
       assert.strictEqual((yield* run("macro", "list")).out, "There are no macro challenges yet.")
@@ -173,7 +173,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("lists first prints that were found, and settles by the one of a challenge", () =>
+  it.effect("First prints that were found are listed, and a challenge is settled by its own", () =>
     Effect.gen(function* () {
       yield* moveToToday
       assert.include((yield* run("macro", "proposals", "list")).out, "No first print waits")
@@ -206,7 +206,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("shows who staked what on a macro challenge, and what came of its pool", () =>
+  it.effect("The stakes on a macro challenge and the end of its pool are shown", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const challenge = yield* newMacro({ reward_pool: 1000 })
@@ -233,7 +233,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("makes, lists and voids price events, and shows how they came out", () =>
+  it.effect("Price events are made, listed and voided, and show how they came out", () =>
     Effect.gen(function* () {
       yield* moveToToday
       assert.strictEqual((yield* run("price-events", "list")).out, "There are no price events yet.")
@@ -279,19 +279,19 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("says whether nothing is there, or nothing of that kind", () =>
+  it.effect("An empty list says whether nothing is there, or nothing of that kind", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const none = yield* run("challenges", "list", "--asset", "HG")
       assert.strictEqual(none.out, "No challenge is like that.")
-      // Without an address it is the server of this machine, at the port that is set.
+      // Without an address it is the server of this machine, at the port of the settings.
       const { port } = new URL(url)
       const near = yield* runCommand(admin, ["challenges", "list", "--asset", "HG"], { AUSPEX_PORT: port })
       assert.strictEqual(near.out, none.out, near.err)
     })
   )
 
-  it.effect("says where an event file is wrong, before anything is sent", () =>
+  it.effect("An event file is told where it is wrong, before anything is sent", () =>
     Effect.gen(function* () {
       const path = jsonFile({ events: [{ title: "good" }, { title: "" }] })
       const ran = yield* run("events", "import", path)
@@ -300,7 +300,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("imports candles once, keeps contradictions aside, and decides on them once", () =>
+  it.effect("Candles are imported once; contradictions are kept aside, and decided once", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const first = candles(["2026-03-01T00:00:00Z,10,12,9,11,5", "2026-03-01T01:00:00Z,11,12,9,10.5,5"])
@@ -325,7 +325,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("takes daily closes as quotes at the end of the UTC day", () =>
+  it.effect("Daily closes are taken as quotes at the end of the UTC day", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const closes = yield* importPrices("date,close\r\n2026-02-27,76.87\r\n2026-02-28,72.82\r\n", "CL")
@@ -344,7 +344,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("sends a large file in parts, with progress on stderr", () =>
+  it.effect("A large file is sent in parts, with progress on stderr", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const start = Date.parse("2020-01-01T00:00:00Z")
@@ -358,7 +358,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("names the line of a price file that is wrong", () =>
+  it.effect("A wrong price file is told the line", () =>
     Effect.gen(function* () {
       const wrong = ["2026-03-01T00:00:00Z,10,12,9,11,5", "", "2026-03-01T01:00:00Z,10,12,9,eleven,5"]
       const importHours = (rows: ReadonlyArray<string>) =>
@@ -378,7 +378,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("creates a challenge with a deadline from now, lists it, and cancels it with a reason", () =>
+  it.effect("A challenge is created with a deadline from now, listed, and cancelled with a reason", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const created = yield* run(
@@ -408,7 +408,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("refuses what is no instant, no percentage or no kind, in one line", () =>
+  it.effect("A text that is no instant, no percentage or no kind is refused in one line", () =>
     Effect.gen(function* () {
       const base = ["challenges", "create", "--asset", "GC", "--resolve-at", "in 3 hours"]
       const soon = yield* run(...base, "--deadline", "soon")
@@ -424,7 +424,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("settles, shows results and the leaderboard, and finds statistics that were tampered with", () =>
+  it.effect("Settlement, results and leaderboard are shown, and tampered statistics are found", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const { token } = yield* onboard({ name: "Ada 阿达" })
@@ -473,7 +473,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("shows targets and changes them", () =>
+  it.effect("Targets are shown and changed", () =>
     Effect.gen(function* () {
       assert.match((yield* run("targets", "list")).out, /ZN\s+10-year T-note\s+rates/)
       const changed = yield* run("targets", "set", "ZN", "--paused", "true", "--dead-zone", "0.35")
@@ -485,7 +485,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("shows an owner with its agents, and puts it on a plan", () =>
+  it.effect("An owner is shown with its agents, and put on a plan", () =>
     Effect.gen(function* () {
       const { agentId } = yield* onboard({ name: "Ada" })
       yield* claim(agentId)
@@ -504,7 +504,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("suspends and restores an agent, and shows a rotated secret once", () =>
+  it.effect("An agent is suspended and restored, and a rotated secret is shown once", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const { agentId, secret } = yield* onboard()
@@ -526,7 +526,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("writes the outcome of a refused call into the audit log", () =>
+  it.effect("The outcome of a refused call is in the audit log", () =>
     Effect.gen(function* () {
       yield* run("targets", "set", "YY", "--paused", "false")
       const { out } = yield* run("audit", "--limit", "1")
@@ -535,7 +535,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("prints the server's answer for machines", () =>
+  it.effect("The server's answer is printed for machines", () =>
     Effect.gen(function* () {
       const { out } = yield* run("targets", "list", "--json")
       assert.isArray((yield* json(out))["categories"])
@@ -543,7 +543,7 @@ layer(testServer())("npm run admin", (it) => {
   )
 
   it.effect(
-    "takes the token from --token, the environment, then the data directory, and never shows it",
+    "The token comes from --token, the environment, then the data directory, and is never shown",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestServer
@@ -563,7 +563,7 @@ layer(testServer())("npm run admin", (it) => {
       })
   )
 
-  it.effect("says so when no server answers, or something else does", () =>
+  it.effect("A missing server, or something else in its place, is told", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const nobody = yield* runCommand(admin, ["leaderboard", "--url", "http://127.0.0.1:1"])
@@ -579,7 +579,7 @@ layer(testServer())("npm run admin", (it) => {
     })
   )
 
-  it.effect("is a program that exits with 0, or with 1 and a line on stderr", () =>
+  it.effect("The program exits with 0, or with 1 and a line on stderr", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const program = (...args: ReadonlyArray<string>) =>
@@ -602,8 +602,8 @@ layer(testServer())("npm run admin", (it) => {
   )
 })
 
-layer(testServer())("npm run admin for credit", (it) => {
-  it.effect("gives to agents and owners, once for a key, and proves the ledger", () =>
+layer(testServer())("The administrators' commands for credit", (it) => {
+  it.effect("Credit is given to agents and owners, once for a key, and the ledger is proved", () =>
     Effect.gen(function* () {
       yield* moveToToday
       const { agentId } = yield* onboard()
@@ -629,7 +629,7 @@ layer(testServer())("npm run admin for credit", (it) => {
     })
   )
 
-  it.effect("says what an amount, a reason and a key may be, each in words of its own", () =>
+  it.effect("A wrong amount, reason or key is told its rule, each in words of its own", () =>
     Effect.gen(function* () {
       for (const [wrong, told] of [
         ["0 --key k --reason r", "amount: Expected a value greater than or equal to 0.000001"],
@@ -647,7 +647,7 @@ layer(testServer())("npm run admin for credit", (it) => {
     })
   )
 
-  it.effect("fails when the ledger is not as it must be, and says where", () =>
+  it.effect("The check fails when the ledger is not as it must be, and says where", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`alter table accounts disable trigger accounts_moved_by_transfers`)
@@ -674,7 +674,9 @@ describe("Instants from now", () => {
     ["45s", "2026-03-02T12:00:45.000Z"],
     ["in 1.5 days", "2026-03-04T00:00:00.000Z"],
     ["2026-03-05T10:00:00+02:00", "2026-03-05T08:00:00.000Z"]
-  ])("%s", (text, expected) => assert.strictEqual(Effect.runSync(told(text)), expected))
+  ])("An instant from now is read: %s", (text, expected) =>
+    assert.strictEqual(Effect.runSync(told(text)), expected)
+  )
 })
 
 describe("Tables", () => {
@@ -689,7 +691,7 @@ describe("Tables", () => {
     { title: "note", of: ({ note }: (typeof rows)[number]) => note, yields: "cut" as const }
   ]
 
-  plainIt("align by what a terminal shows, numbers to the right", () => {
+  plainIt("Tables align by what a terminal shows, numbers to the right", () => {
     assert.deepStrictEqual(table(rows, columns).split("\n"), [
       "id  name                          count  note",
       " 1  三个字的名字很长很长很长很长      5  a note that is rather long",
@@ -697,7 +699,7 @@ describe("Tables", () => {
     ])
   })
 
-  plainIt("fit the terminal: cut first, then dropped, identifiers never", () => {
+  plainIt("Tables fit the terminal: cut first, then dropped, identifiers never", () => {
     for (const width of [60, 50, 40, 32, 20, 4]) {
       const lines = table(rows, columns, width).split("\n")
       assert.isTrue(lines.every((line) => line.includes("1") || line.includes("2") || line.startsWith("id")))
@@ -708,7 +710,7 @@ describe("Tables", () => {
     assert.notInclude(table(rows, columns, 60), "…")
   })
 
-  plainIt("show nothing that a terminal would act on", () => {
+  plainIt("Tables show nothing that a terminal would act on", () => {
     const hostile = [{ id: "\u001b[2J\u009b31m\nx", name: "\u2028", count: 1, note: "\t" }]
     // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
     assert.notMatch(table(hostile, columns).replaceAll("\n", ""), /[\u0000-\u001f\u007f-\u009f\u2028]/)

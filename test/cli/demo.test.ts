@@ -24,7 +24,7 @@ import { testServer, TestServer } from "../support/server.ts"
 import { drawn, inUse } from "../support/registrationEvents.ts"
 import { testAdminToken } from "../support/settings.ts"
 
-// PostgreSQL of a demonstration's own server may run as another account, which has to get in.
+// PostgreSQL of a demonstration's own server may run as another account, which needs access.
 const directory = mkdtempSync(join(tmpdir(), "auspex-demo-test-"))
 chmodSync(directory, 0o711)
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -45,7 +45,7 @@ writeFileSync(
 
 describe("The agents' answers to the registration challenge", () => {
   plainIt.each(inUse)(
-    "$slug is recognised by its prompt alone, and passes whatever was drawn",
+    "The challenge of $slug is recognised by its prompt alone, and passes whatever was drawn",
     (template) => {
       for (let seed = 0; seed < 10; seed++) {
         const event = drawn(template, seed)
@@ -56,7 +56,7 @@ describe("The agents' answers to the registration challenge", () => {
     }
   )
 
-  plainIt("prepared for one draw of an event, an answer fails on other draws", () => {
+  plainIt("An answer that was prepared for one draw of an event fails on other draws", () => {
     const failed = inUse.flatMap((template) =>
       [1, 2, 3, 4].map((seed) => {
         const answer = answerTo(drawn(template, seed + 10).prompt)
@@ -66,7 +66,7 @@ describe("The agents' answers to the registration challenge", () => {
     assert.isAtLeast(failed.filter((each) => each === 1).length, failed.length * 0.9)
   })
 
-  plainIt("an event that nobody prepared for gets an answer that the API takes", () => {
+  plainIt("An event that nobody prepared for gets an answer that the API takes", () => {
     for (const prompt of [
       "Copper rose.",
       "",
@@ -81,29 +81,32 @@ describe("The agents' answers to the registration challenge", () => {
 describe("The agents' strategies", () => {
   const prices = hours
 
-  plainIt.each(strategies)("$name always sends what the API takes, from the first price on", (strategy) => {
-    for (let seen = 1; seen <= prices.length; seen++) {
-      const prediction = predict(strategy, prices.slice(0, seen), 0.3)
-      assert.isTrue(Schema.is(NewAnswer)(prediction))
-      assert.isTrue(prediction.confidence > 0 && prediction.confidence < 1)
-      assert.isTrue(Schema.is(NewAnswer)(lessConfident(prediction)))
+  plainIt.each(strategies)(
+    "The strategy $name always sends what the API takes, from the first price on",
+    (strategy) => {
+      for (let seen = 1; seen <= prices.length; seen++) {
+        const prediction = predict(strategy, prices.slice(0, seen), 0.3)
+        assert.isTrue(Schema.is(NewAnswer)(prediction))
+        assert.isTrue(prediction.confidence > 0 && prediction.confidence < 1)
+        assert.isTrue(Schema.is(NewAnswer)(lessConfident(prediction)))
+      }
     }
-  })
+  )
 
-  plainIt("each has a style of its own", () => {
+  plainIt("Each strategy has a style of its own", () => {
     const rising = [100, 101, 102, 103, 104, 105]
     const said = strategies.map((strategy) => predict(strategy, rising, 0.3).direction)
     assert.deepStrictEqual(said, ["bullish", "bearish", "neutral"])
   })
 
-  plainIt("confidence is how often the rule was right so far", () => {
+  plainIt("A strategy's confidence is how often its rule was right so far", () => {
     const [, , cautious] = strategies
     assert.strictEqual(predict(cautious, [100], 1).confidence, 0.33)
     assert.strictEqual(predict(cautious, [100, 100, 100, 100, 100, 100, 100, 100], 1).confidence, 0.8)
     assert.strictEqual(predict(cautious, [100, 110, 100, 110, 100, 110, 100, 110], 1).confidence, 0.1)
   })
 
-  plainIt("who stands alone says the same less surely", () => {
+  plainIt("An agent that stands alone says the same less surely", () => {
     const counts = { bullish_count: 1, bearish_count: 0, neutral_count: 2 }
     assert.isTrue(isAlone("bullish", counts))
     assert.isFalse(isAlone("neutral", counts))
@@ -133,9 +136,9 @@ describe("Receipts", () => {
     created_at: "2026-01-01T00:00:00.000Z"
   }
 
-  plainIt("hold for what was sent", () => assert.isUndefined(faultOf(receipt, stated)))
+  plainIt("Receipts hold for what was sent", () => assert.isUndefined(faultOf(receipt, stated)))
 
-  plainIt("do not hold when anything was altered", () => {
+  plainIt("Receipts do not hold when anything was altered", () => {
     assert.isDefined(faultOf(null, stated))
     assert.isDefined(
       faultOf({ ...receipt, body: body.replace("0.5", "0.6") }, { ...stated, confidence: 0.6 })
@@ -154,7 +157,7 @@ const tapeOf = (rounds: number, from?: string) =>
   )
 
 describe("The tape", () => {
-  plainIt("leaves the agents the hours before as history", async () => {
+  plainIt("The tape leaves the agents the hours before as history", async () => {
     const tape = await Effect.runPromise(tapeOf(2))
     assert.deepStrictEqual(tape.history, [1200, 1210, 1203, 1204, 1190])
     assert.deepStrictEqual(tape.hours, [
@@ -163,14 +166,14 @@ describe("The tape", () => {
     ])
   })
 
-  plainIt("begins where it is told, and ends with the file", async () => {
+  plainIt("The tape begins where it is told, and ends with the file", async () => {
     const tape = await Effect.runPromise(tapeOf(24, "2023-01-01T04:30:00Z"))
     assert.strictEqual(tape.hours.length, 2)
     const beyond = await Effect.runPromise(Effect.flip(tapeOf(24, "2024-01-01T00:00:00Z")))
     assert.include(beyond.message, "has no hour at or after 2024-01-01")
   })
 
-  plainIt("is made up the same way for the same seed", async () => {
+  plainIt("The tape is made up the same way for the same seed", async () => {
     const [one, again, other] = await Effect.runPromise(
       Effect.all([synthetic(24, 1), synthetic(24, 1), synthetic(24, 2)])
     )
@@ -181,7 +184,7 @@ describe("The tape", () => {
   })
 })
 
-/** With time and jobs as in production. */
+/** Time and jobs are as in production. */
 const cap = 4
 const playing = (environment: Readonly<Record<string, string>>) =>
   testServer({ environment: { AUSPEX_PROVISIONAL_PREDICTION_LIMIT: String(cap), ...environment } })
@@ -190,8 +193,8 @@ const live = Layer.merge(Jobs.layer, Jobs.noticeWatch).pipe(
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
 )
 
-layer(live, { excludeTestServices: true })("npm run demo on a running server", (it) => {
-  it.effect("registers, predicts to the provisional limit, is settled, and every receipt holds", () =>
+layer(live, { excludeTestServices: true })("The demonstration on a running server", (it) => {
+  it.effect("The demonstration registers, predicts to the provisional limit, and checks its receipts", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const args = ["--url", url, "--prices", tapeFile, "--rounds", "6", "--speed", "90"]
@@ -214,7 +217,7 @@ layer(live, { excludeTestServices: true })("npm run demo on a running server", (
     })
   )
 
-  it.effect("refuses to play prices that would settle somebody else's challenge", () =>
+  it.effect("The demonstration refuses to play prices that would settle somebody else's challenge", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const administrator = yield* clientOf(url, testAdminToken)
@@ -258,8 +261,8 @@ const unsettledGame = Effect.fnUntraced(function* (url: string, asset: string, r
   return game
 })
 
-layer(playing({}), { excludeTestServices: true })("npm run demo without the settlement job", (it) => {
-  it.effect("tells what was not settled", () =>
+layer(playing({}), { excludeTestServices: true })("The demonstration without the settlement job", (it) => {
+  it.effect("The demonstration tells what was not settled", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const game = yield* unsettledGame(url, "ETH", 1)
@@ -271,7 +274,7 @@ layer(playing({}), { excludeTestServices: true })("npm run demo without the sett
     }).pipe(Effect.provide([FetchHttpClient.layer, TestConsole.layer]))
   )
 
-  it.effect("leaves nothing open when it is interrupted", () =>
+  it.effect("The demonstration leaves nothing open when it is interrupted", () =>
     Effect.gen(function* () {
       const { url } = yield* TestServer
       const game = yield* unsettledGame(url, "GC", 3)
@@ -294,7 +297,7 @@ interface Ended {
   readonly out: string
 }
 
-/** The program as npm runs it; `seen` may act on what it has said so far. */
+/** The program as npm runs it; `seen` may act on its output so far. */
 const program = (args: ReadonlyArray<string>, seen: (out: string, pid: number) => void = () => {}) =>
   Effect.callback<Ended>((resume) => {
     const child = spawn(process.execPath, ["cli/demo.ts", ...args], {
@@ -311,7 +314,7 @@ const program = (args: ReadonlyArray<string>, seen: (out: string, pid: number) =
     return Effect.sync(() => child.kill("SIGTERM"))
   })
 
-/** What a demonstration's own server leaves behind. */
+/** The folders that a demonstration's own server leaves behind. */
 const leftovers = (): ReadonlyArray<string> =>
   readdirSync(directory).filter((name) => name.startsWith("auspex-demo-"))
 
@@ -324,8 +327,8 @@ const isServing = (out: string) =>
     )
   })
 
-describe.runIf(isFull)("npm run demo with a server of its own", () => {
-  plainIt("plays from registration to leaderboard, and leaves nothing behind", () =>
+describe.runIf(isFull)("The demonstration with a server of its own", () => {
+  plainIt("The demonstration plays from registration to leaderboard, and leaves nothing behind", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         const { code, out } = yield* program(["--rounds", "2", "--speed", "90", "--asset", "BTC"])
@@ -341,7 +344,7 @@ describe.runIf(isFull)("npm run demo with a server of its own", () => {
     )
   )
 
-  plainIt("stops its server and removes its data on Ctrl-C", () =>
+  plainIt("The demonstration stops its server and removes its data on Ctrl-C", () =>
     Effect.runPromise(
       Effect.gen(function* () {
         let asked = false

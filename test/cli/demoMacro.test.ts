@@ -8,7 +8,7 @@ import { crps, crpsScore } from "../../src/scoring/crps.ts"
 const file = "test/support/cpi-2012-2019.csv"
 
 describe("The demonstration's series", () => {
-  it.effect("is the change over a year, to one decimal", () =>
+  it.effect("The series is the change over a year, to one decimal", () =>
     Effect.gen(function* () {
       const { index, months } = yield* seriesOf(file)
       assert.strictEqual(index.length, 96)
@@ -17,7 +17,7 @@ describe("The demonstration's series", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("is refused when the file is none", () =>
+  it.effect("A file that has no series is refused", () =>
     Effect.gen(function* () {
       for (const wrong of ["test/support/nothing.csv", "package.json"]) {
         assert.strictEqual((yield* Effect.flip(seriesOf(wrong)))._tag, "CommandFailed")
@@ -27,7 +27,7 @@ describe("The demonstration's series", () => {
 })
 
 describe("The demonstration's forecasters", () => {
-  it.effect("are told apart by skill: what knows more earns more, and boasting costs", () =>
+  it.effect("Forecasters are told apart by skill: knowledge earns more, and boasting costs", () =>
     Effect.gen(function* () {
       const series = yield* seriesOf(file)
       const skillOf = (name: string) => {
@@ -46,7 +46,7 @@ describe("The demonstration's forecasters", () => {
     }).pipe(Effect.provide(NodeServices.layer))
   )
 
-  it.effect("know nothing of the month they forecast, or of later ones", () =>
+  it.effect("Forecasters know nothing of the month they forecast, or of later ones", () =>
     Effect.gen(function* () {
       const series = yield* seriesOf(file)
       const position = 60

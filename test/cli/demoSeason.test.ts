@@ -1,4 +1,4 @@
-/** What a season is made of; all of it together is run by demoSeason.long.test.ts. */
+/** The parts of a season; demoSeason.long.test.ts runs all of it together. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
@@ -13,7 +13,7 @@ import { runCommand } from "../support/commands.ts"
 const monday = instant("2026-01-05T00:00:00Z")
 
 describe("The season's made-up prices", () => {
-  it.effect("are recordings that a server replays, the same ones for a seed", () =>
+  it.effect("The season's prices are recordings that a server replays, the same ones for a seed", () =>
     Effect.gen(function* () {
       const shown = Effect.fnUntraced(function* (seed: number) {
         const directory = yield* madeUp(monday, 2, seed)
@@ -35,7 +35,7 @@ describe("The season's made-up prices", () => {
         first.map(({ feed }) => feed.split(" ")[0] ?? ""),
         [...assets]
       )
-      // Hours of all days, and days of the week.
+      // Recordings by the hour have all days, those by the day the days of the week.
       for (const { closes, feed } of first) assert.lengthOf(closes, feed.endsWith("1h") ? 14 * 24 : 10)
       assert.deepStrictEqual(yield* shown(1), first)
       assert.notDeepEqual(yield* shown(2), first)
@@ -44,7 +44,7 @@ describe("The season's made-up prices", () => {
 })
 
 describe("The season's players", () => {
-  it("know the last move that the challenges have shown them, and nothing else", () => {
+  it("The players know the last move that the challenges have shown them, and nothing else", () => {
     const memory = new Memory()
     assert.strictEqual(memory.moveOf("GC"), 0)
     for (const [price, move] of [
@@ -65,7 +65,7 @@ describe("The season's players", () => {
     assert.strictEqual(after("contrarian"), "bullish")
   })
 
-  it("hear hints of which three in five are true, the same ones for a seed", () => {
+  it("The players hear hints of which three in five are true, the same ones for a seed", () => {
     const start = DateTime.toEpochMillis(monday)
     const hours = Array.from({ length: 2000 }, (_, index) => start + index * 3_600_000)
     const came = ["bearish", "neutral", "bullish"]
@@ -93,7 +93,7 @@ describe("The season's players", () => {
 })
 
 describe("The season's speakers", () => {
-  it("say every form, under Chinese and Arabic names, and are three of one owner", () => {
+  it("The speakers say every form, under Chinese and Arabic names, and are three of one owner", () => {
     assert.sameMembers(
       speakers.map(({ form }) => form),
       ["normal", "quantiles", "samples"]
@@ -110,8 +110,8 @@ describe("The season's speakers", () => {
   })
 })
 
-describe("npm run demo -- season", () => {
-  it.effect("begins on a Monday, and says so", () =>
+describe("The command of the season", () => {
+  it.effect("The season begins on a Monday, and says so", () =>
     Effect.gen(function* () {
       const { err, ok } = yield* runCommand(demo, ["season", "--from", "2026-01-06T00:00:00Z"])
       assert.isFalse(ok)

@@ -1,4 +1,4 @@
-/** `npm run verify`: what it prints, and that its exit code can be relied on. */
+/** The output of `npm run verify`, and its exit code. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -33,8 +33,8 @@ const trusted = ["--vkey", key.verifierKey]
 
 const run = (...args: ReadonlyArray<string>) => runCommand(verify, args)
 
-describe("npm run verify", () => {
-  it.effect("shows the checks and the prediction of a proof that holds", () =>
+describe("The verifier's command", () => {
+  it.effect("The verifier shows the checks and the prediction of a proof that holds", () =>
     Effect.gen(function* () {
       const receipt = file("receipt.json", prediction.receipt)
       const cosigner = ["--witness", witness.verifierKey]
@@ -47,7 +47,7 @@ describe("npm run verify", () => {
     })
   )
 
-  it.effect("without a key fails, names who claims to have signed, and says where keys come from", () =>
+  it.effect("The verifier fails without a key, names the claimed signers, and tells where keys are", () =>
     Effect.gen(function* () {
       const { err, ok, out } = yield* run(proof)
       assert.isFalse(ok)
@@ -58,7 +58,7 @@ describe("npm run verify", () => {
     })
   )
 
-  it.effect("of a changed proof names the check that failed, and shows nothing of it", () =>
+  it.effect("The verifier names the failed check of a changed proof, and shows nothing of it", () =>
     Effect.gen(function* () {
       const changed = file("bad.tlog-proof", text.replace("index 3", "index 2"))
       const { err, ok, out } = yield* run(changed, ...trusted)
@@ -69,7 +69,7 @@ describe("npm run verify", () => {
     })
   )
 
-  it.effect("takes several keys, and prints JSON for machines", () =>
+  it.effect("The verifier takes several keys, and prints JSON for machines", () =>
     Effect.gen(function* () {
       const older = noteKey(key.name).verifierKey
       const { ok, out } = yield* run(proof, "--vkey", older, ...trusted, "--json")
@@ -78,14 +78,14 @@ describe("npm run verify", () => {
     })
   )
 
-  it.effect("names a file that is not there", () =>
+  it.effect("The verifier names a file that is not there", () =>
     Effect.gen(function* () {
       const { err } = yield* run(join(directory, "none"), ...trusted)
       assert.match(err, /^verify: There is no file .*none to read\.$/)
     })
   )
 
-  it.effect("is a program that reads what is piped in, and exits with 0 or 1", () =>
+  it.effect("The verifier is a program that reads what is piped in, and exits with 0 or 1", () =>
     Effect.gen(function* () {
       const program = (input: string) =>
         Effect.callback<{ code: unknown; out: string; err: string }>((resume) => {
