@@ -7,40 +7,40 @@ import { nearestQuotient } from "./nearestQuotient.ts"
  * recomputation from the list exactly (`Equal.equals`).
  */
 export interface AgentStats {
-  /** Scored predictions of every type. */
+  /** The number of scored predictions of every type. */
   readonly scoredCount: number
-  /** Sum of their scores, points. */
+  /** The sum of their scores in points. */
   readonly scoreSum: BigDecimal.BigDecimal
-  /** Scored directional, barrier and threshold predictions. */
+  /** The number of scored directional, barrier and threshold predictions. */
   readonly binaryCount: number
-  /** Those of them that were right. */
+  /** The number of correct ones among them. */
   readonly correctCount: number
-  /** Sum of (1 - score/100)^2 over the binary ones, each in [0, 1]: the Brier score of p = (1 + c) / 2. */
+  /** The sum of (1 - score/100)^2 over the binary ones, each in [0, 1]: the Brier score of p = (1 + c) / 2. */
   readonly brierSum: BigDecimal.BigDecimal
-  /** Scored numeric predictions (macro, numeric_close, count_days). */
+  /** The number of scored numeric predictions (macro, numeric_close, count_days). */
   readonly skillCount: number
-  /** Sum of their unclipped skills, each at most 1, no unit. */
+  /** The sum of their unclipped skills, each at most 1, without a unit. */
   readonly skillSum: BigDecimal.BigDecimal
   /** The latest settlement day, ISO date in UTC; null before the first score. */
   readonly lastDay: string | null
-  /** Predictions settled on `lastDay` so far. */
+  /** The number of predictions settled on `lastDay` so far. */
   readonly dayCount: number
-  /** Sum of their scores, points. */
+  /** The sum of their scores in points. */
   readonly daySum: BigDecimal.BigDecimal
-  /** Finished settlement days: those before `lastDay` on which something was scored. */
+  /** The number of finished settlement days: those before `lastDay` on which something was scored. */
   readonly days: number
-  /** Over the finished days d, with n_d predictions and score sum S_d: sum of S_d^2, points^2. */
+  /** The sum of S_d^2 in points^2 over the finished days d, with n_d predictions and score sum S_d. */
   readonly sumDaySq: BigDecimal.BigDecimal
-  /** Over the finished days: sum of S_d n_d, points. */
+  /** The sum of S_d n_d in points over the finished days. */
   readonly sumDayCross: BigDecimal.BigDecimal
-  /** Over the finished days: sum of n_d^2. */
+  /** The sum of n_d^2 over the finished days. */
   readonly sumDayCountSq: number
 }
 
 interface Settled {
-  /** Settlement day, ISO date in UTC (2026-03-05), never before the latest one in the sums. */
+  /** The settlement day, an ISO date in UTC (2026-03-05), never before the latest one in the sums. */
   readonly day: string
-  /** Points, 0 to 100. */
+  /** The score, 0 to 100 points. */
   readonly score: BigDecimal.BigDecimal
 }
 
@@ -53,7 +53,7 @@ interface BinaryScore extends Settled {
 /** A settled macro, numeric_close or count_days prediction. */
 interface NumericScore extends Settled {
   readonly kind: "numeric"
-  /** 1 - CRPS / CRPS_ref, unclipped. */
+  /** The skill 1 - CRPS / CRPS_ref, unclipped. */
   readonly skill: BigDecimal.BigDecimal
 }
 
@@ -221,8 +221,8 @@ export const scoreCi95 = (stats: AgentStats): readonly [low: number, high: numbe
 }
 
 /*
- * The 0.975 quantile of Student's t by degrees of freedom: the closed form of the distribution (Abramowitz and Stegun 1964,
- * 26.7.3 and 26.7.4) solved to 40 digits, rounded to a double.
+ * The 0.975 quantile of Student's t by degrees of freedom: the closed form of the distribution (Abramowitz and Stegun
+ * 1964, 26.7.3 and 26.7.4) solved to 40 digits, rounded to a double.
  */
 const table = [
   12.706204736174705, 4.302652729749464, 3.1824463052837095, 2.7764451051977943, 2.5705818356363155,

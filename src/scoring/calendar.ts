@@ -1,17 +1,17 @@
 /**
- * When each target has its session of a day, and when it trades. Futures and the dollar index keep the clocks of New York,
- * summer time included; crypto never closes, and its days are those of UTC.
+ * The sessions and trading hours of each target. Futures and the dollar index follow the clocks of New York, summer
+ * time included; crypto never closes, and its days are those of UTC.
  *
  * Hours by contract: cmegroup.com (GC, HG, CL, NG, ES, ZN: 18:00 to 17:00; ZS: 20:00 to 08:45 and 09:30 to 14:20),
  * ice.com (US Dollar Index: 20:00 to 17:00), all in New York's time, from the evening before.
  *
- * Contracts: Yahoo's prices are those of the front contract and do not name it, so on the last trading day of a contract they
- * go over to the next one. `mayRoll` says when; the rules are beside each target. DXY is the index itself, computed from
- * spot rates (ice.com, U.S. Dollar Index Contracts FAQ), and has no contract that ends.
+ * Contracts: Yahoo's prices are those of the front contract and do not name it, so on the last trading day of a
+ * contract they switch to the next one. `mayRoll` tells the time; the rules are beside each target. DXY is the index
+ * itself, computed from spot rates (ice.com, U.S. Dollar Index Contracts FAQ), and has no contract that ends.
  *
  * Holidays and short days follow the rules of NYSE (Rule 7.2), which CME Group's settlement days follow:
- * nyse.com/markets/hours-calendars, cmegroup.com/tools-information/holiday-calendar.html. Closures that are announced (a
- * national day of mourning, a hurricane) follow no rule and are not here.
+ * nyse.com/markets/hours-calendars, cmegroup.com/tools-information/holiday-calendar.html. Closures that are announced
+ * (a national day of mourning, a hurricane) follow no rule and are not included.
  *
  * A day is the number of days since 1970-01-01, so that weeks are arithmetic and no time zone can interfere.
  */
@@ -20,20 +20,23 @@ import { DateTime } from "effect"
 export const hour = 3_600_000
 export const day = 24 * hour
 
-/** A session: what is decided before it begins is settled by its close. Times are milliseconds since 1970. */
+/** A session: its close settles the predictions made before it begins. Times are milliseconds since 1970. */
 interface Session {
-  /** `2026-03-02`: the day that it is named by. */
+  /** The day that names the session, as `2026-03-02`. */
   readonly date: string
   readonly from: number
   readonly until: number
 }
 
-/** Hours of New York's day; below zero on the evening before. */
+/** Hours of the day in New York; those of the evening before are below zero. */
 type Hours = readonly [from: number, until: number]
 
 const newYork = DateTime.zoneMakeNamedUnsafe("America/New_York")
 
-/** A time of day there. The clocks change on Sundays at 2, when nothing trades and no session begins or ends. */
+/**
+ * Converts a time of day in New York. The clocks change on Sundays at 2, when no market trades and no session begins or
+ * ends.
+ */
 const inNewYork = (dayNumber: number, hours: number): number => {
   const date = DateTime.toPartsUtc(DateTime.makeUnsafe(dayNumber * day))
   return DateTime.toEpochMillis(
@@ -50,15 +53,15 @@ const inNewYork = (dayNumber: number, hours: number): number => {
   )
 }
 
-/** The day that it is there. */
+/** The day in New York at this time. */
 const newYorkDay = (time: number): number => {
   const { day: date, month, year } = DateTime.toParts(DateTime.setZone(DateTime.makeUnsafe(time), newYork))
   return Date.UTC(year, month - 1, date) / day
 }
 
 /**
- * Before the day sessions open (8:10 to 9:30) and before the statistics of 8:30: who predicts by then knows no more of the
- * day than the night has shown.
+ * This is before the day sessions open (8:10 to 9:30) and before the statistics of 8:30: predictions by then know no
+ * more of the day than the night has shown.
  */
 const dayBegins = 8
 const fullDay = 17
@@ -72,7 +75,7 @@ const soybeans: ReadonlyArray<Hours> = [
 ]
 const dollarIndex: ReadonlyArray<Hours> = [[-4, 17]]
 
-/** Of each target that closes, when it trades; the last end is the close of its day. */
+/** The trading hours of each target that closes; the last end is the close of its day. */
 const markets: Readonly<Record<string, ReadonlyArray<Hours>>> = {
   GC: electronic,
   ES: electronic,
@@ -100,7 +103,7 @@ const sessionOn = (target: string, dayNumber: number): Session | undefined => {
   }
 }
 
-/** No market rests for longer than a long weekend. */
+/** No market is closed for longer than a long weekend. */
 const maxRest = 10
 
 /** The next session that begins after `time`. */
@@ -113,7 +116,7 @@ export const nextSession = (target: string, time: number): Session => {
   throw new Error(`no session of ${target} within ${maxRest} days`)
 }
 
-/** When the last session before `time` ended. */
+/** The end of the last session before `time`. */
 export const lastClose = (target: string, time: number): number => {
   const today = newYorkDay(time)
   for (let dayNumber = today; dayNumber >= today - maxRest; dayNumber--) {
@@ -124,14 +127,14 @@ export const lastClose = (target: string, time: number): number => {
 }
 
 /**
- * Whether a target trades from `from` until `until` without a break. On holidays, when some markets are open for half a day,
- * none is counted as trading.
+ * True if a target trades from `from` until `until` without a break. On holidays, when some markets are open for half a
+ * day, none counts as trading.
  */
 export const tradesThrough = (target: string, from: number, until: number): boolean => {
   const hours = markets[target]
   if (hours === undefined) return true
   const today = newYorkDay(from)
-  // What trades in the evening belongs to the day that follows.
+  // Trading in the evening belongs to the next day.
   return [today, today + 1].some((dayNumber) => {
     if (!isTradingDay(dayNumber)) return false
     const close = closeOf(hours, dayNumber)
@@ -142,7 +145,7 @@ export const tradesThrough = (target: string, from: number, until: number): bool
   })
 }
 
-/** The trading day so many before a day, which may be none itself. */
+/** The trading day this many before a day, which may itself be none. */
 const tradingDayBefore = (dayNumber: number, count: number): number => {
   let [found, passed] = [dayNumber, 0]
   while (passed < count) {
@@ -161,7 +164,7 @@ const thirdLast: LastTradingDay = (year, month) => tradingDayBefore(firstOfNextM
 type LastTradingDay = (year: number, month: number) => number
 
 interface Contracts {
-  /** The months in which one ends, from 1; absent: every month. */
+  /** The months in which a contract ends, from 1; every month if left out. */
   readonly months?: ReadonlyArray<number>
   readonly lastDay: LastTradingDay
 }
@@ -169,8 +172,9 @@ interface Contracts {
 const quarterly = [3, 6, 9, 12]
 
 /**
- * When contracts end, as CME Group publishes it ("Termination of Trading" of each contract's specifications at cmegroup.com,
- * with the chapter of its rulebook). A rule's day that is no business day is the one before.
+ * The last trading days of contracts, as CME Group publishes them ("Termination of Trading" of each contract's
+ * specifications at cmegroup.com, with the chapter of its rulebook). If a rule's day is no business day, the one before
+ * applies.
  */
 const contracts: Readonly<Record<string, Contracts>> = {
   // COMEX 113: the third last business day of the contract month.
@@ -179,7 +183,7 @@ const contracts: Readonly<Record<string, Contracts>> = {
   HG: { lastDay: thirdLast },
   // NYMEX 220: the third last business day of the month before the contract month.
   NG: { lastDay: thirdLast },
-  // NYMEX 200: 3 business days before the 25th of the month before the contract month, 4 where the 25th is none.
+  // NYMEX 200: 3 business days before the 25th of the month before the contract month, or 4 if the 25th is no business day.
   CL: {
     lastDay: (year, month) => {
       const the25th = dayOf(year, month, 25)
@@ -200,7 +204,7 @@ const contracts: Readonly<Record<string, Contracts>> = {
   }
 }
 
-/** Whether a contract of the target ends on a day. */
+/** True if a contract of the target ends on this day. */
 export const isLastTradingDay = (target: string, dayNumber: number): boolean => {
   const ending = contracts[target]
   if (ending === undefined) return false
@@ -211,8 +215,9 @@ export const isLastTradingDay = (target: string, dayNumber: number): boolean => 
 const eveningBefore = -6
 
 /**
- * Whether the front contract of a target may change from one time to another: from the evening on which a last trading day
- * begins until the night in New York after which the next one is under way. Then two prices may be of two contracts.
+ * True if the front contract of a target may change between these times, so that two prices may be of two contracts:
+ * from the evening on which a last trading day begins until the night in New York after which the next day is under
+ * way.
  */
 export const mayRoll = (target: string, from: number, until: number): boolean => {
   const first = newYorkDay(from) - maxRest
@@ -226,7 +231,7 @@ export const mayRoll = (target: string, from: number, until: number): boolean =>
   )
 }
 
-/** The Monday midnight (UTC) that comes after `time`. 1970-01-05 was a Monday. */
+/** The first Monday midnight (UTC) after `time`. 1970-01-05 was a Monday. */
 export const nextMonday = (time: number): number => {
   const week = 7 * day
   const first = 4 * day
@@ -239,11 +244,11 @@ const dayLength = 86_400_000
 export const dayOf = (year: number, month: number, date: number): number =>
   Date.UTC(year, month - 1, date) / dayLength
 
-/** `2026-03-02` of a day number. */
+/** The text `2026-03-02` of a day number. */
 export const dateText = (day: number): string =>
   DateTime.formatIsoDateUtc(DateTime.makeUnsafe(day * dayLength))
 
-/** 0 is Sunday. 1970-01-01 was a Thursday. */
+/** The weekday, with 0 for Sunday. 1970-01-01 was a Thursday. */
 export const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7
 
 const [sunday, monday, thursday, friday, saturday] = [0, 1, 4, 5, 6]
@@ -275,7 +280,7 @@ export const easterOf = (year: number): number => {
   return dayOf(year, Math.floor(months / 31), (months % 31) + 1)
 }
 
-/** Of a Saturday the Friday before is off, of a Sunday the Monday after. */
+/** A holiday on a Saturday is observed on the Friday before, one on a Sunday on the Monday after. */
 const observed = (day: number): number => {
   if (weekdayOf(day) === saturday) return day - 1
   return weekdayOf(day) === sunday ? day + 1 : day
@@ -287,7 +292,7 @@ const firstJuneteenth = 2022
 export const holidaysOf = (year: number): ReadonlyArray<number> => {
   const newYear = dayOf(year, 1, 1)
   return [
-    // One that falls on a Saturday is not made up for: the Friday before ends the year.
+    // A New Year's Day on a Saturday is not observed: the Friday before ends the year.
     ...(weekdayOf(newYear) === saturday ? [] : [observed(newYear)]),
     nth(3, monday, year, 1),
     nth(3, monday, year, 2),

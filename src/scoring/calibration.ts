@@ -1,14 +1,17 @@
 import type { Distribution } from "./distributions.ts"
 
-/** How many buckets the probability integral transform has, each of the same width. */
+/** The number of buckets of equal width for the probability integral transform. */
 export const pitBuckets = 10
 
-/** As wide as a forecast may be in reference scales, so far off may it count: one that overflows is no number to add. */
+/**
+ * The maximum distance in standard deviations, the same as the maximum width of a forecast in reference scales: an
+ * overflow could not be added.
+ */
 const maxZ = 1e12
 
-/** What one settled forecast adds to the sums of calibration. */
+/** The addition of one settled forecast to the sums of calibration. */
 export interface CalibrationRow {
-  /** Shares of the buckets, 1 in all. */
+  /** The shares of the buckets, 1 in all. */
   readonly pit: ReadonlyArray<number>
   readonly within50: boolean
   readonly within80: boolean
@@ -24,7 +27,7 @@ const bucketOf = (u: number): number => Math.min(pitBuckets - 1, Math.floor(u * 
 const onlyIn = (bucket: number): ReadonlyArray<number> =>
   Array.from({ length: pitBuckets }, (_, index) => (index === bucket ? 1 : 0))
 
-/** The interval from `low` to `high`, spread over the buckets by how much of it lies in each. */
+/** The interval from `low` to `high`, spread over the buckets by its part in each. */
 const spread = (low: number, high: number): ReadonlyArray<number> =>
   onlyIn(0).map((_, index) => {
     const from = Math.max(low, index / pitBuckets)
@@ -61,7 +64,7 @@ export const calibrationRow = (
   }
 }
 
-/** With fewer rows the shares and means are chance, and are not published. */
+/** With fewer rows, shares and means are chance and are not published. */
 export const minCalibrated = 20
 
 const z95 = 1.959963984540054
@@ -76,7 +79,7 @@ export const wilsonInterval = (hits: number, count: number): readonly [low: numb
   return [Math.max(0, centre - margin), Math.min(1, centre + margin)]
 }
 
-/** Where the count of a bucket lies 95 times in 100 when forecasts are calibrated: n/10 +- 1.96 sqrt(0.09 n). */
+/** The range that holds a bucket's count 95 times in 100 if forecasts are calibrated: n/10 +- 1.96 sqrt(0.09 n). */
 export const pitBand = (count: number): readonly [low: number, high: number] => {
   const margin = 1.96 * Math.sqrt(0.09 * count)
   return [Math.max(0, count / pitBuckets - margin), count / pitBuckets + margin]

@@ -1,4 +1,4 @@
-/** The candles that price events are decided by: those of hours, and those that close UTC days. */
+/** The candles that decide price events: hourly ones, and those that close UTC days. */
 import { BigDecimal } from "effect"
 
 /** A candle; its times are milliseconds since 1970, UTC. */
@@ -9,39 +9,39 @@ export interface Candle {
   readonly close: BigDecimal.BigDecimal
 }
 
-/** Milliseconds. */
+/** An hour in milliseconds. */
 export const hour = 3_600_000
 export const day = 24 * hour
 
-/** Days of a `count_days` question: "how many of 7 UTC days from Monday close up". */
+/** The days of a `count_days` question: "how many of 7 UTC days from Monday close up". */
 export const countedDays = 7
 
-/** Every `step` from `from` until before `until`. */
+/** The times every `step` from `from` until before `until`. */
 export const timesBetween = (from: number, until: number, step: number): ReadonlyArray<number> =>
   Array.from({ length: Math.max(0, Math.ceil((until - from) / step)) }, (_, index) => from + index * step)
 
 /** The first whole hour at or after a time. */
 export const wholeHour = (time: number): number => Math.ceil(time / hour) * hour
 
-/** When the candle opens whose close is the daily close of the UTC day that ends at `end`. */
+/** The opening time of the 1-hour candle whose close is the daily close of the UTC day that ends at `end`. */
 const lastHourOf = (end: number): number => end - hour
 
-/** When the candles open whose closes are the daily closes of so many UTC days, the last of which ends at `end`. */
+/** The opening times of the candles with the daily closes of this many UTC days, the last of which ends at `end`. */
 export const dailyCloses = (end: number, days: number): ReadonlyArray<number> =>
   timesBetween(lastHourOf(end) - (days - 1) * day, end, day)
 
 /** A candle that a UTC day ends with: its daily one, or its last 1-hour one. */
 export interface ClosingCandle extends Candle {
   readonly interval: "1d" | "1h"
-  /** Milliseconds since 1970, UTC. */
+  /** The time in milliseconds since 1970, UTC. */
   readonly knownAt: number
-  /** True of a daily candle that an administrator decided to count against the 1-hour one. */
+  /** True for a daily candle that an administrator decided to count instead of the 1-hour one. */
   readonly isUpheld: boolean
 }
 
 /**
- * Which of one source's candles closes a day: the one that was known first. "contested" where both are known and differ,
- * until an administrator decides.
+ * The candle of one source that closes a day: the one that was known first. It is "contested" if both are known and
+ * differ, until an administrator decides.
  */
 export const closingCandle = <C extends ClosingCandle>(
   candles: ReadonlyArray<C>
@@ -74,9 +74,8 @@ export const scaleReturns = 60
 export const scaleOfCount = (most: number): number => Math.sqrt(most) / 2
 
 /**
- * The reference scale of a close: the open price times the standard deviation of the last 60 daily log returns, times the
- * square root of how many days are ahead. Undefined without 61 closes above 0, or when they did not move.
- *
+ * The reference scale of a close: the open price times the standard deviation of the last 60 daily log returns, times
+ * the square root of the number of days ahead. Undefined without 61 closes above 0, or if they did not move.
  * @param closes daily closes in the order of time
  */
 export const closeScale = (
@@ -99,7 +98,7 @@ const roundStep = (most: number): number => {
   return factor * power
 }
 
-/** Without the noise that binary fractions leave. */
+/** Removes the rounding noise of binary fractions. */
 const clean = (value: number): number => Number(value.toPrecision(12))
 
 /**
@@ -111,15 +110,15 @@ const evenOdds = 0.6745
 const roundingShare = 0.2
 
 interface Levels {
-  /** Near the price: the close is about as likely above as below. */
+  /** A level near the price: the close is about as likely above as below. */
   readonly threshold: number
   readonly up: number
   readonly down: number
 }
 
 /**
- * Levels around a price that moves by `deviation` in the time they are for, rounded to what people would say. `down` lies
- * below the price and `up` above it. Undefined when the price moves so much that a level would not be above 0.
+ * Levels around a price that moves by `deviation` in their time, rounded as people would say them. `down` lies below
+ * the price and `up` above it. Undefined if the price moves so much that a level would not be above 0.
  */
 export const levelsAround = (price: number, deviation: number): Levels | undefined => {
   const step = roundStep(deviation * roundingShare)

@@ -3,11 +3,11 @@ import erfc from "@stdlib/math-base-special-erfc"
 /** A forecast: the normal distribution N(mean, sd), in the unit of what is forecast. */
 export interface NormalForecast {
   readonly mean: number
-  /** Above 0. */
+  /** The standard deviation, above 0. */
   readonly sd: number
 }
 
-/** Phi: the probability that a standard normal variable is at most `z`. Right far into both tails. */
+/** Phi: the probability that a standard normal variable is at most `z`. It is accurate far into both tails. */
 export const normalCdf = (z: number): number => erfc(-z / Math.SQRT2) / 2
 
 const inverseSqrtPi = 1 / Math.sqrt(Math.PI)
@@ -29,19 +29,18 @@ export const crps = ({ mean, sd }: NormalForecast, outcome: number): number => {
   return sd * (a - inverseSqrtPi + 2 * inverseSqrt2Pi * Math.exp((-a * a) / 2) - a * erfc(a / Math.SQRT2))
 }
 
-/** What a CRPS says beside its unit. */
+/** The skill and score of a CRPS. */
 export interface CrpsScore {
-  /** 1 - CRPS / CRPS_ref, unclipped: 1 is perfect, 0 what the reference earns, below 0 is worse. */
+  /** 1 - CRPS / CRPS_ref, unclipped: 1 is perfect, 0 equals the reference, below 0 is worse. */
   readonly skill: number
   /** 0 to 100: 50 + 50 skill, clipped. */
   readonly score: number
 }
 
 /**
- * Skill and score of a CRPS on the scale of its challenge. CRPS_ref = s_ref / sqrt(pi) is what a calibrated forecaster
- * who knows only the reference scale earns on average, so perfect is 100, the reference 50, and 0 is from twice the
- * reference's CRPS on. Affine in CRPS, and so proper where the clip is not reached.
- *
+ * Skill and score of a CRPS on the scale of its challenge. CRPS_ref = s_ref / sqrt(pi) is the average of a calibrated
+ * forecaster who knows only the reference scale, so perfect is 100, the reference 50, and twice the reference's CRPS or
+ * more is 0. The score is affine in CRPS, and so proper where the clip is not reached.
  * @param referenceScale s_ref, in the unit of the CRPS, above 0 (else RangeError), fixed before any forecast
  */
 export const crpsScore = (value: number, referenceScale: number): CrpsScore => {

@@ -1,6 +1,6 @@
 import { BigDecimal } from "effect"
 
-/** What a directional prediction says, and what the market did. Barrier and threshold have no `neutral`. */
+/** A predicted direction, or the market's. Barrier and threshold have no `neutral`. */
 export type Direction = "bullish" | "bearish" | "neutral"
 
 const zero = BigDecimal.fromBigInt(0n)
@@ -37,7 +37,7 @@ export const directionalResult = (
   return "neutral"
 }
 
-/** Whether a prediction is right: it names the result. `neutral` is right when the result is neutral. */
+/** True if a prediction names the result. `neutral` is right when the result is neutral. */
 export const isCorrect = (direction: Direction, result: Direction): boolean => direction === result
 
 /**
@@ -59,12 +59,12 @@ export const directionalScore = (
   return correct ? BigDecimal.sum(fifty, points) : BigDecimal.subtract(fifty, points)
 }
 
-/** Equal probabilities go by this order. */
+/** The order among equal probabilities. */
 const ofEqual = ["neutral", "bullish", "bearish"] as const
 
 /**
- * What a vector of probabilities says as a direction: the likeliest one (of equal ones neutral, then bullish), with the
- * confidence max(0, 2 p - 1) at which (1 + c) / 2 is its probability. Exact on the decimals that were sent.
+ * The direction of a vector of probabilities: the likeliest one (among equal ones neutral, then bullish), with the
+ * confidence max(0, 2 p - 1) at which (1 + c) / 2 is its probability. It is exact on the decimals that were sent.
  */
 export const likeliest = (
   probabilities: Readonly<Partial<Record<Direction, number>>>

@@ -1,15 +1,18 @@
 /**
- * Forecasts of a number, in each of their forms, as distributions: what scores, calibration and pages need of one. All are in the
- * unit of what is forecast.
+ * Forecasts of a number, in each of their forms, as distributions for scores, calibration and pages. All values are in
+ * the unit of the forecast number.
  */
 import { crps, normalCdf } from "./crps.ts"
 
 export interface Distribution {
-  /** What stands for it where one number must: the mean of a normal distribution and of samples, the median of quantiles. */
+  /** The single number that represents it: the mean of a normal distribution and of samples, the median of quantiles. */
   readonly centre: number
-  /** The standard deviation; 0 where all samples, or all quantiles, are the same. */
+  /** The standard deviation; 0 if all samples, or all quantiles, are the same. */
   readonly spread: number
-  /** F(y), the probability of at most y, and F(y-), that of less: they differ where samples, or several quantiles, lie. */
+  /**
+   * F(y), the probability of at most y, and F(y-), that of less: they differ at samples, and where several quantiles
+   * coincide.
+   */
   readonly cdf: (y: number) => number
   readonly cdfBelow: (y: number) => number
   /** The continuous ranked probability score of an outcome: the integral of (F(x) - 1{x >= y})^2. */
@@ -33,8 +36,8 @@ const squared = (width: number, from: number, to: number): number =>
   (width * (from * from + from * to + to * to)) / 3
 
 /**
- * The integral of (1{x >= y} - G(x))^2 over x >= 0, where 1 - G(x) = tail exp(-x / scale): the upper tail, with an outcome y
- * that may lie in it (above 0) or not.
+ * The integral of (1{x >= y} - G(x))^2 over x >= 0, where 1 - G(x) = tail exp(-x / scale): the upper tail, with an
+ * outcome y inside it (above 0) or not.
  */
 const tailScore = (tail: number, scale: number, y: number): number => {
   const whole = (scale * tail * tail) / 2
@@ -88,7 +91,7 @@ export const quantileDistribution = (quantiles: ReadonlyArray<Quantile>): Distri
     if (y < low.value) return low.p * Math.exp((y - low.value) / low.scale)
     return y >= high.value ? upper(y) : within(y, stretches.find(({ to }) => y < to.value) ?? last)
   }
-  /** F(y-) is what the stretch that ends at y says, or the lower tail. */
+  /** F(y-) comes from the stretch that ends at y, or from the lower tail. */
   const cdfBelow = (y: number): number => {
     if (y > high.value) return upper(y)
     if (y > low.value) return within(y, stretches.findLast(({ from }) => y > from.value) ?? first)
@@ -117,7 +120,7 @@ const share = ({ from, to }: Stretch): number => to.p - from.p
 
 type Tail = Quantile & { readonly scale: number }
 
-/** Of a mixture of two exponential tails and uniform stretches. */
+/** The variance of a mixture of two exponential tails and uniform stretches. */
 const varianceOf = (low: Tail, high: Tail, stretches: ReadonlyArray<Stretch>): number => {
   const parts = [
     { share: low.p, mean: low.value - low.scale, variance: low.scale ** 2 },

@@ -1,19 +1,19 @@
 /**
- * Evidence that an agent beats the reference, which may be looked at on any day without losing its level. It is made of daily scores
- * between -1 and 1: answers that were settled on one day share shocks, so a day is one observation.
+ * Evidence that an agent beats the reference. It may be examined on any day without losing its level. It is made of
+ * daily scores between -1 and 1: answers that were settled on one day share shocks, so a day is one observation.
  */
 import { studentT975 } from "./agentStats.ts"
 
 export interface Evidence {
-  /** Days with an answer. */
+  /** The number of days with an answer. */
   readonly days: number
-  /** How many answers a day may be expected to have. */
+  /** The number of answers that a day is expected to have. */
   readonly volume: number
   /** The sum of the daily scores. */
   readonly sum: number
   /** The sum of (y - mean so far)^2, with y = (score + 1) / 2. */
   readonly deviation: number
-  /** Of the confidence sequence: the sums of lambda, of lambda y, and of v psi(lambda). */
+  /** Sums of the confidence sequence: of lambda, of lambda y, and of v psi(lambda). */
   readonly weight: number
   readonly weighted: number
   readonly penalty: number
@@ -34,23 +34,24 @@ export const noEvidence: Evidence = {
 
 /** The level that lambda is tuned to; the sequence holds at any other, too. */
 export const level = 0.05
-/** A bet on a day risks at most this share of what was won. */
+/** A bet on a day risks at most this share of the wealth. */
 export const maxBet = 0.9
-/** Lambda of the confidence sequence is at most this. */
+/** The maximum lambda of the confidence sequence. */
 export const maxLambda = 0.75
 /** A day is expected to have at least this share of the answers of the day before. */
 export const volumeDecay = 0.98
 
 /**
- * One more day, with the sum of the bounded scores of its answers and their number.
+ * Adds one day, with the sum of the bounded scores of its answers and their number.
  *
- * The daily score is the sum over the volume: the answers that the day was expected to have, 0.98 times those of the day before, or its
- * own where they are more. A sum below 0 is divided by what was expected even then. Else an agent that stops for the day once it is
- * ahead, and goes on while it is behind, would seem to have an edge.
+ * The daily score is the sum over the volume: the answers that the day was expected to have, 0.98 times those of the
+ * day before, or its own number if that is higher. A sum below 0 is divided by the expected number even then. Otherwise
+ * an agent that stops for the day once it is ahead, and goes on while it is behind, would seem to have an edge.
  *
- * The confidence sequence is the predictable plug-in empirical Bernstein one (Waudby-Smith and Ramdas 2024, JRSS B 86:1, theorem 2),
- * and the e-value the wealth of somebody who bets each day on the agent: the product of 1 + bet score, each bet from the days before
- * (the same, section 4; against 0 or less it is a supermartingale since no bet is below 0).
+ * The confidence sequence is the predictable plug-in empirical Bernstein one (Waudby-Smith and Ramdas 2024, JRSS B
+ * 86:1, theorem 2), and the e-value the wealth of somebody who bets each day on the agent: the product of 1 + bet
+ * score, each bet from the days before (the same, section 4; against 0 or less it is a supermartingale since no bet is
+ * below 0).
  */
 export const addDay = (
   evidence: Evidence,
@@ -83,14 +84,14 @@ export const addDay = (
   }
 }
 
-/** An agent of nobody's is one try. */
+/** An agent without an owner counts as one try. */
 const atLeastOne = (tries: number): number => Math.max(1, tries)
 
 /**
- * The confidence sequence of the mean daily score, -1 to 1: at this level it holds it on all days at once. Null before the first day.
- * Its days have other weights than those of the plain mean so far, so it is widened to hold that, too.
- *
- * @param tries how many agents the owner has: the level is divided by it
+ * The confidence sequence of the mean daily score, -1 to 1: at this level it contains the mean on all days at once.
+ * Null before the first day. Its days have other weights than those of the plain mean so far, so it is widened to
+ * contain that, too.
+ * @param tries the number of agents of the owner, which divides the level
  */
 export const confidenceSequence = (
   {
@@ -112,19 +113,20 @@ export const confidenceSequence = (
   ]
 }
 
-/** The e-value, as far as a double tells it. */
+/** The e-value, as far as a double can hold it. */
 export const eValue = ({ logWealth }: Pick<Evidence, "logWealth">): number =>
   Number(Math.exp(Math.min(logWealth, 700)).toPrecision(12))
 
-/** The e-value from which an agent is told from the reference at the level, of an owner with so many agents. */
+/** The e-value that distinguishes an agent from the reference at the level, for an owner with this many agents. */
 export const neededValue = (tries = 1): number => atLeastOne(tries) / level
 
-/** A century: who leads by less than this tells does not lead. */
+/** A century: an agent whose lead needs longer does not lead. */
 const maxDays = 36_500
 
 /**
- * About how many more days it takes until the agent is told from the reference, if it goes on as so far: the rest of the logarithm over
- * its growth a day at the best bet. 0 once it is told, null where it does not lead or a century would not do.
+ * The approximate number of further days until the agent is distinguished from the reference, if it goes on as before:
+ * the rest of the logarithm over its growth a day at the best bet. It is 0 once it is distinguished, and null if it
+ * does not lead or a century would not suffice.
  */
 export const daysNeeded = (
   evidence: Pick<Evidence, "days" | "sum" | "deviation" | "logWealth">,
@@ -141,15 +143,15 @@ export const daysNeeded = (
   return days > maxDays ? null : days
 }
 
-/** What was settled on one day: how many values, and their sum. */
+/** The values settled on one day: their number and their sum. */
 export interface DaySum {
   readonly count: number
   readonly sum: number
 }
 
 /**
- * The mean of all values and its 95 % interval for one look, clustered by day as `scoreCi95` (agentStats.ts) has it; null under
- * two days.
+ * The mean of all values and its 95 % interval for one look, clustered by day as in `scoreCi95` (agentStats.ts); null
+ * under two days.
  */
 export const clusteredMean = (days: ReadonlyArray<DaySum>) => {
   const count = days.reduce((sum, each) => sum + each.count, 0)

@@ -5,7 +5,7 @@ interface Bin {
   readonly index: number
   readonly low: number | null
   readonly high: number | null
-  /** Of a category. */
+  /** The name of a category. */
   readonly name?: string
 }
 
@@ -19,7 +19,7 @@ export const binsOf = (
     return { index, low, high: edges[index] ?? null, ...(name !== undefined && { name }) }
   })
 
-/** Edges halfway between the numbers of categories, 0 the first: so the number of a category is a value in its bin. */
+/** Edges halfway between the numbers of categories, which begin at 0: so the number of a category is a value in its bin. */
 export const edgesOfCategories = (count: number): ReadonlyArray<number> =>
   Array.from({ length: count - 1 }, (_, index) => index + 0.5)
 
@@ -39,16 +39,16 @@ const median = (values: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDec
   return BigDecimal.multiply(BigDecimal.sum(low, high), half)
 }
 
-/** Beyond them a decimal is none that anybody publishes, and at last smaller than any double. */
+/** No published decimal has more places, and much smaller steps are below any double. */
 const maxDecimals = 12
 
-/** The distance between neighbouring values as they are published: a unit of their last decimal. */
+/** The distance between neighbouring published values: a unit of their last decimal. */
 export const decimalStep = (prints: ReadonlyArray<BigDecimal.BigDecimal>): BigDecimal.BigDecimal => {
   const decimals = Math.max(0, ...prints.map((print) => BigDecimal.normalize(print).scale))
   return BigDecimal.make(1n, Math.min(decimals, maxDecimals))
 }
 
-/** So many surprises make a scale. */
+/** A scale needs this many surprises. */
 export const minSurprises = 24
 
 /**
@@ -72,8 +72,8 @@ export const referenceScale = (
 const edgesEachSide = 3
 
 /**
- * Edges of bins around the last print of a series: the middle bin has it in its middle, and each is about a reference scale
- * wide, in whole steps of what is published.
+ * Edges of bins around the last print of a series: it is in the middle of the middle bin, and each bin is about a
+ * reference scale wide, in whole steps of published values.
  */
 export const edgesAround = (
   last: BigDecimal.BigDecimal,

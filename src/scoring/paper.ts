@@ -15,9 +15,8 @@ export const positionSize = (
 ): BigDecimal.BigDecimal => BigDecimal.multiply(BigDecimal.fromBigInt(sides[direction]), confidence)
 
 /**
- * What a position made from its entry to its exit, in percent of the whole stake: `100 * size * (exit - entry) / entry`,
- * the double nearest to that, rounded once.
- *
+ * The profit of a position from its entry to its exit, in percent of the whole stake: `100 * size * (exit - entry) /
+ * entry`, the double nearest to that, rounded once.
  * @param entryPrice > 0 (a return on nothing or on less is not defined; else RangeError)
  * @param exitPrice in the same unit; may be zero or negative, as crude oil was in April 2020
  */

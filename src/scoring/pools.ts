@@ -1,20 +1,20 @@
 /**
- * What the winners of a credit pool get. "Weight of winner i = 0.5 * score_i / sum(score) + 0.5 * stake_i / sum(stake)
- * (equal shares of the first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))",
+ * The rewards of a credit pool. "Weight of winner i = 0.5 * score_i / sum(score) + 0.5 * stake_i / sum(stake) (equal
+ * shares of the first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))",
  * exactly, in micro-credits.
  *
  * In a pool with the owner rule the agents of one owner count as one: the half for accuracy goes to owners by the mean
- * score of their winning agents, which share it equally, and all that an owner gets is multiplied by the part of its stakes
- * in the pool that stands on the winning bin. With one agent an owner this is the formula above.
+ * score of their winning agents, which share it equally, and the whole of an owner's reward is multiplied by the part
+ * of its stakes in the pool that is on the winning bin. With one agent an owner this is the formula above.
  */
 import { BigDecimal } from "effect"
 
-/** By the plan of the owner; an agent that nobody owns counts as free. */
+/** The coefficient of an owner's plan; an agent without an owner counts as free. */
 export const planCoefficients = { free: "1", pro: "1.1", team: "1.25" } as const
 
 const highestCoefficient = BigDecimal.fromStringUnsafe(planCoefficients.team)
 
-/** What a pool is funded with: enough if every winner had the highest coefficient. */
+/** The funding of a pool: enough if every winner had the highest coefficient. */
 export const poolFunding = (rewardPool: bigint): bigint => {
   const most = BigDecimal.multiply(BigDecimal.fromBigInt(rewardPool), highestCoefficient)
   return BigDecimal.scale(BigDecimal.ceil(most, 0), 0).value
@@ -23,14 +23,14 @@ export const poolFunding = (rewardPool: bigint): bigint => {
 /** A stake on the winning bin. Amounts are micro-credits. */
 export interface WinningStake {
   readonly agent_id: string
-  /** Whose agent it was when it staked; null: it counts alone, as nobody's or without the owner rule. */
+  /** The owner of the agent when it staked; null if it counts alone, without an owner or without the owner rule. */
   readonly owner_id: string | null
   readonly amount: bigint
-  /** What its owner's agents staked on all bins of the pool; what it staked itself, when it counts alone. */
+  /** The stakes of its owner's agents on all bins of the pool; its own stakes if it counts alone. */
   readonly owner_amount: bigint
-  /** 0 to 100; a decimal text. */
+  /** The score, 0 to 100, as a decimal text. */
   readonly score: string
-  /** A decimal text. */
+  /** The coefficient as a decimal text. */
   readonly coefficient: string
 }
 
@@ -51,7 +51,7 @@ const leastCommonMultiple = (numbers: Iterable<bigint>): bigint => {
   return multiple
 }
 
-/** Digits behind the point. */
+/** The number of digits behind the point. */
 const placesOf = (decimal: string): number =>
   decimal.includes(".") ? decimal.length - 1 - decimal.indexOf(".") : 0
 
@@ -60,8 +60,8 @@ const unitsOf = (decimal: string, places: number): bigint =>
   BigInt(decimal.replace(".", "") + "0".repeat(places - placesOf(decimal)))
 
 /**
- * The rewards of a pool, in micro-credits, for each of its winning stakes. What they have in common is computed once, of
- * all of them; in which order they are does not matter.
+ * The rewards of a pool, in micro-credits, for each of its winning stakes. Their common sums are computed once over all
+ * of them; their order does not matter.
  */
 export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningStake>) => {
   const places = Math.max(0, ...new Set(winners.map(({ score }) => placesOf(score))))
@@ -76,7 +76,7 @@ export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningSt
     amount += winner.amount
   }
   const all = [...owners.values()]
-  // Mean scores, all over one denominator, so that they are whole numbers.
+  // Mean scores share one denominator, so that they are whole numbers.
   const common = leastCommonMultiple(all.map(({ agents }) => agents))
   const allAreZero = all.every(({ scores }) => scores === 0n)
   const accuracyOf = ({ agents, scores }: Owner) => (allAreZero ? 1n : (scores * common) / agents)
@@ -86,7 +86,7 @@ export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningSt
     const owner = owners.get(ownerKey(winner))
     if (owner === undefined) return 0n
     const coefficientPlaces = placesOf(winner.coefficient)
-    // Stakes are above 0; an audit may meet what is not.
+    // Stakes are above 0, but an audit may meet other rows.
     if (amount === 0n || accuracy === 0n || winner.owner_amount === 0n) return 0n
     const halves = accuracyOf(owner) * amount + winner.amount * accuracy * owner.agents
     return (

@@ -1,7 +1,8 @@
 /**
- * The forecast of a random walk when a question was answered. Skill compares an answer with this reference, so whoever waits until the
- * price has moved earns nothing by it. The walk has no drift: the logarithm of the price is normal around that of the last known
- * price, with the volatility that was frozen with the question and the time that was left since that price.
+ * The forecast of a random walk when a question was answered. Skill compares an answer with this reference, so a wait
+ * until the price has moved earns nothing. The walk has no drift: the logarithm of the price is normal around that of
+ * the last known price, with the volatility that was frozen with the question and the time that was left since that
+ * price.
  *
  * Times are milliseconds since 1970, UTC; volatility is that of the logarithm of the price per square root of an hour.
  */
@@ -15,7 +16,7 @@ export type Reference =
   | { readonly mean: number; readonly sd: number }
   | { readonly counts: ReadonlyArray<number> }
 
-/** A price that was known from a time on: a quote, or the close of a candle with its range. */
+/** A price and the time from which it was known: a quote, or the close of a candle with its range. */
 export interface KnownPrice {
   readonly at: number
   readonly price: number
@@ -23,7 +24,7 @@ export interface KnownPrice {
   readonly high?: number | undefined
 }
 
-/** A reference that holds from a time on, until the next one. */
+/** A reference that holds from its time until the next one. */
 export interface ReferenceStep extends KnownPrice {
   readonly reference: Reference
 }
@@ -33,16 +34,16 @@ const decayPerDay = 0.94
 /** Fewer returns make no volatility. */
 const minReturns = 20
 
-/** Over how many hours the returns are taken that a question of so many hours is judged by. */
+/** The length in hours of the returns for a question that runs this many hours. */
 export const returnHours = (hours: number): 1 | 4 | 24 => {
   if (hours <= 2) return 1
   return hours <= 12 ? 4 : 24
 }
 
 /**
- * Exponentially weighted volatility: the square root of sum w r^2 / (hours sum w), over all pairs of prices that lie so many hours
- * apart, r the logarithm of their quotient and w = 0.94^(age in days). Undefined with fewer than 20 pairs, or when nothing moved.
- *
+ * Exponentially weighted volatility: the square root of sum w r^2 / (hours sum w), over all pairs of prices that lie
+ * this many hours apart, r the logarithm of their quotient and w = 0.94^(age in days). Undefined with fewer than 20
+ * pairs, or if nothing moved.
  * @param prices in the order of time; those of 0 or less make no return
  */
 export const ewmaVolatility = (
@@ -63,12 +64,13 @@ export const ewmaVolatility = (
   return returns < minReturns || squares === 0 ? undefined : Math.sqrt(squares / (hours * weights))
 }
 
-/** Within so many standard deviations every third normal variable lies: 2 Phi(z) - 1 = 1 / 3. */
+/** A third of all normal variables lie within this many standard deviations: 2 Phi(z) - 1 = 1 / 3. */
 const thirdOfAll = 0.4307272992954576
 
 /**
- * The dead zone, in percent, that about every third move stays within, bullish and bearish being the others: from the volatility
- * and the hours that a move has. At most three significant digits, as people would say it.
+ * The dead zone, in percent, that contains about every third move, so that the other two thirds are bullish and
+ * bearish. It follows from the volatility and the hours of a move, and has at most three significant digits, as people
+ * would say it.
  */
 export const deadZoneOf = (volatility: number, hours: number): number =>
   Number((100 * Math.expm1(thirdOfAll * volatility * Math.sqrt(hours))).toPrecision(3))
@@ -77,7 +79,10 @@ export const deadZoneOf = (volatility: number, hours: number): number =>
 export const above = (threshold: number, sd: number): number =>
   sd > 0 ? normalCdf(-threshold / sd) : Number(threshold <= 0)
 
-/** By the reflection principle: that a walk from 0 touches a level at this distance, 2 (1 - Phi(distance / sd)). */
+/**
+ * The probability, by the reflection principle, that a walk from 0 touches a level at this distance: 2 (1 -
+ * Phi(distance / sd)).
+ */
 const touching = (distance: number, sd: number): number => {
   if (distance === 0) return 1
   return sd > 0 ? 2 * normalCdf(-Math.abs(distance) / sd) : 0
@@ -93,12 +98,13 @@ const integral = (of: (x: number) => number, from: number, to: number, stretches
   return (sum * width) / 3
 }
 
-/** Beyond so many standard deviations nothing is left of a normal variable in a double. */
+/** Beyond this many standard deviations a normal variable has no probability left in a double. */
 const reach = 9
 
 /**
- * The probability that a walk touches the level within a window that begins later: the touch from where the window finds it, over all of that.
- * Split where it begins at the level, since the integrand bends there.
+ * The probability that a walk touches the level within a window that begins later: the probability of a touch from the
+ * walk's place at the beginning, over all places. The integral is split where the window begins at the level, since the
+ * integrand bends there.
  */
 export const touchingLater = (distance: number, before: number, within: number): number => {
   if (!(before > 0)) return touching(distance, within)
@@ -107,7 +113,7 @@ export const touchingLater = (distance: number, before: number, within: number):
   return integral(of, -reach, bend) + integral(of, bend, reach)
 }
 
-/** The knowledge of a walk at a time: the price, and what came before it. */
+/** The knowledge of a walk at a time: the price and its history. */
 export interface Known {
   readonly at: number
   readonly price: number
@@ -118,22 +124,21 @@ export interface Known {
   readonly spread: (until: number) => number
   /** True once a price touched the level of the walk. */
   readonly touched: boolean
-  /** The closes of the UTC days that are over, by their ends. */
+  /** The closes of past UTC days, by their ends. */
   readonly closes: ReadonlyMap<number, number>
 }
 
 /** A random walk that forecasts a question. */
 export interface Walk {
   readonly at: (known: Known) => Reference
-  /** A level whose touch counts from a time on. */
+  /** A level whose touch counts from this time on. */
   readonly touches?: { readonly level: number; readonly from: number }
-  /** From then on the latest price alone does not tell; absent where it always does. */
+  /** The time from which the latest price alone no longer decides; left out if it always does. */
   readonly begins?: number
 }
 
 /**
- * The references that hold one after the other: one for each known price above 0, from when it was known.
- *
+ * The successive references: one for each known price above 0, from the time at which it was known.
  * @param prices in the order of time, the first the last one that was known when the question was made
  */
 export const referenceSteps = (
@@ -163,17 +168,23 @@ export const referenceSteps = (
     })
 }
 
-/** The step that an answer of this time is compared with; the first one for all that came before it. */
+/** The step that an answer of this time is compared with; the first step for any earlier time. */
 export const stepAt = <Step extends { readonly at: number }>(
   steps: ReadonlyArray<Step>,
   time: number
 ): Step | undefined => steps.findLast(({ at }) => at <= time) ?? steps[0]
 
-/** The Brier score of a vector: the sum over the outcomes of (p - 1 where it came, p elsewhere)^2, from 0 to 2. */
+/**
+ * The Brier score of a vector: the sum over the outcomes of (p - 1)^2 for the one that came and p^2 for the others,
+ * from 0 to 2.
+ */
 export const brierScore = (odds: ReadonlyArray<number>, outcome: number): number =>
   odds.reduce((sum, p, index) => sum + (p - Number(index === outcome)) ** 2, 0)
 
-/** The loss of a reference by an outcome: the Brier score, the CRPS of the close, or the ranked probability score of the count. */
+/**
+ * The loss of a reference for an outcome: the Brier score, the CRPS of the close, or the ranked probability score of
+ * the count.
+ */
 export const referenceLoss = (reference: Reference, outcome: number): number => {
   if ("odds" in reference) return brierScore(reference.odds, outcome)
   if ("counts" in reference) return rps(reference.counts, outcome)
@@ -186,41 +197,46 @@ export const expectedLoss = (reference: Reference): number => {
   return "counts" in reference ? expectedRps(reference.counts) : reference.sd / Math.sqrt(Math.PI)
 }
 
-/** A reference that expects to lose less is nearly sure of its outcome, and leaves no room for skill. */
+/** A reference with a lower expected loss is nearly certain of its outcome, and leaves no room for skill. */
 export const minExpectedLoss = 0.1
 
-/** The numbers of last periods whose outcomes are counted where no price is known; with fewer than the lesser they are taken for equally likely. */
+/**
+ * The numbers of last periods whose outcomes are counted if no price is known; with fewer than `least` the outcomes
+ * count as equally likely.
+ */
 export const basePeriods = { most: 250, least: 60 }
 
-/** How often each outcome came in the last periods, or equal shares. */
+/** The frequency of each outcome in the last periods, or equal shares. */
 export const baseRates = (counts: ReadonlyArray<number>): ReadonlyArray<number> => {
   const total = counts.reduce((sum, each) => sum + each, 0)
   return counts.map((each) => (total < basePeriods.least ? 1 / counts.length : each / total))
 }
 
-/** The vector that a direction with a confidence stands for: p = (1 + c) / 2, the others share the rest. */
+/** The vector of a direction with a confidence: p = (1 + c) / 2, and the others share the rest. */
 export const oddsOf = (said: number, confidence: number, outcomes: number): ReadonlyArray<number> => {
   const p = (1 + confidence) / 2
   return Array.from({ length: outcomes }, (_, index) => (index === said ? p : (1 - p) / (outcomes - 1)))
 }
 
-/** Skill of an answer: how much less than the reference it lost, in what the reference expected to lose when the question was made. */
+/**
+ * The skill of an answer: how much less it lost than the reference, divided by the reference's expected loss when the
+ * question was made.
+ */
 export const referenceSkill = (loss: number, reference: number, expected: number): number =>
   (reference - loss) / expected
 
-/** An answer counts in evidence by at least this span, so that those that say nearly what the reference says weigh little. */
+/** An answer counts in evidence with at least this span, so that answers close to the reference weigh little. */
 export const minSpan = 0.25
 
 /**
- * The bounded score of an answer, -1 to 1, that evidence is made of: its skill in its own span, the most that it could have won or
- * lost by any outcome. The span is known before the outcome, so a mean that is at most 0 stays so.
- *
+ * The bounded score of an answer, -1 to 1, as evidence uses it: its skill divided by its span, the most that it could
+ * have won or lost by any outcome. The span is known before the outcome, so a mean that is at most 0 stays so.
  * @param skills the skill that each outcome would have given
  */
 export const boundedSkill = (skill: number, skills: ReadonlyArray<number>): number =>
   skill / Math.max(minSpan, ...skills.map(Math.abs))
 
-/** Forecasts of a number have no greatest loss: theirs are bounded at this skill. */
+/** Forecasts of a number have no maximum loss, so their skill is bounded here. */
 export const maxNumericSkill = 4
 
 export const boundedNumericSkill = (skill: number): number =>

@@ -1,16 +1,17 @@
 /**
  * The registration challenge's rubric: a pure, deterministic function of (event, answer) to 100 points over eight
- * criteria, pass at 60. It tells an agent that reads the event and thinks about it from one that does not; it is
- * no forecast contest, so several readings of an event earn points.
+ * criteria, pass at 60. It distinguishes an agent that reads the event and thinks about it from one that does not; it
+ * is no forecast contest, so several readings of an event earn points.
  *
- * Six things decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that
- * does not say the opposite and is no copy of the prompt, an asset that the event moves, the figure that the prompt asks to
- * be computed, and no word to the judge. Without one of them no answer passes, whoever gives the points. Where rules give them, the
- * texts must also be prose about this market that adds something to the prompt (`prose.ts`).
+ * Six conditions decide by themselves, however well the rest is written: a direction that the event allows, a reasoning
+ * that does not contradict it and is no copy of the prompt, an asset that the event moves, the figure that the prompt
+ * asks for, and no word to the judge. An answer that fails one of them does not pass, whether rules or a model give the
+ * points. If rules give them, the texts must also be prose about this market that adds something to the prompt
+ * (`prose.ts`).
  *
- * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone
- * 58: neither luck nor eloquence passes by itself. An answer that is about another event of the bank is worth little of
- * both, so that none can be handed on.
+ * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone 58:
+ * neither luck nor eloquence passes by itself. An answer about another event of the bank gets few of either, so that
+ * answers cannot be passed on.
  */
 import { assetKeys } from "./registration/model.ts"
 import type {
@@ -36,22 +37,22 @@ import {
 } from "./registration/text.ts"
 import type { Passage } from "./registration/text.ts"
 
-/** Only secondary assets named: the event was understood in part. */
+/** The share for secondary assets alone: the event was understood in part. */
 const secondaryOnly = 0.35
-/** An entry that is no known asset may be a real one, such as silver: it weighs half of a wrong one. */
+/** An unknown entry may be a real asset, such as silver: it weighs half of a wrong one. */
 const unknownEntryWeight = 0.5
 const enoughRelated = 2
-/** Analysts differ a little in what they list. */
+/** Analysts' lists differ by about this much. */
 const tolerated = 0.5
 
-/** The entries taken apart, each meaning once. */
+/** Reads the entries; each meaning counts once. */
 const withoutRepeats = (entries: ReadonlyArray<string>): ReadonlyArray<Passage> => {
   const byMeaning = new Map(entries.map(read).map((entry) => [entry.joined, entry]))
   byMeaning.delete("")
   return [...byMeaning.values()]
 }
 
-/** The affected assets against the event's: every core one, and not too many others. */
+/** Compares the affected assets with the event's: every core one, and not too many others. */
 const assessAssets = ({ answer, event }: Submission): Assessment => {
   const entries = withoutRepeats(answer.market_impact.affected_assets)
   const resolved = entries.map(resolveAsset)
@@ -76,7 +77,7 @@ const assessAssets = ({ answer, event }: Submission): Assessment => {
   }
 }
 
-/** A reading of this weight can be defended; of less it cannot. */
+/** A reading with this weight or more is defensible. */
 const allowed = 0.5
 
 const namesAnyMoved = ({ answer, event }: Submission): boolean => {
@@ -87,7 +88,7 @@ const namesAnyMoved = ({ answer, event }: Submission): boolean => {
   })
 }
 
-/** The direction against the event's plausible ones. */
+/** Compares the direction with the event's plausible ones. */
 const assessDirection = ({ answer, event }: Submission): Assessment => {
   const share = event.directions[answer.market_impact.direction] ?? 0
   if (share >= 1) return { share, lacking: [] }
@@ -101,7 +102,7 @@ const assessDirection = ({ answer, event }: Submission): Assessment => {
   }
 }
 
-/** The magnitude against the event's plausible ones. */
+/** Compares the magnitude with the event's plausible ones. */
 const assessMagnitude = ({ answer, event }: Submission): Assessment => {
   const share = event.magnitudes[answer.market_impact.magnitude] ?? 0
   if (share >= 1) return { share, lacking: [] }
@@ -115,7 +116,7 @@ const assessMagnitude = ({ answer, event }: Submission): Assessment => {
   }
 }
 
-/** A confidence that leaves room for being wrong, and that says something. */
+/** Accepts a confidence that allows for an error and is still informative. */
 const assessConfidence = ({ answer: { confidence } }: Submission): Assessment => {
   if (!(confidence > 0 && confidence < 1)) {
     return {
@@ -151,19 +152,19 @@ const assessRelated = ({ answer, event }: Submission): Assessment => {
   }
 }
 
-/** A sentence of more words than this is several. */
+/** A sentence with more words than this counts as several. */
 const maxSentence = 70
 const minText = 2
-/** What a reasoning is still worth that says nothing of the event. */
+/** The share that a reasoning without a word about the event still gets. */
 const besideTheEvent = 0.15
-/** A horizon may speak of futures and spreads without a word of the event, but so does a platitude. */
+/** A horizon may be about futures and spreads without a word of the event, but so may a platitude. */
 const horizonBesideTheEvent = 0.3
 
 const writeOwnWords = "is largely the prompt again or repeats itself: write it in your own words."
 const writeSentences = "is a list of keywords rather than sentences."
 const speakOfEvent = "says too little of this event: name the facts and the assets it is about."
 
-/** How well the number of sentences keeps to what is asked. */
+/** Compares the number of sentences with the required range. */
 const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: number): number => {
   const count = sentences.length
   if (count === 0) return 0
@@ -177,7 +178,7 @@ const sentenceShare = ({ sentences, size }: Passage, fewest: number, most: numbe
 const proseShare = (passage: Passage): number =>
   isChinese(passage) ? 1 : 0.4 + 0.6 * ramp(shareOf(passage, functionWords), 0, 0.08)
 
-/** 0 for a copy of the prompt, also in another order, and for a text that repeats itself. */
+/** The share is 0 for a copy of the prompt, also in another order, and for a text that repeats itself. */
 const originality = (passage: Passage, prompt: Passage): number =>
   Math.min(
     ramp(copied(passage, prompt), 0.7, 0.4),
@@ -193,11 +194,11 @@ const summaryOriginality = (passage: Passage, prompt: Passage): number =>
     ramp(passage.novelty, 0.45, 0.75)
   )
 
-/** 0 for a text that another field has already. */
+/** The share is 0 for a text that repeats another field. */
 const unlike = (passage: Passage, ...others: ReadonlyArray<Passage>): number =>
   Math.min(...others.map((other) => ramp(likeness(passage, other), 0.9, 0.5)))
 
-/** Every text there, and a summary in one's own words. */
+/** Requires every text, and a summary in the agent's own words. */
 const assessCompleteness = (submission: Submission): Assessment => {
   const { mediumTerm, prompt, reasoning, shortTerm, summary } = submission
   const fields = [
@@ -227,7 +228,7 @@ const assessCompleteness = (submission: Submission): Assessment => {
   }
 }
 
-/** Cause and effect in 2-3 sentences that speak of this event and its assets. */
+/** Requires cause and effect in 2-3 sentences about this event and its assets. */
 const assessReasoning = (submission: Submission): Assessment => {
   const { event, prompt, reasoning, summary } = submission
   if (reasoning.size < minText) return { share: 0, lacking: ["The reasoning is empty or too short."] }
@@ -272,7 +273,7 @@ const assessHorizon = (name: string, passage: Passage, submission: Submission): 
   }
 }
 
-/** Short term and medium term in 1-2 sentences each, different from each other. */
+/** Requires short term and medium term in 1-2 sentences each, different from each other. */
 const assessHorizons = (submission: Submission): Assessment => {
   const { mediumTerm, shortTerm } = submission
   const near = assessHorizon("short_term", shortTerm, submission)
@@ -355,7 +356,7 @@ const criteria: ReadonlyArray<Criterion> = [
 /** Points needed to pass. */
 export const passScore = 60
 
-/** What is scored, and for how many points: the names are those of the verdict. */
+/** The criteria and their points, by the names in the verdict. */
 export const rubric = criteria.map(({ description, name, points }) => ({ name, points, description }))
 
 const nothingLacking = "Nothing is lacking."
@@ -375,7 +376,7 @@ const toTheJudge =
 const withoutOwn =
   "The texts add too little to the prompt: say what the figure is, and what carries the event to the price, such as who has to act or what runs short."
 
-/** What keeps an answer from passing, however good the rest and whoever gives the points. */
+/** Names the obstacles to passing that hold whatever the rest, whether rules or a model give the points. */
 const obstacles = (submission: Submission): ReadonlyArray<string> => {
   const { answer, event, isComputed, lacks, prompt, reasoning } = submission
   return complaints(
@@ -388,7 +389,7 @@ const obstacles = (submission: Submission): ReadonlyArray<string> => {
   )
 }
 
-/** What keeps an answer from passing where nobody understands its texts. */
+/** Names the obstacles that hold only if no model reads the texts. */
 const doubts = ({ lacks }: Submission): ReadonlyArray<string> =>
   complaints(
     [lacks.isStrange, "Too many words have nothing to do with markets: use plain English or Chinese."],
@@ -397,7 +398,7 @@ const doubts = ({ lacks }: Submission): ReadonlyArray<string> =>
     [lacks.addsNothing, withoutOwn]
   )
 
-/** Takes from the reasoning first, then from the horizons, what would let an answer pass. */
+/** Takes points from the reasoning first, then from the horizons, until the answer does not pass. */
 const capped = (
   verdicts: ReadonlyArray<CriterionVerdict>,
   reasons: ReadonlyArray<string>
@@ -434,10 +435,10 @@ const verdictOn = (
   return { name, points, max_points: most, feedback }
 }
 
-/** The points that somebody else gives by the rubric. */
+/** The points that another judge gives by the rubric. */
 export interface Mark {
   readonly points: number
-  /** What was lacking. */
+  /** The comment on missing points. */
   readonly comment: string
 }
 
@@ -447,9 +448,9 @@ const assessmentOf = ({ description, points }: Criterion, mark: Mark | undefined
 })
 
 /**
- * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the events that might
- * have been asked about instead. With marks, by the names of the criteria, they decide instead of the rules: only the obstacles
- * and what another event's answer is worth stay.
+ * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the other events
+ * that might have been asked about. With marks, by the names of the criteria, they replace the rules: only the
+ * obstacles and the limit on another event's answer stay.
  */
 export const judge = (
   event: RegistrationEvent,

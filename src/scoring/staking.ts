@@ -1,24 +1,24 @@
 /**
- * The rules by which a pool takes stakes, in the order in which they are checked, over stakes that are decided together.
- * Amounts are whole micro-credits.
+ * The rules by which a pool takes stakes, in the order of the checks, over stakes that are decided together. Amounts
+ * are whole micro-credits.
  */
 
 /** A stake in an open pool, with the facts before any stake that is decided with it. */
 export interface AskedStake {
   readonly pool: string
   readonly agent: string
-  /** Who holds the stake: the agent, or its owner where the agents of one owner count as one. */
+  /** The holder of the stake: the agent, or its owner if the agents of one owner count as one. */
   readonly holder: string
   readonly bin: number
   readonly amount: bigint
-  /** Whether the agent has predicted the pool's challenge. */
+  /** True if the agent has predicted the pool's challenge. */
   readonly predicted: boolean
   readonly staked: boolean
-  /** Of the agent, and not frozen. */
+  /** The agent's balance that is not frozen. */
   readonly available: bigint
-  /** What the bin holds. */
+  /** The amount staked on the bin. */
   readonly held: bigint
-  /** Of that, what the holder's agents hold. */
+  /** The part of it that the holder's agents staked. */
   readonly heldByHolder: bigint
 }
 
@@ -32,13 +32,13 @@ export type StakeDecision =
       readonly outcome: "bin_concentration"
       readonly held: bigint
       readonly heldByHolder: bigint
-      /** The amount that would be taken; 0 if none would. */
+      /** The maximum amount that the pool would take; 0 for none. */
       readonly max: bigint
     }
 
 /**
- * The amount that a holder may add to a bin at most: "one agent's stake in a bin at most 50% of that bin's total". An empty
- * bin takes any amount.
+ * The maximum amount that a holder may add to a bin: "one agent's stake in a bin at most 50% of that bin's total". An
+ * empty bin takes any amount.
  */
 export const maxInBin = (held: bigint, heldByHolder: bigint): bigint | undefined => {
   if (held === 0n) return undefined

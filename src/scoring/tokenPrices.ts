@@ -1,23 +1,23 @@
 /**
- * What tokens cost. Prices are exact: whole numbers of 10^-12 credit for a token, so that a call of a hundred tokens of a
- * cheap model costs what the price says, rounded up once, to a whole micro-credit.
+ * The cost of tokens. Prices are exact: whole numbers of 10^-12 credit for a token, so that a call of a hundred tokens
+ * of a cheap model costs its price, rounded up once, to a whole micro-credit.
  */
 
-/** For a token, or for an image of the prompt beside its tokens, in 10^-12 credit. */
+/** Prices of a token, or of an image of the prompt beside its tokens, in 10^-12 credit. */
 export interface TokenPrice {
   readonly input: bigint
-  /** Of the prompt, where it was read from the provider's cache. */
+  /** The price of prompt tokens read from the provider's cache. */
   readonly cachedInput: bigint
-  /** The same where it was written to it, for minutes or for an hour. */
+  /** The price of prompt tokens written to the cache, for minutes or for an hour. */
   readonly cacheWrite: bigint
   readonly cacheWriteLong: bigint
   readonly output: bigint
-  /** Of the answer, where it is reasoning. */
+  /** The price of reasoning tokens in the answer. */
   readonly reasoning: bigint
   readonly image: bigint
 }
 
-/** The tokens of a prompt, and which of them were read from a cache or written to one. */
+/** The tokens of a prompt, and how many of them were read from a cache or written to one. */
 export interface PromptTokens {
   readonly prompt: number
   readonly cached: number
@@ -30,22 +30,22 @@ export interface Tokens extends PromptTokens {
   readonly reasoning: number
 }
 
-/** What a call costs beside its tokens, or by their price. */
+/** A call's costs beside its tokens, and a factor on their price. */
 export interface Surcharge {
   /** A ratio: the price of a dearer tier is a multiple. */
   readonly factor: readonly [times: bigint, per: bigint]
-  /** In 10^-12 credit. */
+  /** The fees in 10^-12 credit. */
   readonly fees: bigint
 }
 
 export const noSurcharge: Surcharge = { factor: [1n, 1n], fees: 0n }
 
-/** Decimal places of a price in credits. */
+/** The decimal places of a price in credits. */
 export const pricePlaces = 12
 
 const unitsInMicroCredit = 1_000_000n
 
-/** A decimal as a text, of at most twelve places, in units of a price; undefined where it is none. */
+/** A decimal text of at most twelve places, in units of a price; undefined if the text is no such decimal. */
 export const priceOf = (decimal: string): bigint | undefined => {
   const shape = /^(\d{1,6})(?:\.(\d{1,12}))?$/.exec(decimal)
   if (shape === null) return undefined
@@ -55,11 +55,11 @@ export const priceOf = (decimal: string): bigint | undefined => {
 
 const upTo = (amount: bigint, divisor: bigint): bigint => (amount + divisor - 1n) / divisor
 
-/** In micro-credits, rounded up once for all of a call. */
+/** The cost in micro-credits, rounded up once for all of a call. */
 export const costOf = (price: TokenPrice, tokens: Tokens, images?: number, surcharge?: Surcharge): bigint =>
   upTo(exactCostOf(price, tokens, images, surcharge), unitsInMicroCredit)
 
-/** The same in 10^-12 credit. */
+/** The exact cost in 10^-12 credit. */
 export const exactCostOf = (
   price: TokenPrice,
   { cached, completion, prompt, reasoning, written, writtenLong }: Tokens,
@@ -80,7 +80,7 @@ export const exactCostOf = (
 const larger = (...prices: ReadonlyArray<bigint>): bigint =>
   prices.reduce((max, price) => (price > max ? price : max))
 
-/** The most that so many tokens can cost, whichever of them turn out to be cached, written or reasoning. */
+/** The maximum cost of this many tokens, whichever of them turn out to be cached, written or reasoning. */
 export const maxCostOf = (
   price: TokenPrice,
   { completion, prompt, writesCache }: { prompt: number; completion: number; writesCache: boolean },
@@ -96,7 +96,7 @@ export const maxCostOf = (
   return costOf(dearest, tokensOf(prompt, completion), images, surcharge)
 }
 
-/** None of them from a cache, or of reasoning. */
+/** Tokens of which none are cached or reasoning. */
 export const tokensOf = (prompt: number, completion: number): Tokens => ({
   prompt,
   cached: 0,

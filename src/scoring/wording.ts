@@ -1,4 +1,7 @@
-/** How the texts of questions say names, times, spans and numbers, in English and Chinese. Times are milliseconds since 1970, UTC. */
+/**
+ * The wording of names, times, spans and numbers in the texts of questions, in English and Chinese. Times are
+ * milliseconds since 1970, UTC.
+ */
 
 import { DateTime } from "effect"
 import { day } from "./candles.ts"
@@ -18,7 +21,7 @@ const months = [
   "December"
 ]
 
-/** The parts of a time; seconds only where there are any. */
+/** The parts of a time, with seconds only if they are not 0. */
 const partsOf = (instant: number) => {
   const [day = "", time = ""] = DateTime.formatIso(DateTime.makeUnsafe(instant)).split("T")
   const [year = "", month = "", date = ""] = day.split("-")
@@ -43,7 +46,7 @@ export const inUtc = (instant: number): string => {
 /** The last UTC day before an end, for example 2026-03-02. */
 export const lastDayOf = (end: number): string => firstDayOf(end - 1, 0)
 
-/** The first of so many UTC days that end then. */
+/** The first of this many UTC days that end at `end`. */
 export const firstDayOf = (end: number, days: number): string =>
   DateTime.formatIsoDateUtc(DateTime.makeUnsafe(end - days * day))
 
@@ -53,7 +56,7 @@ export const periodInWords = (period: string): string => {
   return year === undefined ? period : `${months[Number(month) - 1]} ${year}`
 }
 
-/** Names of targets as they stand within a sentence, where they stand otherwise there. */
+/** Names of targets within a sentence, if they differ there. */
 const namesWithin: Readonly<Record<string, string>> = {
   GC: "gold",
   ES: "the E-mini S&P 500",
@@ -73,10 +76,10 @@ const namesWithin: Readonly<Record<string, string>> = {
   FOMC: "the federal funds target rate"
 }
 
-/** A target as it stands within an English sentence: "the US dollar index". */
+/** A target's name within an English sentence: "the US dollar index". */
 export const nameWithin = (key: string, name: string): string => namesWithin[key] ?? name
 
-/** The same with its key, as in questions: "the US dollar index (DXY)". */
+/** A target's name with its key, as questions write it: "the US dollar index (DXY)". */
 export const askedName = (key: string, name: string): string => `${nameWithin(key, name)} (${key})`
 
 export const periodInChinese = (period: string): string => {
@@ -96,7 +99,7 @@ const inEnglish = (count: number, unit: Unit): string => `${count} ${unit}${coun
 const unitsInChinese = { day: "天", hour: "小时", minute: "分钟", second: "秒" }
 const inChinese = (count: number, unit: Unit): string => `${count} ${unitsInChinese[unit]}`
 
-/** A span of whole seconds as people say it: whole days beyond one, else hours, minutes and seconds, each where there are any. */
+/** A span of whole seconds in words: whole days beyond one, else hours, minutes and seconds, each if it is not 0. */
 const spanIn = (hours: number, say: (count: number, unit: Unit) => string): string => {
   const seconds = Math.round(hours * 3600)
   if (seconds % 86_400 === 0 && seconds > 86_400) return say(seconds / 86_400, "day")
@@ -121,15 +124,15 @@ const decimals = new Intl.NumberFormat("en", {
 })
 
 /**
- * A number that an administrator gives, as it is frozen and said: without an exponent, and with the 15 significant digits that a
+ * An administrator's number as it is frozen and written: without an exponent, and with the 15 significant digits that a
  * double keeps of every decimal, so that 1e-7 is 0.0000001 and the sum 0.30000000000000004 is 0.3.
  */
 export const plainDecimal = (value: number): string => decimals.format(value)
 
-/** A scale that is computed is frozen as it is said: with six significant digits. */
+/** A computed scale is frozen as it is written: with six significant digits. */
 export const roundedScale = (scale: number): number => Number(scale.toPrecision(6))
 
-/** Targets as readers of Chinese know them. */
+/** The usual Chinese names of targets. */
 export const chineseNames: Readonly<Record<string, string>> = {
   GC: "黄金",
   ES: "E-mini 标普 500",
@@ -151,13 +154,13 @@ export const chineseNames: Readonly<Record<string, string>> = {
   FOMC: "美国联邦基金目标利率"
 }
 
-/** A target as a reader of Chinese knows it, with its key, as it stands after a Chinese word. */
+/** A target's usual Chinese name with its key, as it follows a Chinese word. */
 export const chineseName = (key: string): string => {
   const name = chineseNames[key]
   return name === undefined ? ` ${key} ` : `${/^\w/.test(name) ? " " : ""}${name}（${key}）`
 }
 
-/** How a forecast is scored; `scale` says which scale it is, and its value. */
+/** The sentence on the scoring of a forecast; `scale` names the scale and its value. */
 export const chineseScoring = (scale: string): string =>
   `预测按其分布的 CRPS（连续分级概率评分）计分，${scale}。`
 
@@ -168,6 +171,6 @@ export const byCrps = {
   zh: (scale: string) => chineseScoring(`参考尺度为 ${scale}`)
 }
 
-/** The end of a question that is not settled, when `condition` still holds by a time. */
+/** The sentence on the void of a question when `condition` still holds at a time. */
 export const chineseVoid = (voidAt: number, condition: string): string =>
   `若截至 ${inUtcChinese(voidAt)} ${condition}，则本题作废，不对任何预测计分。`

@@ -1,4 +1,4 @@
-/** Asset keys and the names people write instead of them. */
+/** Asset keys and the common names of the assets. */
 import { assetKeys } from "./model.ts"
 import type { AssetKey } from "./model.ts"
 import { mentions, read, term } from "./text.ts"
@@ -26,7 +26,7 @@ const namesOf: { readonly [Key in AssetKey]: string } = {
   FOMC: "fed,fed funds,federal reserve,fed funds rate,policy rate,美联储,联邦基金利率"
 }
 
-/** Everything that people call an asset, its key first. */
+/** Every common name of an asset, its key first. */
 export const namesOfAsset = (key: AssetKey): ReadonlyArray<string> => [
   read(key).words.join(" "),
   ...namesOf[key].split(",")
@@ -36,7 +36,7 @@ const termsOf = new Map(
   assetKeys.map((key) => [key, namesOfAsset(key).map((name) => term(`${name}$`))] as const)
 )
 
-/** What follows a name without making it another asset. */
+/** Words that may follow a name without making it another asset. */
 const suffixes: ReadonlySet<string> = new Set(
   "future futures contract contracts price prices index spot yield yields rate f 1".split(" ")
 )
@@ -49,7 +49,7 @@ const spellings = new Map<string, AssetKey>(
 /** A longer entry is prose, not a name. */
 const maxEntry = 8
 
-/** Whether the passage names the asset, by its key or a common name. */
+/** True if the passage names the asset, by its key or a common name. */
 export const namesAsset = (passage: Passage, key: AssetKey): boolean =>
   (termsOf.get(key) ?? []).some((name) => mentions(passage, name))
 
@@ -60,7 +60,7 @@ const withoutSuffixes = (entry: Passage): string => {
   return suffix === undefined ? joined : joined.slice(0, -suffix.length)
 }
 
-/** The asset that an entry of `affected_assets` means: a key in any case, or a common name. */
+/** The asset of an entry of `affected_assets`: a key in any case, or a common name. */
 export const resolveAsset = (entry: Passage): AssetKey | undefined => {
   const exact = spellings.get(entry.joined) ?? spellings.get(withoutSuffixes(entry))
   if (exact !== undefined || entry.words.length > maxEntry) return exact

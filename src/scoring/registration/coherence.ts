@@ -1,7 +1,7 @@
 /**
- * Whether a reasoning says the opposite of the direction that stands beside it, by what it says of the price of the assets that
- * the event moves. It errs towards silence: only a plain statement about an asset counts ("crude falls", "weighs on gold",
- * "推高铜价"), none that is negated, conditional or about something else, such as yields or demand.
+ * Detects a reasoning that contradicts its own direction, by its statements about the prices of the assets that the
+ * event moves. It prefers to miss a contradiction: only a plain statement about an asset counts ("crude falls", "weighs
+ * on gold", "推高铜价"), none that is negated, conditional or about something else, such as yields or demand.
  */
 import { namesOfAsset } from "./assets.ts"
 import { assetKeys } from "./model.ts"
@@ -9,9 +9,9 @@ import type { AssetKey, RegistrationAnswer, RegistrationEvent } from "./model.ts
 
 type Sign = 1 | -1
 
-/** More than a few sentences have: of a longer text the rest is not read. */
+/** A few sentences are shorter than this; the rest of a longer text is not read. */
 const maxRead = 4000
-/** How far a verb stands from what it speaks of, in words, and in Chinese characters. */
+/** The maximum distance of a verb from its subject, in words, and in Chinese characters. */
 const reach = { english: 5, chinese: 12 }
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "))
@@ -22,7 +22,7 @@ const rising = set(
 const falling = set(
   "fall falls falling fell drop drops dropping decline declines declining slide slides sliding slip slips slipping sink sinks sinking tumble tumbles plunge plunges slump slumps lower weaker softer weaken weakens depreciate depreciates retreat retreats lose loses suffer suffers"
 )
-/** Said of what stands behind them. */
+/** Verbs whose subject follows them. */
 const lifting = set(
   "lift lifts lifting support supports supporting boost boosts boosting raise raises raising help helps helping favour favours favor favors"
 )
@@ -34,11 +34,11 @@ const movers = set(
 )
 const goers = set("go goes going move moves moving is are trade trades")
 const links = set("in of for on")
-/** What rises or falls without being the price of an asset. */
+/** Things other than the price of an asset that rise or fall. */
 const otherThings = set(
   "yield yields rate rates premium premiums spread spreads curve demand supply supplies output production inventory inventories stockpile stockpiles storage cost costs price-index inflation deflation unemployment jobs wages payrolls spending growth exports imports margin margins volatility odds probability expectations risk risks fees freight earnings profits sales deficit volume volumes activity confidence sentiment hashrate temperature temperatures"
 )
-/** What takes a statement back, or makes it of another time. */
+/** Words that take a statement back, or move it to another time. */
 const hedges = set(
   "not no never nor without unlikely limit limits limiting limited cap caps capping curb curbs contain contains slow slows halt stop stops if unless until before once had despite instead rather reverse reverses offset offsets cannot hardly less"
 )
@@ -55,7 +55,7 @@ interface Claim {
   readonly sign: Sign
 }
 
-/** Longest first, so that a name within a longer one does not count. */
+/** Names are ordered by length, so that a name within a longer one does not count. */
 const englishNames: ReadonlyArray<readonly [words: ReadonlyArray<string>, key: AssetKey]> = assetKeys
   .flatMap((key) => namesOfAsset(key).map((name) => [name.split(" "), key] as const))
   .filter(([words]) => words.every((word) => /^[a-z0-9]+$/.test(word) && !ambiguous.has(word)))
@@ -71,7 +71,7 @@ const headAt = (words: ReadonlyArray<string>, at: number): Head | undefined => {
     .get(word)
     ?.find(([name]) => name.every((part, offset) => words[at + offset] === part))
   if (found === undefined) return undefined
-  // "Treasury yields" are no Treasuries.
+  // "Treasury yields" are not Treasuries.
   return { key: otherThings.has(words[at + found[0].length] ?? "") ? undefined : found[1] }
 }
 
@@ -90,7 +90,7 @@ const before = (heads: ReadonlyArray<Head | undefined>, at: number) =>
 const after = (heads: ReadonlyArray<Head | undefined>, at: number, within = reach.english) =>
   firstOf(at + 1, at + within, (place) => heads[place])
 
-/** What is said to rise or fall by the word at this place. */
+/** The subject that rises or falls by the word at this place. */
 const subjectAt = (
   words: ReadonlyArray<string>,
   heads: ReadonlyArray<Head | undefined>,
@@ -109,7 +109,7 @@ const subjectAt = (
   }
   if (!rising.has(word) && !falling.has(word)) return undefined
   const sign = rising.has(word) ? 1 : -1
-  // "a drop in crude", and "lower yields", which say nothing of what stands before them.
+  // Examples are "a drop in crude", and "lower yields", which has no subject before it.
   if (links.has(words[at + 1] ?? "")) return said(sign, after(heads, at) ?? before(heads, at))
   return said(sign, after(heads, at, 2) ?? before(heads, at))
 }
@@ -144,7 +144,7 @@ const chineseNames: ReadonlyArray<readonly [name: string, key: AssetKey | undefi
   ...chineseOthers.map((name) => [name, undefined] as const)
 ]
 
-/** The last of the things named in a text, and the first. */
+/** The last and the first of the things named in a text. */
 const namedIn = (text: string): { readonly first: Head | undefined; readonly last: Head | undefined } => {
   const found = chineseNames
     .map(([name, key]) => ({ key, first: text.indexOf(name), end: text.lastIndexOf(name) + name.length }))
@@ -171,7 +171,7 @@ const chineseClaims = (text: string): ReadonlyArray<Claim> =>
       })
     )
 
-/** Whether all that the reasoning says of the moved assets, each of them, goes against the direction. */
+/** True if all statements of the reasoning about the moved assets, each of them, contradict the direction. */
 export const contradictsDirection = (event: RegistrationEvent, answer: RegistrationAnswer): boolean => {
   const { direction, reasoning } = answer.market_impact
   if (direction === "mixed") return false

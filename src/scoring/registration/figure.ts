@@ -1,14 +1,14 @@
-/** The one figure that a prompt asks to be computed, and whether an answer's texts have it. */
+/** The one figure that a prompt asks for, and its detection in the texts of an answer. */
 
-/** `unit` says how texts may write it otherwise: 0.3 points are 30 basis points, 1.2 million are 1 200 000. */
+/** `unit` tells the other spellings in texts: 0.3 points are 30 basis points, 1.2 million are 1 200 000. */
 export interface Figure {
   readonly value: number
   readonly unit?: "points" | "basis points" | "thousand" | "million" | "billion"
 }
 
-/** A list of guesses is no figure: so many numbers that the prompt has not, and none of them counts. */
+/** A list of guesses is no figure: with this many numbers that are not in the prompt, none of them counts. */
 const maxForeign = 8
-/** Texts round: by this share, or to the decimals they write where that does not change it by more. */
+/** Texts round: by this share, or to their own decimals if that changes it by no more. */
 const closeEnough = 0.012
 const roundedEnough = 0.04
 
@@ -46,7 +46,7 @@ const numbersIn = (text: string): ReadonlyArray<Written> =>
       const decimals = fraction?.length ?? 0
       const plain = whole.replace(/\D/g, "")
       const read = { value: Number(`${plain}.${fraction ?? 0}`), decimals, ...rest }
-      // "1,400" is 1 400, and where a comma is the decimal mark 1.4.
+      // "1,400" is 1 400, or 1.4 if a comma is the decimal mark.
       const groups = whole.split(",")
       if (mark !== undefined || groups.length !== 2) return [read]
       return [read, { value: Number(groups.join(".")), decimals: 3, ...rest }]
@@ -76,7 +76,7 @@ const isFigure = ({ decimals, suffix, value }: Written, { unit, value: signed }:
   return matches(value, decimals, wanted) || matches(value, decimals, full)
 }
 
-/** Whether one of the texts has the figure, among few other numbers that are not the prompt's. */
+/** True if one of the texts has the figure, among few other numbers that are not the prompt's. */
 export const statesFigure = (figure: Figure, prompt: string, texts: ReadonlyArray<string>): boolean => {
   const given = new Set(numbersIn(prompt).map(({ value }) => value))
   const written = texts.flatMap(numbersIn)
@@ -84,6 +84,6 @@ export const statesFigure = (figure: Figure, prompt: string, texts: ReadonlyArra
   return foreign.size <= maxForeign && written.some((each) => isFigure(each, figure))
 }
 
-/** Whether a text has the figure already, so that to copy the text would be enough. */
+/** True if a text has the figure already, so that a copy of the text would suffice. */
 export const hasFigure = (text: string, figure: Figure): boolean =>
   numbersIn(text).some((each) => isFigure({ ...each, suffix: "" }, figure) || isFigure(each, figure))

@@ -9,7 +9,7 @@ import type { Term } from "./text.ts"
 
 const list = (terms: string): ReadonlyArray<Term> => terms.split(",").map(term)
 
-/** The words that tell what kind of event a text speaks of. */
+/** The words that identify the kind of event of a text. */
 export const termsOfKind: { readonly [Kind in EventKind]: ReadonlyArray<Term> } = {
   central_bank: list(
     "central bank,fed$,federal reserve,fomc,ecb,policy rate,interest rate,rate cut,rate hike,rate decision,monetary,hawk,dovish,tighten,easing,quantitative,balance sheet,央行,美联储,加息,降息,利率,货币政策,议息,缩表,宽松,紧缩"
@@ -89,7 +89,7 @@ export const functionWords: ReadonlySet<string> = new Set(
   )
 )
 
-/** Ordinary words of notes about markets; compared by their stems, so that one form stands for all. */
+/** Ordinary words of notes about markets. They are compared by their stems, so that one form stands for all. */
 export const ordinaryWords = `
 above absorb abundant accelerate accept according account accumulate acre act action activity actual add additional adequate adjust advantage affect afford aftermath against agency aggressive ago agreed agreement agriculture ahead alike allied allocate allow almost alone already alternative although always amid among amount ample anchor announce annual another anticipate anyone apparent appeal appetite appliance appreciate approach april arbitrage area argue around arrive aside ask assess asset assume attempt attention attribute august authority autumn available average avoid await away
 backdrop backwardation bad bail bar barrier base basis bcf bearish beat become begin behind being believe below benchmark benefit bet better beyond bias bidders big bigger biggest billion bit blame board book bookings bottleneck bought bounce brazil break brief bring broad broke broken build burden burn bushel business buyer buyers
@@ -110,18 +110,18 @@ tactical tail take talk tankers target technical tell temper temporary tends ten
 ultimate unable uncertain unchanged unclear underlying undo unexpected unit unless unlike unload unscheduled unusual unwind unwound update upside upward urgent usual value vary version very via view violent visible vol volatile volume vulnerable wait want warm watch water way weak weakness weather wednesday week welcome well went where whereas whether whole wholesale why wide widen wire withdraw within without work workers world worry worse worst worth yesterday yet zero
 `
 
-/** The same of Chinese, by characters, beside those of the words of the trade. */
+/** Ordinary characters of Chinese notes, beside those of the words of the trade. */
 export const ordinaryHan =
   "一二三四五六七八九十百千万亿两几数多少大小高低强弱快慢长短新旧好坏差远近紧松上下左右中内外前后里间时年月日周天季度次个种项份条批轮元吨桶枚倍点的地得了着过在是和与及或而但也都就才又再还更最很太较颇略稍均皆已正将曾刚便即仍且则因此故所以由于为从自向往到至对把被让给使令跟按照同比等这那其该之者们我你他它谁什么怎样如若虽然可能会要需应想看说做用来去起出入进回转变化成得没不未无非只仅约近超共总计各每某另别全部整半双单首初末终始直接间接明显小幅大幅温和激烈有限足够充足缺乏继续持续保持维持难易并且以及关于根据随着面对除非一旦尽管只要只有或许也许似乎基本主要重要关键真正实际意外预期市场投资者交易者分析师机构公司企业国家政府部门面积水平价值幅度速度空间压力动力信心情绪观望谨慎乐观悲观恐慌资金头寸仓位杠杆对冲平仓买卖方盘抛售承接跟随消化修复企稳震荡反应兑现落地确认验证取决影响传导改变转向恢复正常几周内数月后今明昨早晚目前当前短期中期长期此前以来历史达当步移仅扩例示领够担付确改补告弹析型旦亿让追相决情辑抢吐偏隐含额外余何四宣布认报比率盗抛爆连环赔避险恐慌监管态度"
 
-/** Said to or about who judges an answer, in these forms; the plain ones are hardly said of anything else. */
+/** Words to or about the judge, in these forms; the plain ones hardly have another use. */
 export const wordsOfJudging = {
   plain:
     "answer answers score scored scores scoring grader graders grading judge judges judging rubric criteria criterion instruction instructions instructed submission submissions solution evaluate evaluating evaluator evaluation examiner assessor reviewer verdict lenient applicant candidate registration checker author penalties mistakes",
   weak: "prompt you your please kindly dear ignore disregard forget override overrule bypass skip award grant deserve pass passed passes approve approved accept accepted point points mark marks full maximum perfect correct correctly excellent flawless valid verified verify requirement admit admitted enrol register agent agents system assistant user model human developer administrator operator mode command task message text response respond reply return challenge test check checking everything result results outcome status success successful"
 }
 
-/** The same in Chinese. */
+/** Words to or about the judge in Chinese. */
 export const judgingInChinese = {
   plain:
     /答案|回答|作答|本文|这段(?:文字|话|内容)|评分|打分|得分|分数|满分|扣分|评委|评审|评判|考官|阅卷|指令|提示词|及格|题目|出题|审核|审查|注册/g,

@@ -1,4 +1,4 @@
-/** What the registration challenge's rubric is about: an event, an answer, and the verdict on it. */
+/** The types of the registration challenge's rubric: an event, an answer, and the verdict on it. */
 import type { Figure } from "./figure.ts"
 
 /** The ten assets of the global leaderboard, then the macro series. */
@@ -27,7 +27,7 @@ export type AssetKey = (typeof assetKeys)[number]
 type Direction = "bullish" | "bearish" | "mixed"
 type Magnitude = "low" | "medium" | "high"
 
-/** Kinds of market events. `lexicon.ts` has the words that tell them, in English and Chinese. */
+/** Kinds of market events. `lexicon.ts` has the words that identify them, in English and Chinese. */
 export type EventKind =
   | "central_bank"
   | "inflation"
@@ -52,30 +52,30 @@ export type EventKind =
   | "regulation"
   | "technology"
 
-/** How much of a criterion's points each choice earns, 0 to 1. What is not listed earns nothing. */
+/** The share of a criterion's points, 0 to 1, that each choice earns. A choice that is not listed earns nothing. */
 type Weights<Choice extends string> = { readonly [Name in Choice]?: number }
 
-/** A market event with what a competent analyst may conclude from it. */
+/** A market event with the conclusions that a competent analyst may draw from it. */
 export interface RegistrationEvent {
   readonly slug: string
-  /** What the agent reads: the facts, then what is asked for. */
+  /** The text that the agent reads: the facts, then the task. */
   readonly prompt: string
-  /** `core` is what an analyst must see; `plausible` may be named without loss. */
+  /** An analyst must name the `core` assets, and may name the `plausible` ones without loss. */
   readonly assets: { readonly core: ReadonlyArray<AssetKey>; readonly plausible: ReadonlyArray<AssetKey> }
-  /** Of the price of the asset hit most directly. Where honest analysts differ, several weigh something. */
+  /** The direction of the asset hit most directly. If honest analysts differ, several have a weight. */
   readonly directions: Weights<Direction>
   readonly magnitudes: Weights<Magnitude>
-  /** What the event is about, at large. */
+  /** The general subject of the event. */
   readonly kinds: ReadonlyArray<EventKind>
-  /** Words that an answer to this event has and answers to others hardly have, as `lexicon.ts` writes them. */
+  /** Words that are frequent in answers to this event and rare in answers to others, as `lexicon.ts` writes them. */
   readonly terms: ReadonlyArray<string>
-  /** Kinds of events that bear on this one. */
+  /** The kinds of events that are related to this one. */
   readonly related: ReadonlyArray<EventKind>
-  /** What the prompt asks to be computed; events of challenges from before numbers were drawn have none. */
+  /** The figure that the prompt asks for; events of challenges from before numbers were drawn have none. */
   readonly figure?: Figure
 }
 
-/** The answer as the interface has it. Every text is arbitrary text from outside. */
+/** The answer as the interface has it. Every text comes from outside and may be anything. */
 export interface RegistrationAnswer {
   readonly event_summary: string
   readonly market_impact: {
@@ -89,7 +89,7 @@ export interface RegistrationAnswer {
   readonly related_events: ReadonlyArray<string>
 }
 
-/** One criterion's points and, in words an agent can act on, what was lacking. */
+/** One criterion's points and the missing parts, in words that an agent can act on. */
 export interface CriterionVerdict {
   readonly name: string
   readonly points: number

@@ -1,6 +1,7 @@
 /**
- * Whether the texts of an answer are prose about this market that adds something to the prompt and speaks to nobody but its reader. Each
- * rule looks at one thing and leaves a doubtful text alone: what is fluent, of the trade and false passes here.
+ * Checks that the texts of an answer are prose about this market that adds something to the prompt and addresses only
+ * its reader. Each rule has one subject and leaves a doubtful text alone: a fluent falsehood in the words of the trade
+ * passes here.
  */
 import { namesOfAsset } from "./assets.ts"
 import {
@@ -17,7 +18,7 @@ import type { RegistrationEvent } from "./model.ts"
 import { likeness, mentions, read, shareOf, term } from "./text.ts"
 import type { Passage, Term } from "./text.ts"
 
-/** What the forms of a word have in common: rough, but the same for all of them. */
+/** The common part of a word's forms: rough, but the same for all of them. */
 const stemOf = (word: string): string =>
   word
     .replace(/(?<=...)(?:ing|ed|es|s|er|ly)$/, "")
@@ -27,7 +28,7 @@ const stemOf = (word: string): string =>
 const stemsOf = (words: ReadonlyArray<string>): ReadonlySet<string> => new Set(words.map(stemOf))
 const split = (words: string): ReadonlyArray<string> => words.trim().split(/\s+/)
 
-/** Words that carry a meaning, in letters of the English alphabet. */
+/** The words that carry a meaning, in letters of the English alphabet. */
 const contentOf = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.filter((word) => /^[a-z]{3,}$/.test(word) && !functionWords.has(word)).map(stemOf)
 
@@ -40,7 +41,7 @@ const ordinaryStems = stemsOf(split(ordinaryWords))
 const knownStems = stemsOf([...tradeWords, ...wordsOf(causal), ...split(ordinaryWords)])
 const knownHan: ReadonlySet<string> = new Set([...tradeWords, ...wordsOf(causal), ordinaryHan].join(""))
 
-/** More than an answer of a few sentences has: of a longer one the rest is not read. */
+/** An answer of a few sentences has fewer; the rest of a longer one is not read. */
 const maxSentences = 100
 
 const sentencesIn = (texts: ReadonlyArray<string>): ReadonlyArray<string> =>
@@ -56,14 +57,14 @@ const judging = {
   plain: new Set(split(wordsOfJudging.plain)),
   weak: new Set(split(wordsOfJudging.weak))
 }
-/** Markup, code, ciphers and letters spelled out: nothing of it belongs into prose. */
+/** Markup, code, ciphers and letters spelled out do not belong into prose. */
 const markup =
   /[{}]|```|<[/!|]?[a-z]|\|>|\[\/?[A-Z]{3,}|#{3}|={3}|[a-z]{3}>?=\w|(?<!\w)--[a-z]|\/\/ |[A-Za-z\d+/=]{28,}|(?:\b[a-z]\b[ .\-_*]{1,3}){6}/
-/** Letters that are neither Latin nor Chinese; Greek ones stand for quantities. */
+/** Letters that are neither Latin nor Chinese; Greek ones are symbols of quantities. */
 const foreign = /[\p{L}--\p{Script=Latin}--\p{Script=Han}--\p{Script=Greek}]/gv
 const maxForeign = 3
 
-/** Whether a sentence has more of judging than of the event or any market. */
+/** True if a sentence is more about judging than about the event or any market. */
 const isAside = (sentence: string, told: ReadonlySet<string>): boolean => {
   const passage = read(sentence)
   const { words } = passage
@@ -79,10 +80,10 @@ const isAside = (sentence: string, told: ReadonlySet<string>): boolean => {
   return plain === 0 ? weak > matter + 1 : plain + weak > matter
 }
 
-/** A few names and turns of speech are nobody's fault. */
+/** A few names and idioms are no fault. */
 const strangeness = { few: 5, share: 0.42 }
 const maxStrangeHan = 0.2
-/** Of one sentence: with hardly any of the little words of English it is in another language. */
+/** A sentence with hardly any of the little words of English is in another language. */
 const strangeSentence = { few: 4, share: 0.6 }
 const minLittle = 0.15
 
@@ -106,11 +107,11 @@ const isStrangeChinese = ({ words }: Passage, terms: ReadonlyArray<string>): boo
   return strange >= strangeness.few && strange > han.length * maxStrangeHan
 }
 
-/** Neighbours that no sentence has. */
+/** Neighbours that occur in no sentence. */
 const impossible =
   /\b(?:(?:the|an?|its|their) (?:of|to|in|for|and|or|but|with|by|from|at|is|are|was|were|be|will|would|can|has|had|the|an?|its|their|because|therefore)|(?:of|to|in|for|with|by|at|from|on|against|into) (?:of|with|by|for|and|or|but|is|are|was|were|will|would|because|therefore)|(?:will|would|can|could|should|must) (?:of|the|an?|is|are|was|were|has|had|will|would|can|could|to)|(is|are|was|were|and|or|but) (?!\1\b)(?:is|are|was|were|and|or|but))\b/g
 const strayChinese = /的[了和与而]|[和与或把被将从对][了的，。；]|了[的和了]|从而的|导致的|因为[了的，。]/g
-/** Of the words that carry a meaning, so many are different ones; who goes in circles has fewer. */
+/** The minimum share of different words among those that carry a meaning; circular texts have fewer. */
 const minVariety = 0.6
 const minCircle = 15
 
@@ -128,17 +129,17 @@ const byNeedle = (terms: ReadonlyArray<Term>): ReadonlyMap<string, Term> =>
 
 /** An analyst looks beyond the event, but not to everything else at once. */
 const scatter = { few: 4, share: 0.33 }
-/** An addition for so many words of the reasoning, and never more than the most. */
+/** One addition is needed for this many words of the reasoning, up to the maximum. */
 const wordsPerAddition = 8
 const maxLeast = 3
 const maxRelated = 2
-/** A question is repeated whose runs of words stand in the answer by so much. */
+/** An answer repeats the question if it has this share of its runs of words. */
 const verbatim = 0.7
 
-/** What the texts lack to be an analysis in prose. */
+/** The reasons that the texts are no analysis in prose. */
 export type Lacks = ReturnType<typeof lacksOf>
 
-/** `entries` are the lists of an answer, which are no prose but may speak to the judge too. */
+/** `entries` are the lists of an answer, which are no prose but may also address the judge. */
 export const lacksOf = (
   event: RegistrationEvent,
   texts: ReadonlyArray<string>,
@@ -162,7 +163,7 @@ export const lacksOf = (
   const matter = termsOf(...event.kinds)
   const additions = added.filter(({ needle }) => matter.has(needle)).length
 
-  // The figure stands in a sentence with words of what was asked for, but not in those very words.
+  // The figure must be in a sentence with words of the task, but not in exactly those words.
   const [, question = ""] = /State in digits (.*)\.$/.exec(task) ?? []
   const asked = new Set(likeness(read(question), whole) > verbatim ? [] : contentOf(read(question).words))
   const related = Math.max(

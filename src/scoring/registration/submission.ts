@@ -1,4 +1,4 @@
-/** An answer beside its event, its texts taken apart once for all criteria. */
+/** An answer beside its event, its texts read once for all criteria. */
 import { namesAsset } from "./assets.ts"
 import { statesFigure } from "./figure.ts"
 import { termsOfKind } from "./lexicon.ts"
@@ -14,23 +14,23 @@ const wordsOfEvent = 2
 export interface Submission {
   readonly event: RegistrationEvent
   readonly answer: RegistrationAnswer
-  /** Words of this event and of its kind. */
+  /** The words of this event and of its kind. */
   readonly vocabulary: ReadonlyArray<Term>
   readonly prompt: Passage
   readonly summary: Passage
   readonly reasoning: Passage
   readonly shortTerm: Passage
   readonly mediumTerm: Passage
-  /** How far the whole answer is about this very event, 0 to 1: one to another event of the kind is not. */
+  /** How much the whole answer is about this very event, 0 to 1: an answer to another event of the kind is not. */
   readonly specificity: number
-  /** 1, or down to `minFit` where the answer speaks in the words of another event that might have been asked about. */
+  /** The fit is 1, or down to `minFit` if the answer uses the words of another event that might have been asked about. */
   readonly fit: number
-  /** Whether the texts have the figure that the prompt asks for. */
+  /** True if the texts have the figure that the prompt asks for. */
   readonly isComputed: boolean
   readonly lacks: Lacks
 }
 
-/** What a criterion finds: the share of its points, 0 to 1, and what was lacking. */
+/** The result of a criterion: the share of its points, 0 to 1, and the missing parts. */
 export interface Assessment {
   readonly share: number
   readonly lacking: ReadonlyArray<string>
@@ -40,26 +40,26 @@ const distinctTerms = (terms: ReadonlyArray<Term>): ReadonlyArray<Term> => [
   ...new Map(terms.map((each) => [each.needle, each])).values()
 ]
 
-/** So many more words of another event than of one's own are no accident. */
+/** This many more words of another event than of the own one are no accident. */
 const wordsOfAnother = 3
-/** A shorter answer, in words over all its texts, has too few of any event to tell them apart. */
+/** An answer with fewer words over all its texts has too few of any event to tell them apart. */
 const minCompared = 35
 /** Honest answers have a third more words of their own event than of any other; a copied one has hardly any. */
 const fits = { never: 0.5, wholly: 0.9 }
-/** Words alone prove nothing: what an answer says for itself still counts. */
+/** Words alone prove nothing, so this share always counts. */
 const minFit = 0.3
 
 const wordsOf = (event: RegistrationEvent, texts: ReadonlyArray<Passage>): number =>
   event.terms.map(term).filter((wanted) => texts.some((text) => mentions(text, wanted))).length
 
-/** Whether it is this event that the texts are about, and none of the others. */
+/** Compares the texts' words of this event with those of all others. */
 const fitOf = (own: number, texts: ReadonlyArray<Passage>, others: ReadonlyArray<RegistrationEvent>) => {
   if (texts.reduce((sum, { size }) => sum + size, 0) < minCompared) return 1
   const max = Math.max(0, ...others.map((other) => wordsOf(other, texts)))
   return max - own < wordsOfAnother ? 1 : Math.max(minFit, ramp(own / max, fits.never, fits.wholly))
 }
 
-/** Takes an answer apart. `others` are events that were not asked about. */
+/** Reads an answer. `others` are events that were not asked about. */
 export const open = (
   event: RegistrationEvent,
   answer: RegistrationAnswer,
@@ -96,7 +96,7 @@ export const open = (
       ...answer.market_impact.affected_assets,
       ...answer.related_events
     ]),
-    // Who has computed the figure and speaks of the event has read it.
+    // An answer with the figure that is also about the event shows that its agent has read it.
     fit: isComputed && own >= wordsOfEvent ? 1 : fitOf(own, texts, others)
   }
 }
@@ -106,18 +106,21 @@ export const complaints = (
   ...all: ReadonlyArray<readonly [applies: boolean, complaint: string]>
 ): ReadonlyArray<string> => all.filter(([applies]) => applies).map(([, complaint]) => complaint)
 
-/** 0 at `from`, 1 at `to`, straight between them; `from` may be the larger. */
+/** The value is 0 at `from`, 1 at `to`, and linear between them; `from` may be the larger. */
 export const ramp = (value: number, from: number, to: number): number =>
   Math.min(1, Math.max(0, (value - from) / (to - from)))
 
-/** Whether a text names an asset that this event moves. */
+/** True if a text names an asset that this event moves. */
 export const namesMovedAsset = (passage: Passage, event: RegistrationEvent): boolean =>
   [...event.assets.core, ...event.assets.plausible].some((key) => namesAsset(passage, key))
 
-/** How far a text speaks, by its words, of this kind of matter, 0 to 1; naming an asset that it moves is one word. */
+/**
+ * How much a text is about this kind of subject by its words, 0 to 1; the name of an asset that the event moves is one
+ * word.
+ */
 export const aboutness = (passage: Passage, { event, vocabulary }: Submission): number =>
   ramp(countMentions(passage, vocabulary) + (namesMovedAsset(passage, event) ? 1 : 0), 0, wordsOfMatter)
 
-/** How relevant a text is, 0 to 1: the answer is about this very event, and the text about its kind of matter. */
+/** The relevance of a text, 0 to 1: the answer is about this very event, and the text about its kind of subject. */
 export const relevanceOf = (passage: Passage, submission: Submission): number =>
   submission.specificity * (0.5 + 0.5 * aboutness(passage, submission))

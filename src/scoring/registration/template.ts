@@ -1,13 +1,13 @@
 /**
- * Events with numbers to be drawn: one text of the bank makes many prompts, and with the numbers what is expected of an answer
- * changes. What was drawn is written into the slug ("core-cpi?actual=0.1&expected=0.3"), so that whoever has that slug has
- * the same event.
+ * Events with numbers to be drawn: one text of the bank makes many prompts, and the expected answer changes with the
+ * numbers. The drawn numbers are written into the slug ("core-cpi?actual=0.1&expected=0.3"), so that the slug
+ * identifies the same event.
  */
 import { hasFigure } from "./figure.ts"
 import type { Figure } from "./figure.ts"
 import type { RegistrationEvent } from "./model.ts"
 
-/** What a number was before it was drawn, the least and the greatest it may be, and the step between. */
+/** The number before any draw, its minimum and maximum, and the step between values. */
 export type DrawnNumber = readonly [usual: number, min: number, max: number, step: number]
 
 const operations = {
@@ -15,32 +15,32 @@ const operations = {
   sum: (one: number, other: number) => one + other,
   product: (one: number, other: number) => one * other,
   quotient: (one: number, other: number) => one / other,
-  /** So many percent of the other. */
+  /** The first number as a percentage share of the other. */
   share: (one: number, other: number) => (one * other) / 100,
-  /** One as percent of the other. */
+  /** The first number as percent of the other. */
   percent: (one: number, other: number) => (100 * one) / other,
-  /** From the other to the one, in percent. */
+  /** The change from the other number to the first, in percent. */
   change: (one: number, other: number) => (100 * (one - other)) / other
 }
 export type Operation = keyof typeof operations
 
 /** An event of a bank. Without numbers it is always the same, and no figure is asked for. */
 export interface EventTemplate extends Omit<RegistrationEvent, "figure"> {
-  /** By the names that the prompt has in braces. */
+  /** The numbers by their names, which the prompt has in braces. */
   readonly numbers?: Readonly<Record<string, DrawnNumber>>
   readonly figure?: {
     readonly by: Operation
     /** Names of numbers, or numbers. */
     readonly of: readonly [string | number, string | number]
-    /** Goes on after "State in digits". */
+    /** The rest of the sentence after "State in digits". */
     readonly ask: string
     readonly unit?: NonNullable<Figure["unit"]>
-    /** Nearer to 0 than this, the facts would point nowhere. */
+    /** A figure closer to 0 than this would leave the facts without a direction. */
     readonly least?: number
   }
-  /** Asked about no more; challenges that have it can still be answered. */
+  /** A retired event is not asked about any more; challenges that have it can still be answered. */
   readonly retired?: boolean
-  /** What is expected instead where the figure is below 0. */
+  /** The expectations that apply instead if the figure is below 0. */
   readonly below?: Partial<Pick<RegistrationEvent, "assets" | "directions" | "magnitudes" | "terms">>
 }
 
@@ -51,7 +51,7 @@ const asked =
 
 const decimalsOf = (step: number): number => String(step).split(".")[1]?.length ?? 0
 
-/** Thousands apart, as the prompts write them. */
+/** Thousands are separated, as the prompts write them. */
 const written = (value: number, step: number): string =>
   value.toFixed(decimalsOf(step)).replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, " ")
 
@@ -69,7 +69,7 @@ const figureOf = ({ figure }: EventTemplate, values: Numbers): Figure | undefine
   return { value, ...(figure.unit === undefined ? {} : { unit: figure.unit }) }
 }
 
-/** The event with what was drawn. */
+/** The event with the drawn numbers. */
 const eventWith = (template: EventTemplate, slug: string, values: Numbers): RegistrationEvent => {
   const { below, figure: ask, numbers: _, prompt, retired: __, ...rest } = template
   const figure = figureOf(template, values)
@@ -90,7 +90,7 @@ export const usualEvent = (template: EventTemplate): RegistrationEvent => {
   return { ...rest, prompt: `${withNumbers(prompt, template, usual)}\n\n${asked}` }
 }
 
-/** As many draws as are needed: a figure that the prompt has already, or that is nothing, is drawn again. */
+/** The maximum number of draws: a figure that the prompt has already, or that is nothing, is drawn again. */
 const maxDraws = 100
 
 const drawOnce = (
@@ -128,7 +128,7 @@ export const drawEvent = (
   return undefined
 }
 
-/** The event of a slug with what was drawn; none where the bank has it no more, or has other numbers now. */
+/** The event of a slug with its drawn numbers; none if the bank no longer has it, or has other numbers now. */
 export const eventOfSlug = (
   bank: ReadonlyMap<string, EventTemplate>,
   slug: string

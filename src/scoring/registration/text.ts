@@ -1,17 +1,17 @@
 /**
- * What can be measured of a text of unknown origin, English or Chinese, in time linear in its length: hence no
- * pattern here has two neighbouring repetitions that match the same character.
+ * Measures a text of unknown origin, English or Chinese, in time linear in its length: hence no pattern here has two
+ * neighbouring repetitions that match the same character.
  */
 
-/** A text taken apart once. */
+/** A text that was read once. */
 export interface Passage {
   /** Lower-case words; each Chinese character is a word of its own. */
   readonly words: ReadonlyArray<string>
-  /** How many of the words are Chinese characters. */
+  /** The number of words that are Chinese characters. */
   readonly han: number
-  /** Length in words as a reader counts them. */
+  /** The length in words as a reader counts them. */
   readonly size: number
-  /** Sizes of its sentences; what is too short to be one is left out. */
+  /** The sizes of its sentences; texts too short for a sentence are left out. */
   readonly sentences: ReadonlyArray<number>
   /** ` word word word `, to find whole words and beginnings of words by `includes`. */
   readonly spaced: string
@@ -19,17 +19,17 @@ export interface Passage {
   readonly joined: string
   /** Every run of `runLength` words, once. */
   readonly runs: ReadonlySet<string>
-  /** How much of the text is new as it goes on: 1 when no run of words comes twice. */
+  /** The share of new runs of words: 1 if none is repeated. */
   readonly novelty: number
 }
 
 const wordPattern = /\p{Script=Han}|[[\p{L}\p{N}\p{M}]--\p{Script=Han}]+/gv
 const hanPattern = /\p{Script=Han}/v
 const everyHan = /\p{Script=Han}/gv
-/** Ideographs and what comes with them begin here: enough to see whether a sentence ends before one. */
+/** Ideographs and their punctuation begin here, which suffices to find a sentence's end before one. */
 const ideographs = "\u2e80"
 const runLength = 4
-/** More than any few sentences have: of a longer text the rest is not read. */
+/** A few sentences have fewer; the rest of a longer text is not read. */
 const maxRead = 600
 const minSentence = 3
 /** Chinese words have one to three characters. */
@@ -52,7 +52,7 @@ const closers: ReadonlySet<string> = new Set(['"', "'", ")", "]", "”", "’", 
 const letter = /[a-z]/i
 const space = /\s/
 
-/** Whether the full stop at `at` ends an abbreviation or an initial, as in "U.S." and "approx." */
+/** True if the full stop at `at` ends an abbreviation or an initial, as in "U.S." and "approx." */
 const isAbbreviation = (text: string, at: number): boolean => {
   let start = at
   while (start > 0 && at - start <= 6 && letter.test(text.charAt(start - 1))) start -= 1
@@ -71,7 +71,7 @@ const endsSentence = (text: string, at: number): boolean => {
 
 const countHan = (text: string): number => text.match(everyHan)?.length ?? 0
 
-/** The first words of a sentence: no more than are read. */
+/** The first words of a sentence, up to the number that is read. */
 const wordsIn = (sentence: string): ReadonlyArray<string> => {
   const words: Array<string> = []
   for (const [word] of sentence.matchAll(wordPattern)) {
@@ -83,7 +83,7 @@ const wordsIn = (sentence: string): ReadonlyArray<string> => {
 
 const sizeOf = (words: number, han: number): number => words - han + han * wordsPerHan
 
-/** Slices of ` word word word `: one starts at each word but the last few. */
+/** Slices of ` word word word `, one from each word but the last few. */
 const runsOf = (words: ReadonlyArray<string>, spaced: string): ReadonlyArray<string> => {
   const runs: Array<string> = []
   let start = 0
@@ -97,7 +97,7 @@ const runsOf = (words: ReadonlyArray<string>, spaced: string): ReadonlyArray<str
   return runs.length === 0 && words.length > 0 ? [spaced] : runs
 }
 
-/** Takes a text apart. */
+/** Reads a text. */
 export const read = (text: string): Passage => {
   const found: Array<string> = []
   const sentences: Array<number> = []
@@ -133,11 +133,11 @@ export const term = (written: string): Term => {
   return { needle: ` ${written.replace("$", " ")}`, within: "spaced" }
 }
 
-/** Whether the passage has this term. */
+/** True if the passage has this term. */
 export const mentions = (passage: Passage, { needle, within }: Term): boolean =>
   passage[within].includes(needle)
 
-/** How many of the terms the passage has. */
+/** The number of these terms that the passage has. */
 export const countMentions = (passage: Passage, terms: ReadonlyArray<Term>): number =>
   terms.filter((wanted) => mentions(passage, wanted)).length
 
@@ -147,27 +147,27 @@ const shared = (of: ReadonlySet<string>, among: ReadonlySet<string>): number => 
   return count
 }
 
-/** Which share of a passage's runs of words stands in another text as well: 1 is a copy. */
+/** The share of a passage's runs of words that another text has as well: 1 is a copy. */
 export const copied = (passage: Passage, from: Passage): number =>
   passage.runs.size === 0 ? 0 : shared(passage.runs, from.runs) / passage.runs.size
 
-/** Which share of a passage's vocabulary is that of another text: near 1 is a copy in another order. */
+/** The share of a passage's vocabulary that another text has as well: near 1 is a copy in another order. */
 export const borrowed = (passage: Passage, from: Passage): number => {
   const vocabulary = new Set(passage.words)
   return vocabulary.size === 0 ? 0 : shared(vocabulary, new Set(from.words)) / vocabulary.size
 }
 
-/** How much two passages are one: the runs they share, against the shorter one. */
+/** The likeness of two passages: the runs they share, against the shorter one. */
 export const likeness = (one: Passage, other: Passage): number => {
   const smaller = Math.min(one.runs.size, other.runs.size)
   return smaller === 0 ? 0 : shared(one.runs, other.runs) / smaller
 }
 
-/** Which share of the words are among these; only words in letters of an alphabet count. */
+/** The share of the words that are among these; only words in letters of an alphabet count. */
 export const shareOf = (passage: Passage, among: ReadonlySet<string>): number => {
   const spelled = passage.words.length - passage.han
   return spelled === 0 ? 0 : passage.words.filter((word) => among.has(word)).length / spelled
 }
 
-/** Whether the passage is mostly Chinese characters. */
+/** True if the passage is mostly Chinese characters. */
 export const isChinese = ({ han, words }: Passage): boolean => han * 2 > words.length
