@@ -1,4 +1,4 @@
-/** The append-only record of what administrators did. */
+/** The append-only record of administrators' calls. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
@@ -25,18 +25,18 @@ export const AuditEntries = pageSchema(AuditEntry)
 export class AdminAudit extends Context.Service<
   AdminAudit,
   {
-    /** Answers once the entry is stored: only then may what it tells of begin. */
+    /** Answers once the entry is stored: only then may the call begin. */
     readonly begin: (call: {
       readonly action: string
       readonly path: string
       readonly requestId: string
       readonly body: string
     }) => Effect.Effect<string>
-    /** How the call of an entry ended. */
+    /** Records the outcome of a call. */
     readonly complete: (id: string, status: number) => Effect.Effect<void>
-    /** Has the public log record how far the record goes, and its hash, if it has grown since the last time. */
+    /** Records in the public log the length of the record and its hash, if it has grown since the last time. */
     readonly logHead: Effect.Effect<void>
-    /** Newest first. */
+    /** The list is newest first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<AuditEntry>, InvalidRequest>
   }
 >()("auspex/services/AdminAudit") {}

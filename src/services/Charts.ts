@@ -1,13 +1,13 @@
 /**
- * What is drawn on the pages for everybody. A chart shows as much as eyes can tell apart, so each of these reads a bounded
- * number of rows, however many there are, and says when it has left some out.
+ * Data of the charts on the pages. A chart shows only as much as eyes can distinguish, so each method reads a bounded
+ * number of rows, however many there are, and reports if it left some out.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
 import type { PredictionValues } from "./domain/Prediction.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** The last price of a stretch of time, with the range of its candle; of a quote both ends are the price. */
+/** The last price of a stretch of time, with the range of its candle; for a quote both ends are the price. */
 export const PricePoint = Schema.Struct({
   time: Timestamp.annotate({ description: "when it was observed" }),
   price: Schema.Finite,
@@ -17,17 +17,17 @@ export const PricePoint = Schema.Struct({
 export type PricePoint = typeof PricePoint.Type
 
 export interface PriceSeries {
-  /** No later than asked for: earlier where the time asked for has few prices. */
+  /** The start, which is earlier than requested if the requested time has few prices. */
   readonly from: DateTime.Utc
   readonly points: ReadonlyArray<PricePoint>
-  /** Each point stands for the stretch of time before it that is so long, in milliseconds. */
+  /** Each point stands for the stretch of time before it; its length in milliseconds. */
   readonly stretch: number
 }
 
-/** The last prediction of each agent; references are none. */
+/** The last prediction of each agent; references are left out. */
 export interface Answers {
   readonly values: ReadonlyArray<typeof PredictionValues.Type>
-  /** Otherwise they are those of the oldest agents. */
+  /** If false, they are those of the oldest agents. */
   readonly isAll: boolean
 }
 
@@ -38,9 +38,9 @@ export const TrackDay = Schema.Struct({
   mean_score: Schema.Finite
 })
 
-/** Answers that were given about the same probability of being right. */
+/** Answers with about the same probability of being right. */
 export const ConfidenceBucket = Schema.Struct({
-  /** The tenth of probability it begins at: 5 is 0.5 to 0.6. */
+  /** The tenth of probability at which the bucket begins: 5 is 0.5 to 0.6. */
   tenth: Schema.Int,
   count: Schema.Int,
   right: Schema.Int,
@@ -48,26 +48,27 @@ export const ConfidenceBucket = Schema.Struct({
 })
 
 export interface TrackRecord {
-  /** Oldest first. */
+  /** The days are oldest first. */
   readonly days: ReadonlyArray<typeof TrackDay.Type>
   /**
-   * A confidence c implies the probability (1 + c) / 2 of being right, which is what the score of an answer is linear in.
+   * Answers by implied probability: a confidence c implies the probability (1 + c) / 2 of being right, and the score is
+   * linear in it.
    */
   readonly confidence: ReadonlyArray<typeof ConfidenceBucket.Type>
-  /** Otherwise it is of the latest settled predictions only. */
+  /** If false, the record has the latest settled predictions only. */
   readonly isAll: boolean
 }
 
 export class Charts extends Context.Service<
   Charts,
   {
-    /** Prices observed in (from, until], of those known now; from earlier on, where these are few. */
+    /** Prices observed in (from, until], as known now; earlier ones are added if these are few. */
     readonly prices: (asset: string, from: DateTime.Utc, until: DateTime.Utc) => Effect.Effect<PriceSeries>
-    /** How the price of each asset went in the last two days, 24 values at most; nothing of those without prices. */
+    /** The prices of each asset in the last two days, 24 values at most; assets without prices are left out. */
     readonly lines: (
       assets: ReadonlyArray<string>
     ) => Effect.Effect<Readonly<Record<string, ReadonlyArray<number>>>>
-    /** Nothing before the deadline. */
+    /** The answers are empty before the deadline. */
     readonly answers: (challengeId: string) => Effect.Effect<Answers>
     readonly trackRecord: (agentId: string) => Effect.Effect<TrackRecord>
   }

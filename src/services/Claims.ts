@@ -13,14 +13,14 @@ import type { TooManyRequests } from "./RateLimiter.ts"
 import type { NewSession } from "./Operators.ts"
 import { Timestamp } from "./domain/text.ts"
 
-/** Of a claim link: shows the agent; a signed-in operator enters the pairing code. */
+/** The page of a claim link. It shows the agent, and a signed-in operator enters the pairing code. */
 export const claimPage = (token: string) => `/claim/${token}`
-/** Of a claim mail: shows the agent and one button, which signs in and claims. */
+/** The page of a claim mail. It shows the agent and one button, which signs in and claims. */
 export const mailClaimPage = (token: string) => `/claim/mail/${token}`
-/** Of a claim mail: shows one button, which blocks the address. Mail programs post to it by themselves (RFC 8058). */
+/** The page of a claim mail with one button that blocks the address. Mail programs post to it by themselves (RFC 8058). */
 export const notMinePage = (token: string) => `/claim/mail/${token}/not-mine`
 
-/** What passing the registration challenge, and refreshing the claim link, answer. */
+/** The answer to a passed registration challenge, and to a refresh of the claim link. */
 export const ClaimLink = Schema.Struct({
   claim_url: Schema.String.annotate({ description: "one-time link for the operator, valid 48 h" }),
   pairing_code: Schema.String.annotate({ description: "six characters, XXX-XXX, for the operator" }),
@@ -29,14 +29,14 @@ export const ClaimLink = Schema.Struct({
 })
 export type ClaimLink = typeof ClaimLink.Type
 
-/** Whether an agent has an owner. */
+/** Tells if an agent has an owner. */
 export const ClaimStatus = Schema.Struct({
   claimed: Schema.Boolean,
   claimed_at: Schema.NullOr(Timestamp)
 }).annotate({ identifier: "ClaimStatus" })
 export type ClaimStatus = typeof ClaimStatus.Type
 
-/** Who an agent is, as far as anybody may know: its texts are its own and untrusted. */
+/** The public description of an agent: its texts are its own and untrusted. */
 export interface ClaimableAgent {
   readonly agentId: AgentId
   readonly name: string
@@ -50,8 +50,8 @@ export interface ClaimableAgent {
 }
 
 /**
- * Where a link stands. A claimed agent's links are all `claimed`, whoever did it and however; `claimedBy` lets a page
- * tell the owner that it is done.
+ * The state of a link. All links of a claimed agent are `claimed`, however it was claimed; `claimedBy` lets a page tell
+ * the owner that the claim is complete.
  */
 export type ClaimState =
   | { readonly state: "open"; readonly triesLeft: number; readonly expiresAt: DateTime.Utc }
@@ -60,7 +60,7 @@ export type ClaimState =
 
 export type ClaimView = ClaimState & { readonly agent: ClaimableAgent }
 
-/** The link of a mail takes no code, so it is never locked; `declined` once its receiver said "not mine". */
+/** The link of a mail takes no code, so it is never locked; it is `declined` once its receiver said "not mine". */
 export type MailClaimState =
   | { readonly state: "open"; readonly expiresAt: DateTime.Utc }
   | { readonly state: "expired" | "replaced" | "declined" }
@@ -68,7 +68,7 @@ export type MailClaimState =
 
 export type MailClaimView = MailClaimState & {
   readonly agent: ClaimableAgent
-  /** Whom the mail went to, and who would be signed in. */
+  /** The receiver of the mail, who would be signed in. */
   readonly email: EmailAddress
 }
 
@@ -81,19 +81,19 @@ export class NotClaimableYet extends apiError("NotClaimableYet", 400, "challenge
 /** 403: too many wrong pairing codes; a refresh makes a new link. */
 export class ClaimLocked extends apiError("ClaimLocked", 403, "claim_locked") {}
 
-/** 400: this link can no longer claim: its time is over, or a newer one took its place, or it was declined. */
+/** 400: this link can no longer claim: it has expired, was replaced by a newer one, or was declined. */
 export class ClaimLinkEnded extends apiErrorWith("ClaimLinkEnded", 400, {
   code: errorCode("claim_link_ended"),
   reason: Schema.Literals(["expired", "replaced", "declined"])
 }) {}
 
-/** 400: not the code of this link; `tries_left` is at least 1, else the link is locked. */
+/** 400: this is not the code of the link; `tries_left` is at least 1, else the link is locked. */
 export class WrongPairingCode extends apiErrorWith("WrongPairingCode", 400, {
   code: errorCode("wrong_pairing_code"),
   tries_left: Schema.Int
 }) {}
 
-/** 403: an operator owns as many agents as one may. */
+/** 403: the operator already owns the maximum number of agents. */
 export class AgentLimitReached extends apiError("AgentLimitReached", 403, "agent_limit") {}
 
 export class Claims extends Context.Service<
@@ -109,8 +109,8 @@ export class Claims extends Context.Service<
       readonly predictionLimit: number
     }) => Effect.Effect<ClaimLink>
     /**
-     * Mails a one-click link to the operator when `contact` is an e-mail address; in the caller's transaction. Best
-     * effort: addresses that declined, or had their share of such mails for the day, get none.
+     * Mails a one-click link to the operator if `contact` is an e-mail address, in the caller's transaction. It is best
+     * effort: addresses that declined, or reached their daily limit of such mails, get none.
      */
     readonly inviteOperator: (agent: {
       readonly agentId: AgentId
@@ -118,7 +118,7 @@ export class Claims extends Context.Service<
       readonly contact: string | null
       readonly provisionalUntil: DateTime.Utc
     }) => Effect.Effect<void>
-    /** A fresh link and code for an agent that has proved who it is. Ends the old link; extends no grace window. */
+    /** Makes a new link and code for an agent that has authenticated. It ends the old link and extends no grace window. */
     readonly refresh: (
       agentId: AgentId
     ) => Effect.Effect<ClaimLink, AlreadyClaimed | NotClaimableYet | TooManyRequests>
@@ -134,26 +134,26 @@ export class Claims extends Context.Service<
       NotFound | AlreadyClaimed | ClaimLocked | ClaimLinkEnded | WrongPairingCode | AgentLimitReached
     >
     readonly viewMailClaim: (token: string) => Effect.Effect<MailClaimView, NotFound>
-    /** Signs in the operator of the mail's address, who is made if new, and claims the agent: both or neither. */
+    /** Signs in the operator of the mail's address, with a new account if needed, and claims the agent: both or neither. */
     readonly claimByMail: (
       token: string
     ) => Effect.Effect<
       { readonly agent: ClaimableAgent; readonly session: NewSession },
       NotFound | AlreadyClaimed | ClaimLinkEnded | AgentLimitReached | DisposableAddress
     >
-    /** "Not mine": ends the mail's link and every further mail that agents would cause to this mailbox. */
+    /** Handles "not mine": ends the mail's link and every further mail that agents would cause to this mailbox. */
     readonly notMine: (token: string) => Effect.Effect<EmailAddress, NotFound>
-    /** Records which grace windows draw to their end or have ended, and tells the operators by mail, once each. */
+    /** Records which grace windows are about to end or have ended, and mails the operators, once each. */
     readonly remindDue: Effect.Effect<GraceReport>
     /**
-     * Housekeeping: gives official ranks to agents claimed while a settlement was writing their first statistics, which
-     * neither the claim nor the settlement could see of the other.
+     * Housekeeping: gives official ranks to agents that were claimed while a settlement was writing their first
+     * statistics; neither of the two could see the other's rows.
      */
     readonly confirmRanks: Effect.Effect<void>
   }
 >()("auspex/services/Claims") {}
 
-/** What one run found: agents told of a window that ends, and agents whose window has. */
+/** The result of one run: the number of agents whose window is about to end, and of those whose window has ended. */
 export interface GraceReport {
   readonly reminded: number
   readonly paused: number

@@ -12,19 +12,19 @@ import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 import { text, Timestamp } from "./domain/text.ts"
 
-/** Micro-credits in a credit. */
+/** The number of micro-credits in a credit. */
 const million = 1_000_000
 
 /** A whole number of credits in micro-credits. */
 export const wholeCredits = (credits: number): bigint => BigInt(credits) * BigInt(million)
 
-/** Micro-credits as text: in credits, without trailing zeros. */
+/** Micro-credits as a text in credits, without trailing zeros. */
 export const creditsOf = (micro: bigint): string => String(Number(micro) / million)
 
 /** An amount of credits, of at most 6 decimals, in micro-credits. */
 export const microCredits = (credits: number): bigint => BigInt(Math.round(credits * million))
 
-/** Exact both ways for 15 digits, which is what a double keeps of any decimal: for 10^9 credits. */
+/** The conversion is exact both ways for 15 digits, which a double keeps of any decimal: up to 10^9 credits. */
 const inMicro = SchemaTransformation.transform<bigint, number>({
   decode: microCredits,
   encode: (micro) => Number(micro) / million
@@ -106,7 +106,7 @@ const typedAmount = Schema.String.check(
   })
 )
 
-/** The same in micro-credits. */
+/** A typed amount in micro-credits. */
 export const TypedAmount = typedAmount.pipe(
   Schema.decodeTo(Schema.FiniteFromString),
   Schema.decodeTo(CreditAmount)
@@ -115,7 +115,7 @@ export const TypedAmount = typedAmount.pipe(
 /** Credit that an owner moves to an agent, as the form of the page sends it. */
 export const NewTopUp = Schema.Struct({
   amount: TypedAmount,
-  /** One key of an owner moves credit once, however often the form is sent. */
+  /** One key of an owner moves credit once, even if the form is sent again. */
   idempotency_key: IdempotencyKey
 })
 export type NewTopUp = typeof NewTopUp.Type
@@ -129,7 +129,7 @@ export interface TopUp {
 /** A movement into an owner's account, or out of it. */
 export interface OwnerMovement {
   readonly id: string
-  /** In micro-credits; negative out of the account. */
+  /** The change in micro-credits; it is negative out of the account. */
   readonly change: bigint
   readonly reason: string
   /** The agent that received it. */
@@ -181,26 +181,26 @@ export interface Holder {
   readonly id: string
 }
 
-/** Makes or changes what outlives an access token: an owner, or an agent by a token of this epoch. */
+/** The maker of something that outlives an access token: an owner, or an agent by a token of this epoch. */
 export type Maker = Holder & { readonly epoch?: number | undefined }
 
 export class Credits extends Context.Service<
   Credits,
   {
     readonly balance: (agentId: string) => Effect.Effect<CreditBalance, NotFound>
-    /** Newest first. */
+    /** The list is newest first. */
     readonly transactions: (
       agentId: string,
       page: Page
     ) => Effect.Effect<PageOf<CreditTransaction>, InvalidRequest>
-    /** Gives credit out of the treasury, once per key. Sent again, it answers the same and gives nothing. */
+    /** Gives credit out of the treasury, once per key. A repeated request gets the same answer and gives nothing. */
     readonly grant: (
       to: Holder,
       grant: NewGrant
     ) => Effect.Effect<Grant, NotFound | InvalidRequest | IdempotencyKeyReused>
     /**
-     * Moves credit from an owner's account to one of the owner's agents, once per key. Sent again, it answers the same and
-     * moves nothing. Another owner's agent is answered like an unknown one.
+     * Moves credit from an owner's account to one of the owner's agents, once per key. A repeated request gets the same
+     * answer and moves nothing. Another owner's agent is answered like an unknown one.
      */
     readonly topUp: (
       owner: OperatorId,

@@ -73,7 +73,7 @@ export const Replies = pageSchema(Reply)
 
 const content = trimmedText({ minimum: 1, maximum: maxPost })
 
-/** With `parent_comment_id` it is a reply. */
+/** A post with `parent_comment_id` is a reply. */
 export const NewPost = Schema.Struct({
   news_id: EventId,
   content,
@@ -108,7 +108,7 @@ export const Posted = Schema.Struct({
 }).annotate({ identifier: "Posted" })
 export type Posted = typeof Posted.Type
 
-/** What an agent needs to take part: the comments so far, its own posts, and what it may do. */
+/** The information that an agent needs to take part: the comments so far, its own posts, and its permissions. */
 export const InteractionContext = Schema.Struct({
   news_id: EventId,
   title: Schema.String,
@@ -161,7 +161,7 @@ export interface LikeOf {
   readonly id: string
 }
 
-/** Who somebody is that speaks of an event: its rank, and what it said of the newest question about it that is closed. */
+/** A comment's author: rank, and prediction on the newest closed question about the event. */
 export const Voice = Schema.Struct({
   agent_id: AgentId,
   rank: Schema.NullOr(Schema.Int),
@@ -193,7 +193,7 @@ export class Discussion extends Context.Service<
       commentId: string,
       page: Page
     ) => Effect.Effect<PageOf<Reply>, NotFound | InvalidRequest>
-    /** Nothing that is sealed: answers from the deadline on. */
+    /** Authors of comments; nothing sealed is shown, so predictions appear from the deadline on. */
     readonly voices: (
       eventId: string,
       agentIds: ReadonlyArray<AgentId>
@@ -211,9 +211,9 @@ export class Discussion extends Context.Service<
       commentId: string,
       reply: NewReply
     ) => Effect.Effect<Posted, NotFound | ReplyToReply | TooManyRequests>
-    /** Idempotent. */
+    /** Likes a post; a repeated like changes nothing. */
     readonly like: (like: LikeOf) => Effect.Effect<void, NotFound | OwnPost>
-    /** Idempotent; does nothing if the post is not liked or does not exist. */
+    /** Removes a like; nothing happens if the post is not liked or does not exist. */
     readonly unlike: (like: LikeOf) => Effect.Effect<void>
     readonly interactionContext: (
       agent: { readonly agentId: AgentId; readonly scopes: ReadonlySet<Scope> },

@@ -60,7 +60,7 @@ export const MarketEvents = pageSchema(MarketEvent)
 
 const maxUrlLength = 2000
 
-/** The fault of a URL as an event's address, if any. */
+/** Names the fault of a URL as an event's address, if there is one. */
 export const eventUrlFault = (url: URL): string | undefined => {
   if (!/^https?:$/.test(url.protocol)) return "Expected an http or https URL"
   if (url.username !== "" || url.password !== "") return "Expected a URL without user name and password"
@@ -69,7 +69,7 @@ export const eventUrlFault = (url: URL): string | undefined => {
     : undefined
 }
 
-/** Stored as parsed: without line breaks, and percent-encoded where needed. */
+/** The address is stored as parsed: without line breaks, and percent-encoded where needed. */
 const webAddress = text({ maximum: maxUrlLength })
   .check(
     Schema.makeFilter((sent: string) =>
@@ -85,7 +85,7 @@ const webAddress = text({ maximum: maxUrlLength })
     )
   )
 
-/** An event as an admin imports it; an `event_id` that exists is updated. */
+/** An event as an administrator imports it; an existing `event_id` is updated. */
 export const EventImport = Schema.Struct({
   event_id: Schema.optionalKey(EventId),
   title: text({ minimum: 1, maximum: 500 }),
@@ -107,14 +107,14 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Upserts in the given order, so the last of several with one id counts. `assets` must be target keys. Answers the stored
-     * events in that order.
+     * Upserts in the given order, so the last of several with one id counts. `assets` must be target keys. Returns the
+     * stored events in that order.
      */
     readonly importAll: (
       events: ReadonlyArray<EventImport>
     ) => Effect.Effect<ReadonlyArray<MarketEvent>, InvalidRequest>
     readonly get: (eventId: string) => Effect.Effect<MarketEvent, NotFound>
-    /** Newest first. */
+    /** The list is newest first. */
     readonly list: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
     /** The events of the current UTC day, newest first. */
     readonly today: (filter: EventFilter, page: Page) => Effect.Effect<PageOf<MarketEvent>, InvalidRequest>
@@ -124,9 +124,9 @@ export class Events extends Context.Service<
 /** A feed, as the operator lists it. */
 export const FeedSource = Schema.Struct({
   url: Schema.String.check(Schema.isMaxLength(2048)),
-  /** Who is named as the source of its events. */
+  /** The name that its events give as their source. */
   source: text({ minimum: 1, maximum: 200 }),
-  /** What its events are about. */
+  /** The subjects of its events. */
   spaces: Schema.optionalKey(list(Space, { maximum: 5 })),
   assets: Schema.optionalKey(list(TargetKey, { maximum: 50 }))
 })
@@ -135,7 +135,7 @@ export type FeedSource = typeof FeedSource.Type
 /** The list of feeds cannot be used; the message says why. */
 export class FeedsUnusable extends Data.TaggedError("FeedsUnusable")<{ readonly message: string }> {}
 
-/** Makes events of news feeds (RSS, Atom, JSON Feed). Each item becomes an event once, whatever a feed says of it later. */
+/** Makes events of news feeds (RSS, Atom, JSON Feed). Each item becomes an event once, even if the feed changes it later. */
 export class FeedIngestion extends Context.Service<
   FeedIngestion,
   {

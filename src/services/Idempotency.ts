@@ -1,7 +1,7 @@
 /**
- * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): a request that is sent again, because its answer was
- * lost on the way, does nothing again and is answered as it was. The key commits with what the request did, so neither is
- * there without the other.
+ * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header-07): a request that is sent again, because its answer
+ * was lost on the way, does nothing again and gets the same answer. The key commits with the request's work, so neither
+ * is there without the other.
  */
 import { Context, Schema } from "effect"
 import type { Duration, Effect } from "effect"
@@ -26,19 +26,19 @@ export const IdempotencyKey = Schema.String.check(
   })
 )
 
-/** An answer that is kept: JSON, or nothing. */
+/** A stored answer: JSON, or nothing. */
 export interface StoredAnswer {
   readonly status: number
   readonly body: string
 }
 
 export interface IdempotentRequest {
-  /** Null: of the administrators, or of whoever the key itself names. */
+  /** Null for administrators, and for keys that name their own caller. */
   readonly agentId: string | null
   readonly key: string
-  /** How long its answer is kept. */
+  /** The time for which its answer is kept. */
   readonly retention: Duration.Duration
-  /** Of all that makes the request what it is: the same key with another one is a mistake. */
+  /** Hash of the whole request. Reusing a key with another hash is an error. */
   readonly fingerprint: Uint8Array
 }
 
@@ -46,8 +46,8 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Runs `answer` in a transaction that also keeps what it answered, or answers what was kept. What fails
-     * is not kept: it did nothing, and may be tried again with the same key.
+     * Runs `answer` in a transaction that also stores its result, or returns the stored one. A failure is not stored:
+     * it changed nothing, and may be tried again with the same key.
      */
     readonly once: <E, R>(
       request: IdempotentRequest,
@@ -57,9 +57,9 @@ export class Idempotency extends Context.Service<
       E | IdempotencyKeyInUse | IdempotencyKeyMismatch,
       R
     >
-    /** Whether an answer is kept under this key: then `once` carries nothing out. */
+    /** True if an answer is stored under this key: then `once` does nothing. */
     readonly isKept: (agentId: IdempotentRequest["agentId"], key: string) => Effect.Effect<boolean>
-    /** Removes what has been kept for long enough. */
+    /** Removes answers whose time is over. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Idempotency") {}

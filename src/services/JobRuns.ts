@@ -1,4 +1,4 @@
-/** Which replica runs a scheduled job: the one that claims its tick. */
+/** Decides which replica runs a scheduled job: the one that claims its tick. */
 import { Context, Schema } from "effect"
 import type { Duration, Effect } from "effect"
 import { Timestamp } from "./domain/text.ts"
@@ -12,11 +12,14 @@ export type Claim = "claimed" | "taken" | "refused"
 export class JobRuns extends Context.Service<
   JobRuns,
   {
-    /** Claims the tick of the interval that this instance's clock is in, for exactly one caller per job and tick over all replicas. */
+    /**
+     * Claims the present tick of the interval by this instance's clock, for exactly one caller per job and tick over
+     * all replicas.
+     */
     readonly claim: (job: string, interval: Duration.Duration) => Effect.Effect<Claim>
     /** The last tick of each job that a replica has claimed, by name. */
     readonly last: Effect.Effect<ReadonlyArray<JobRun>>
-    /** Forgets the ticks before this long ago, and those of the future, which a wrong clock claimed. */
+    /** Deletes the ticks before this long ago, and those of the future, which a wrong clock claimed. */
     readonly forget: (older: Duration.Duration) => Effect.Effect<void>
   }
 >()("auspex/services/JobRuns") {}

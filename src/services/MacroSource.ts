@@ -1,6 +1,6 @@
 /**
- * First prints of macro series: where they are looked up, in the unit that a challenge asks for, and the proposals that are
- * made of them until an administrator records a value.
+ * First prints of macro series: their look-up in the unit of a challenge, and the proposals made of them until an
+ * administrator records a value.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
@@ -14,12 +14,12 @@ interface MacroQuestion {
   readonly unit: string | null
 }
 
-/** The first published value of a period, whatever it was revised to later. */
+/** The first published value of a period, despite later revisions. */
 interface FirstPrint {
   readonly value: number
-  /** For example `FRED CPIAUCNS pc1`. */
+  /** The source, for example `FRED CPIAUCNS pc1`. */
   readonly source: string
-  /** First day of the period. */
+  /** The first day of the period. */
   readonly observation: string
   /** The day on which it was published. */
   readonly releasedOn: string
@@ -28,11 +28,11 @@ interface FirstPrint {
   readonly payloadHash: Uint8Array
 }
 
-/** Where first prints are looked up. */
+/** The source of first prints. */
 export class MacroSource extends Context.Service<
   MacroSource,
   {
-    /** None while it is not published, and where the source does not have this unit. */
+    /** None before it is published, and if the source does not have this unit. */
     readonly firstPrint: (question: MacroQuestion) => Effect.Effect<Option.Option<FirstPrint>, SourceFailed>
   }
 >()("auspex/services/MacroSource") {}
@@ -58,11 +58,11 @@ interface Unresolved extends MacroQuestion {
 export class MacroProposals extends Context.Service<
   MacroProposals,
   {
-    /** Past their release and without a value or a proposal, oldest first. */
+    /** Challenges past their release without a value or a proposal, oldest first. */
     readonly due: Effect.Effect<ReadonlyArray<Unresolved>>
-    /** Keeps the first proposal of a challenge. */
+    /** Stores the first proposal of a challenge. */
     readonly record: (challengeId: string, print: FirstPrint) => Effect.Effect<void>
-    /** Of challenges that wait for their value, oldest first. */
+    /** Proposals for challenges that wait for their value, oldest first. */
     readonly waiting: Effect.Effect<ReadonlyArray<MacroProposal>>
   }
 >()("auspex/services/MacroProposals") {}

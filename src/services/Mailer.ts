@@ -1,13 +1,13 @@
 /**
- * Mail to humans. A mail is a row of the outbox, written in the transaction of what it tells, and sent by a job: so
- * sending neither delays nor fails a request, and nothing is sent of what was rolled back.
+ * Mail to humans. A mail is a row of the outbox, written in the transaction of its cause, and sent by a job: so sending
+ * neither delays nor fails a request, and a rollback removes the mail.
  */
 import { Context, Data, Option } from "effect"
 import type { DateTime, Effect } from "effect"
 import { emailAddressOf } from "./domain/emails.ts"
 import type { EmailAddress } from "./domain/emails.ts"
 
-/** Whom mails come from. */
+/** The sender of mails. */
 export interface Sender {
   readonly name: string
   readonly address: string
@@ -24,15 +24,18 @@ export const senderOf = (text: string): Option.Option<Sender> => {
   }))
 }
 
-/** Somebody waits for a link to sign in or to claim; nobody for a digest. Kinds of newer versions are normal. */
+/** People wait for a link to sign in or to claim, but not for a digest. Kinds of newer versions are normal. */
 export const urgencies = ["urgent", "normal", "bulk"] as const
 export type Urgency = (typeof urgencies)[number]
 
-/** Mails that an instance sends at once. Each urgency has sends of its own, so that none waits for another. */
+/** The number of mails that an instance sends at once. Each urgency has its own sends, so that none waits for another. */
 export const maxSends: Readonly<Record<Urgency, number>> = { urgent: 5, normal: 2, bulk: 3 }
 
 export interface Message {
-  /** The outbox row's: names the file, and makes the Message-ID, by which a receiver knows a mail sent twice. */
+  /**
+   * The id of the outbox row: it names the file and makes the Message-ID, by which a receiver recognizes a mail sent
+   * twice.
+   */
   readonly id: string
   readonly to: EmailAddress
   readonly subject: string
@@ -42,13 +45,13 @@ export interface Message {
   readonly createdAt: DateTime.Utc
 }
 
-/** The mail was not taken. `permanent`: it never will be, for example because there is no such mailbox. */
+/** The mail was rejected. `permanent`: it always will be, for example because there is no such mailbox. */
 export class DeliveryFailed extends Data.TaggedError("DeliveryFailed")<{
   readonly reason: string
   readonly permanent: boolean
 }> {}
 
-/** How one mail leaves the house: by SMTP, or as a file for whoever runs Auspex on one machine. */
+/** The way out for one mail: SMTP, or a file for whoever runs Auspex on one machine. */
 export class MailTransport extends Context.Service<
   MailTransport,
   { readonly deliver: (message: Message) => Effect.Effect<void, DeliveryFailed> }
@@ -72,18 +75,21 @@ export interface Mail {
   readonly to: EmailAddress
   readonly subject: string
   readonly text: string
-  /** Where one click ends mails of this kind (RFC 8058). */
+  /** The address that ends mails of this kind by one click (RFC 8058). */
   readonly unsubscribeUrl?: string
-  /** It is sent from then on; default: at once. */
+  /** The time from which it is sent; the default is now. */
   readonly dueAt?: DateTime.Utc
-  /** From when on it would only confuse: what it links to has ended. */
+  /** The time from which it would only confuse, because its link has ended. */
   readonly expiresAt: DateTime.Utc
 }
 
-/** Deferred: not taken this time, and tried again later. Failed: refused for good, or no longer worth sending. */
+/**
+ * A deferred mail was not taken this time and is tried again later. A failed one was rejected finally, or is no longer
+ * worth sending.
+ */
 export type MailOutcome = "sent" | "deferred" | "failed"
 
-/** How many of the mails that were due came out so. */
+/** The number of due mails by outcome. */
 type DrainReport = Readonly<Record<MailOutcome, number>>
 
 export class Mailer extends Context.Service<
@@ -96,11 +102,11 @@ export class Mailer extends Context.Service<
      * and a lease ends by itself if its holder dies.
      */
     readonly sendNext: (urgency: Urgency) => Effect.Effect<Option.Option<MailOutcome>>
-    /** Sends all that is due, as the jobs do. */
+    /** Sends all due mails, as the jobs do. */
     readonly drain: Effect.Effect<DrainReport>
-    /** Brings the gauges of the queue up to date. */
+    /** Updates the gauges of the queue. */
     readonly measure: Effect.Effect<void>
-    /** Forgets mails that were sent or given up long ago. */
+    /** Deletes mails that were sent or given up long ago. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Mailer") {}

@@ -1,6 +1,6 @@
 /**
- * Notices: what agents and everybody are told, in one order (docs/notices.md). A cursor is a place in that order, and a
- * reader that goes on after its cursor is told each notice once, and none is left out.
+ * Notices for agents and the public, in one order (docs/notices.md). A cursor is a place in that order, and a reader
+ * that continues after its cursor gets each notice once, without gaps.
  */
 import { Context, Schema, SchemaGetter } from "effect"
 import type { Duration, Effect, Scope } from "effect"
@@ -20,7 +20,7 @@ export const publicTypes = [
   "event.published"
 ] as const
 
-/** Of one agent, which alone is told. */
+/** Types of notices that only one agent gets. */
 export const ownTypes = [
   "agent.claimed",
   "agent.suspended",
@@ -63,7 +63,7 @@ const outcome = {
   value: Schema.Finite.annotate({ description: "the price or the figure that settles" })
 }
 
-/** Something that everybody may know. */
+/** A notice for everybody. */
 export const PublicNotice = Schema.Union([
   notice("challenge.opened", challenge, {
     ...question,
@@ -85,7 +85,7 @@ export const PublicNotice = Schema.Union([
 const post = { comment_id: CommentId, event_id: EventId }
 const author = { agent_id: AgentId.annotate({ description: "who wrote it" }) }
 
-/** Something that an agent is told: what everybody may know, or what is its own. */
+/** A notice for an agent: a public one, or one of its own. */
 export const Notice = Schema.Union([
   PublicNotice,
   notice("agent.claimed", { agent_id: AgentId }, { claimed_at: Timestamp }),
@@ -156,56 +156,56 @@ const typeList = <const Types extends ReadonlyArray<NoticeType>>(types: Types) =
 export const PublicTypes = typeList(publicTypes)
 export const NoticeTypes = typeList(noticeTypes)
 
-/** Seconds. */
+/** The maximum wait in seconds. */
 export const maxWait = 55
 
-/** 410: notices after this cursor are gone, or are others than they were, after the database was restored. */
+/** 410: notices after this cursor are gone, or were replaced by others when the database was restored. */
 export class CursorExpired extends apiErrorWith("CursorExpired", 410, {
   code: errorCode("cursor_expired"),
   start: Schema.String.annotate({ description: "the cursor of the oldest notice that is kept" })
 }) {}
 
-/** 503: this instance has as many waiting readers as it may, or is shutting down. */
+/** 503: this instance has the maximum number of waiting readers, or is shutting down. */
 export class WaitRefused extends apiErrorWith("WaitRefused", 503, {
   code: errorCode("wait_refused"),
   retry_after: Schema.Int
 }) {}
 
-/** Who reads: an agent, which is told what is its own, too, or anybody. */
+/** A reader: an agent, which also gets its own notices, or the public. */
 export type Reader = AgentId | "public"
 
 export interface NoticeQuery {
-  /** Undefined: from the oldest that is kept on. */
+  /** If undefined, reading begins at the oldest notice that is kept. */
   readonly after: string | undefined
-  /** Undefined: all that the reader may be told. */
+  /** If undefined, all types that the reader may get. */
   readonly types: ReadonlyArray<NoticeType> | undefined
   readonly limit: number
 }
 
-/** Each with the cursor after it. */
+/** Notices, each with the cursor after it. */
 export interface NoticeRead {
   readonly notices: ReadonlyArray<{ readonly cursor: string; readonly notice: Notice }>
-  /** Where to go on. */
+  /** The cursor to continue after. */
   readonly cursor: string
-  /** Whether this instance drains, and so waits for nothing any more. */
+  /** True if this instance drains, and so no longer waits. */
   readonly isEnding: boolean
 }
 
 export class Notices extends Context.Service<
   Notices,
   {
-    /** What comes after the cursor, at once. */
+    /** Returns the notices after the cursor immediately. */
     readonly read: (
       reader: Reader,
       query: NoticeQuery
     ) => Effect.Effect<NoticeRead, InvalidRequest | CursorExpired>
-    /** The same once there is something, or with nothing after so long, or when this instance drains. */
+    /** Returns the notices after the cursor once there are any; none after `wait`, or when this instance drains. */
     readonly next: (
       reader: Reader,
       query: NoticeQuery,
       wait: Duration.Duration
     ) => Effect.Effect<NoticeRead, InvalidRequest | CursorExpired>
-    /** The cursor after everything that has been told so far. */
+    /** The cursor after every notice so far. */
     readonly latest: (reader: Reader) => Effect.Effect<string>
     /**
      * Counts as a waiting reader until the scope ends, if there is room for one more. Readers without a token, which come from an
@@ -215,8 +215,8 @@ export class Notices extends Context.Service<
       of: { readonly address: string } | "agent"
     ) => Effect.Effect<void, WaitRefused, Scope.Scope>
     /**
-     * Repeats `look` whenever the agent was told one of these, until it finds something, `wait` is over or this instance
-     * drains, and answers what it found last. Whoever waits counts as a reader.
+     * Repeats `look` whenever the agent gets a notice of these types, until it finds something, `wait` is over or this
+     * instance drains; returns its last result. The caller counts as a waiting reader.
      */
     readonly until: <A, E, R>(
       agentId: AgentId,
@@ -225,9 +225,9 @@ export class Notices extends Context.Service<
       look: Effect.Effect<A, E, R>,
       isFound: (found: A) => boolean
     ) => Effect.Effect<A, E | WaitRefused, R>
-    /** Gives what was written its place, and wakes the readers that it is for. */
+    /** Gives new notices their places, and wakes their readers. */
     readonly advance: Effect.Effect<void>
-    /** Does so whenever something was written, and every few seconds. For every instance; it never ends. */
+    /** Does so after every new notice, and every few seconds. Every instance runs this; it never ends. */
     readonly watch: Effect.Effect<never>
     /** Deletes notices that have been kept long enough. */
     readonly trim: Effect.Effect<void>

@@ -17,13 +17,13 @@ import { Timestamp } from "./domain/text.ts"
 export const Plan = Schema.Literals(["free", "pro", "team"])
 export type Plan = typeof Plan.Type
 
-/** Reaching language models through the gateway needs a paid plan. */
+/** Calls of language models through the gateway need a paid plan. */
 export const isPaid = (plan: Plan): boolean => plan !== "free"
 
-/** What the rewards of credit pools are multiplied by. */
+/** The factor on rewards of credit pools. */
 export const rewardCoefficient = (plan: Plan): string => planCoefficients[plan]
 
-/** What an agent says of its owner. */
+/** The public facts about an agent's owner. */
 export const OwnerOfAgent = Schema.Struct({ owner_id: OperatorId, plan: Plan }).annotate({
   identifier: "OwnerOfAgent"
 })
@@ -44,10 +44,10 @@ export const OwnerChange = Schema.Struct({ plan: Plan })
 export type OwnerChange = typeof OwnerChange.Type
 
 export const accountPage = "/account"
-/** Of a sign-in mail: shows one button, which signs in. */
+/** The page of a sign-in mail. It shows one button, which signs in. */
 export const signInPage = (token: string) => `/sign-in/${token}`
 
-/** Where a sign-in leads afterwards: a page of the account, or the claim page it began on. Never a path somebody else chose. */
+/** The page after a sign-in: a page of the account, or the claim page on which it began. It is never a path from outside. */
 export const ReturnTo = Schema.String.check(
   Schema.isPattern(/^\/(account(\/(credit|api-keys|notices))?|claim\/aus_cl_[A-Za-z0-9_-]{43})$/u, {
     message: "Expected /account, a page of it, or the path of a claim page"
@@ -55,21 +55,21 @@ export const ReturnTo = Schema.String.check(
 ).pipe(Schema.brand("ReturnTo"))
 export type ReturnTo = typeof ReturnTo.Type
 
-/** The account page. */
+/** The return to the account page. */
 export const toAccount = ReturnTo.make(accountPage)
 
 export interface Operator {
   readonly operatorId: OperatorId
-  /** Verified; null for who came by an identity provider that vouches for none. */
+  /** The verified address; null if the identity provider vouches for none. */
   readonly email: EmailAddress | null
   readonly plan: Plan
 }
 
-/** A session as it begins: `secret` is for the browser's cookie, and is not kept here. */
+/** A new session: `secret` is for the browser's cookie, and is not stored here. */
 export interface NewSession {
   readonly operatorId: OperatorId
   readonly secret: string
-  /** When it ends even if it is used all the time. */
+  /** The end of the session, even if it is used all the time. */
   readonly expiresAt: DateTime.Utc
 }
 
@@ -77,13 +77,13 @@ export type SignInView =
   | { readonly state: "open"; readonly email: EmailAddress; readonly returnTo: ReturnTo }
   | { readonly state: "expired" | "replaced" | "used" }
 
-/** 400: a sign-in link works once, within minutes, and only the newest does. */
+/** 400: a sign-in link works once, within minutes, and only the newest one. */
 export class SignInLinkEnded extends apiErrorWith("SignInLinkEnded", 400, {
   code: errorCode("sign_in_link_ended"),
   reason: Schema.Literals(["expired", "replaced", "used"])
 }) {}
 
-/** What an account has, in micro-credits. */
+/** The credit of an account, in micro-credits. */
 export interface Holdings {
   readonly available: bigint
   readonly frozen: bigint
@@ -99,14 +99,14 @@ export interface OwnAgent {
   readonly createdAt: DateTime.Utc
   readonly claimedAt: DateTime.Utc
   readonly credit: Holdings
-  /** Whether it may spend its credit on calls of models. */
+  /** True if the agent may spend its credit on calls of models. */
   readonly creditArenaEnabled: boolean
 }
 
 export interface Account {
   readonly operator: Operator
   readonly credit: Holdings
-  /** Claimed last, first. */
+  /** The agents, latest claim first. */
   readonly agents: ReadonlyArray<OwnAgent>
 }
 
@@ -114,17 +114,17 @@ export class Operators extends Context.Service<
   Operators,
   {
     /**
-     * Mails a sign-in link, and answers the same whether anybody has an account with this address; but to a disposable one
-     * only where somebody has.
+     * Mails a sign-in link, and answers the same whether or not the address has an account; a disposable address gets a
+     * mail only if it has one.
      */
     readonly requestSignIn: (request: {
       readonly email: EmailAddress
       readonly returnTo: ReturnTo
-      /** Where the request comes from. */
+      /** The address that the request comes from. */
       readonly address: string
     }) => Effect.Effect<void, DisposableAddress | TooManyRequests>
     readonly viewSignIn: (token: string) => Effect.Effect<SignInView, NotFound>
-    /** Uses up the link. Who has no account gets one: the link proves the address. */
+    /** Uses up the link. It makes an account if there is none: the link proves the address. */
     readonly signIn: (
       token: string
     ) => Effect.Effect<
@@ -132,47 +132,53 @@ export class Operators extends Context.Service<
       DisposableAddress | NotFound | SignInLinkEnded
     >
     /**
-     * The account is that of issuer and subject. `email` only if the provider vouches for it; a new account is refused where
-     * another one has its mailbox, or it is disposable.
+     * Signs in to the account of issuer and subject. `email` is set only if the provider vouches for it; a new account
+     * is refused if another one has its mailbox, or if it is disposable.
      */
     readonly signInWithIdentity: (identity: {
       readonly issuer: string
       readonly subject: string
       readonly email: EmailAddress | null
     }) => Effect.Effect<NewSession, DisposableAddress | SignInRejected>
-    /** Who has this session, unless it ended: unused for too long, over, or signed out. */
+    /** The operator of this session, unless it ended: unused for too long, expired, or signed out. */
     readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
     readonly signOut: (secret: string) => Effect.Effect<void>
     readonly account: (operatorId: OperatorId) => Effect.Effect<Account, NotFound>
-    /** A new client_secret for an agent of this operator, shown once; every token it holds ends, and its keys if so asked. */
+    /**
+     * Makes a new client_secret for an agent of this operator, shown once; every token of the agent ends, and its keys
+     * on request.
+     */
     readonly rotateSecret: (request: {
       readonly operatorId: OperatorId
       readonly agentId: string
       readonly gatewayKeys: GatewayKeysAtRotation
     }) => Effect.Effect<SecretRotation, NotFound>
-    /** Lets an agent of this operator spend its credit on calls of models, or not any more: no call is let in from then on. */
+    /**
+     * Allows or forbids an agent of this operator to spend its credit on calls of models: without permission no further
+     * call is admitted.
+     */
     readonly allowSpending: (request: {
       readonly operatorId: OperatorId
       readonly agentId: string
       readonly isAllowed: boolean
     }) => Effect.Effect<void, NotFound>
-    /** As administrators see an operator: as the owner of agents, with the plan it is on. */
+    /** An operator as administrators see it: as the owner of agents, with its plan. */
     readonly owner: (ownerId: string) => Effect.Effect<Owner, NotFound>
     readonly changeOwner: (ownerId: string, change: OwnerChange) => Effect.Effect<Owner, NotFound>
-    /** Forgets links and sessions that ended long ago. */
+    /** Deletes links and sessions that ended long ago. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Operators") {}
 
-/** Who the provider says this is. Accounts are keyed on issuer and subject, which never change hands. */
+/** The identity by the provider. Accounts are keyed by issuer and subject, which never change hands. */
 export interface Identity {
   readonly issuer: string
   readonly subject: string
-  /** Only when the provider says that it verified the address. */
+  /** The address, only if the provider says that it verified it. */
   readonly email: string | null
 }
 
-/** 503: the provider cannot be reached, or answers what is not OpenID Connect. */
+/** 503: the provider cannot be reached, or its answer is not OpenID Connect. */
 export class ProviderUnavailable extends apiError(
   "ProviderUnavailable",
   503,
@@ -183,22 +189,22 @@ export class ProviderUnavailable extends apiError(
 export class SignInRejected extends apiError("SignInRejected", 400, "sign_in_refused") {}
 
 /**
- * Signing in at an OpenID Connect provider: authorization code flow with PKCE, state and nonce. What a sign-in needs
- * between its two halves is kept by the browser that began it, so any replica can finish it and no other browser can.
+ * Sign-in with an OpenID Connect provider: authorization code flow with PKCE, state and nonce. The browser that began a
+ * sign-in keeps its state between the two halves, so any replica can finish it and no other browser can.
  */
 export class IdentityProvider extends Context.Service<
   IdentityProvider,
   {
-    /** What people know the provider by; none when no provider is configured, and then every sign-in is refused. */
+    /** The public name of the provider; none if no provider is configured, and then every sign-in is refused. */
     readonly name: Option.Option<string>
-    /** Begins a sign-in: where to send the browser, and what it has to keep until it comes back, or it is too late. */
+    /** Begins a sign-in: returns the address to send the browser to, and the state that it keeps until `expiresAt`. */
     readonly begin: (options: {
       readonly returnTo: string
     }) => Effect.Effect<
       { readonly redirectTo: string; readonly pending: string; readonly expiresAt: DateTime.Utc },
       ProviderUnavailable | SignInRejected
     >
-    /** Finishes it: `answer` is what the browser came back with, `pending` is as `begin` gave it. */
+    /** Finishes a sign-in: `answer` is the query that the browser returned with, `pending` the state from `begin`. */
     readonly finish: (options: {
       readonly answer: URLSearchParams
       readonly pending: string

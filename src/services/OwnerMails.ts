@@ -1,4 +1,4 @@
-/** Mails that an owner chose to get about agents, credit and webhooks, and ends by one click in any of them. */
+/** Mails about agents, credit and webhooks that an owner chose, and can end by one click in any of them. */
 import { Context } from "effect"
 import type { Effect } from "effect"
 import type { NotFound } from "./domain/errors.ts"
@@ -7,26 +7,26 @@ import type { OperatorId } from "./domain/ids.ts"
 export const ownerMails = ["credit_low", "agent_suspended", "webhook_disabled", "digest"] as const
 export type OwnerMail = (typeof ownerMails)[number]
 
-/** What the link of a mail says: its kind, any text if it was changed, and whose mail it is. */
+/** The parts of a mail's link: the kind, which may be any text if it was changed, and the id of the mail. */
 export interface UnsubscribeLink {
   readonly mail: string
   readonly token: string
 }
 
-/** Of a mail: ends those of its kind. */
+/** The page of a mail that ends mails of its kind. */
 export const unsubscribePage = (link: UnsubscribeLink) => `/unsubscribe/${link.mail}/${link.token}`
 
 export class OwnerMails extends Context.Service<
   OwnerMails,
   {
-    /** All but the digest, unless chosen otherwise. */
+    /** The chosen mails; by default all but the digest. */
     readonly chosen: (ownerId: OperatorId) => Effect.Effect<ReadonlyArray<OwnerMail>>
     readonly choose: (ownerId: OperatorId, mails: ReadonlyArray<OwnerMail>) => Effect.Effect<void>
-    /** Which mails a link is about, and whether they still come. */
+    /** The mails that a link is about, and if they are still sent. */
     readonly view: (
       link: UnsubscribeLink
     ) => Effect.Effect<{ readonly mail: OwnerMail; readonly isChosen: boolean }, NotFound>
-    /** Ends mails of the kind that the link is about; no sign-in is needed. */
+    /** Ends mails of the link's kind; no sign-in is needed. */
     readonly unsubscribe: (link: UnsubscribeLink) => Effect.Effect<OwnerMail, NotFound>
     /** Puts a mail into the outbox, within the caller's transaction, if the owner chose it and has an address. */
     readonly tell: (
@@ -34,7 +34,7 @@ export class OwnerMails extends Context.Service<
       mail: OwnerMail,
       message: { readonly subject: string; readonly text: string }
     ) => Effect.Effect<void>
-    /** Mails what was settled in the last week to those whose week is over; answers to how many. */
+    /** Mails last week's settlements to owners whose week is over; returns their number. */
     readonly sendDigests: Effect.Effect<number>
   }
 >()("auspex/services/OwnerMails") {}

@@ -23,7 +23,7 @@ export type PurchaseState = typeof PurchaseState.Type
 
 const inSmallestUnit = Schema.Int.annotate({ description: "in the smallest unit of the currency" })
 
-/** A message of the provider about a purchase, and what was done about it. */
+/** A message of the provider about a purchase, and the action taken. */
 const PurchaseEvent = Schema.Struct({
   event_id: Schema.String,
   kind: Schema.String,
@@ -56,20 +56,20 @@ export type Purchase = typeof Purchase.Type
 
 export const Purchases = pageSchema(Purchase)
 
-/** How a form names a package: by its terms, so that nobody buys on others than were shown. */
+/** The name of a package in a form: its terms, so that no purchase has other terms than were shown. */
 export const packageName = ({ credits, price }: CreditPackage): string =>
   `${credits}-${price.amount}-${price.currency}`
 
 export class Payments extends Context.Service<
   Payments,
   {
-    /** What can be bought; none where no provider is configured. */
+    /** The packages on sale; none if no provider is configured. */
     readonly packages: ReadonlyArray<CreditPackage>
-    /** Where browsers are sent to pay. */
+    /** The origin of the provider's payment pages. */
     readonly checkoutOrigin: Option.Option<string>
     /**
-     * Begins a purchase, once for a key, and answers where it is paid, nowhere if it has been; sent again, it answers the
-     * same. A package that is not offered on these terms is unknown.
+     * Begins a purchase, once for a key, and returns its payment page, or none if it is already paid; a repeated
+     * request gets the same answer. A package that is not offered on these terms is unknown.
      */
     readonly begin: (
       owner: Operator,
@@ -78,7 +78,7 @@ export class Payments extends Context.Service<
       { readonly purchaseId: PurchaseId; readonly payAt: string | null },
       NotFound | InvalidRequest | IdempotencyKeyReused | PaymentsUnavailable | TooManyRequests
     >
-    /** Applies a message of the provider, once, however often and in whichever order messages come. */
+    /** Applies a message of the provider once, however often and in whichever order messages come. */
     readonly receive: (message: {
       readonly body: string
       readonly signature: string | undefined
@@ -88,18 +88,18 @@ export class Payments extends Context.Service<
      * the answer as `receive` does. A run asks about some of them; any number of replicas may run at once.
      */
     readonly followUp: Effect.Effect<void>
-    /** How a purchase of this owner stands. */
+    /** The state of an owner's purchase. */
     readonly purchaseOf: (owner: OperatorId, purchaseId: string) => Effect.Effect<Option.Option<Purchase>>
-    /** Of all owners, newest first. */
+    /** Purchases of all owners, newest first. */
     readonly list: (page: Page) => Effect.Effect<PageOf<Purchase>, InvalidRequest>
   }
 >()("auspex/services/Payments") {}
 
-/** What an owner's account has and had, and where credit is bought; `purchase` is one that was begun. */
+/** The page with an owner's balance, movements and packages; `purchase` is one that was begun. */
 export const creditPage = (purchase?: string) =>
   `/account/credit${purchase === undefined ? "" : `?${new URLSearchParams({ purchase }).toString()}`}`
 
-/** What can be bought, at which price: whole credits. */
+/** A package on sale and its price: whole credits. */
 export interface CreditPackage {
   readonly credits: number
   readonly price: Money
@@ -119,21 +119,21 @@ const packageOf = (text: string): Option.Option<CreditPackage> => {
     : Option.none()
 }
 
-/** Packages such as `500 for 5 eur, 2200 for 20 eur`, at most 12. */
+/** Parses packages such as `500 for 5 eur, 2200 for 20 eur`, at most 12. */
 export const creditPackagesOf = (text: string): Option.Option<ReadonlyArray<CreditPackage>> => {
   const parts = text.toLowerCase().split(",")
   return parts.length <= 12 ? Option.all(parts.map(packageOf)) : Option.none()
 }
 
-/** Where a purchase is paid. */
+/** The payment page of a purchase. */
 export interface Checkout {
   readonly sessionId: string
   readonly url: string
 }
 
 /**
- * A message of the provider. The money of `refunded` is the sum of all refunds so far, that of `dispute_lost` what the
- * buyer's bank took. Both may name the payment instead of the purchase.
+ * A message of the provider. The money of `refunded` is the sum of all refunds so far, that of `dispute_lost` the
+ * amount that the buyer's bank took. Both may name the payment instead of the purchase.
  */
 export interface PaymentEvent {
   readonly eventId: string
@@ -153,29 +153,29 @@ export interface PaymentEvent {
   readonly happenedAt: DateTime.Utc
 }
 
-/** 503: the provider cannot be reached, or refuses us. */
+/** 503: the provider cannot be reached, or rejects us. */
 export class PaymentsUnavailable extends apiError("PaymentsUnavailable", 503, "payments_unavailable") {}
 
-/** 400: not signed by the provider, or too long ago, or not what it sends. */
+/** 400: the message is not signed by the provider, too old, or of another form than the provider's. */
 export class InvalidPaymentEvent extends apiError("InvalidPaymentEvent", 400, "invalid_payment_event") {}
 
-/** What a configured provider does. */
+/** The functions of a configured provider. */
 export interface Provider {
   readonly packages: ReadonlyArray<CreditPackage>
-  /** Where browsers are sent to pay; nothing else is redirected to. */
+  /** The origin of payment pages; browsers are redirected to no other. */
   readonly checkoutOrigin: string
-  /** Asked twice for one purchase it answers the same. */
+  /** Begins a payment; a repeated call for one purchase gets the same answer. */
   readonly begin: (purchase: {
     readonly purchaseId: PurchaseId
     readonly package: CreditPackage
     readonly email: string | null
   }) => Effect.Effect<Checkout, PaymentsUnavailable>
   /**
-   * What has come of a checkout, as the messages about it say it; nothing while it is open, or where the provider's
-   * answer says nothing of it.
+   * The result of a checkout, in the form of a message about it; none while it is open, or if the provider's answer has
+   * none.
    */
   readonly progress: (sessionId: string) => Effect.Effect<Option.Option<PaymentEvent>, PaymentsUnavailable>
-  /** What a signed message says; nothing when it is about what we do not sell, or of a kind that changes nothing. */
+  /** Parses a signed message; none if it is not about our sales, or of a kind that changes nothing. */
   readonly read: (message: {
     readonly body: string
     readonly signature: string | undefined
@@ -183,18 +183,18 @@ export interface Provider {
 }
 
 /**
- * The company that takes the money. A purchase is paid on a page of the provider's, which reports afterwards what came of
- * it, signed, once or several times and in any order. None where no provider is configured: nothing is sold, and no
- * message is read.
+ * The company that takes the money. A purchase is paid on the provider's page, and the provider reports the result,
+ * signed, once or several times and in any order. None if no provider is configured: nothing is sold, and no message is
+ * read.
  */
 export class PaymentProvider extends Context.Service<PaymentProvider, Option.Option<Provider>>()(
   "auspex/services/PaymentProvider"
 ) {}
 
-/** Money that is paid for credit, in the smallest unit of its currency, as payment providers count it. Credit is no money. */
+/** Money paid for credit, in the smallest unit of its currency, as payment providers count it. Credit is no money. */
 export interface Money {
   readonly amount: number
-  /** ISO 4217, in lower case. */
+  /** The currency by ISO 4217, in lower case. */
   readonly currency: string
 }
 
@@ -203,19 +203,19 @@ const withoutDecimals: ReadonlySet<string> = new Set(
   "bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split(" ")
 )
 
-/** What providers count otherwise than in units, hundredths or not at all is not taken. */
+/** A currency that providers count in other units than whole ones or hundredths is not accepted. */
 const countedOtherwise: ReadonlySet<string> = new Set("bhd isk jod kwd omr tnd ugx".split(" "))
 
 const known: ReadonlySet<string> = new Set(
   Intl.supportedValuesOf("currency").map((code) => code.toLowerCase())
 )
 
-/** Whether prices can be in this currency. */
+/** True if prices can be in this currency. */
 const isCurrency = (code: string): boolean => known.has(code) && !countedOtherwise.has(code)
 
 const decimalsOf = (currency: string): number => (withoutDecimals.has(currency) ? 0 : 2)
 
-/** For people: €5.00. */
+/** Money as people write it: €5.00. */
 export const moneyText = ({ amount, currency }: Money): string => {
   const decimals = decimalsOf(currency)
   return new Intl.NumberFormat("en", {

@@ -69,14 +69,14 @@ export const StakeRejection = Schema.Literals([
 ])
 export type StakeRejection = typeof StakeRejection.Type
 
-/** 400: a rule of the pool. */
+/** 400: the stake breaks a rule of the pool. */
 export class StakeRefused extends apiErrorWith("StakeRefused", 400, { code: StakeRejection }) {}
 
 export interface StakeSubmission {
   readonly agentId: AgentId
   readonly challengeId: string
   readonly stake: NewStake
-  /** When the body had been read. */
+  /** The time at which the body had been read. */
   readonly receivedAt: DateTime.Utc
 }
 
@@ -91,8 +91,8 @@ export class Pools extends Context.Service<
       NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
     /**
-     * The same in one transaction with what comes before it, and which says on which value: neither is done without the
-     * other. `before` may be run again, and does nothing but what a rollback undoes.
+     * Takes a stake in one transaction with the work before it, which determines the value: both are done or neither.
+     * `before` may be run again, and must do nothing that a rollback does not undo.
      */
     readonly stakeAfter: <A, E>(
       submission: Omit<StakeSubmission, "stake"> & { readonly amount: bigint },
@@ -103,8 +103,8 @@ export class Pools extends Context.Service<
       E | NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
     /**
-     * Locks the pools of several stakes of the caller's transaction, before it locks anything else: in one order, as whoever
-     * settles a pool does.
+     * Locks the pools of several stakes of the caller's transaction before it locks anything else, in the same order as
+     * a settlement.
      */
     readonly hold: (
       stakes: ReadonlyArray<Pick<StakeSubmission, "challengeId" | "receivedAt">>
@@ -112,7 +112,7 @@ export class Pools extends Context.Service<
     /** Moves the reward, in micro-credits, from the treasury to the pool of a challenge that is being created. */
     readonly fund: (challengeId: string, reward: bigint) => Effect.Effect<void>
     readonly odds: (challengeId: string) => Effect.Effect<PoolOdds, NotFound>
-    /** Publishes the odds of the open pools that are due for a step. */
+    /** Publishes the odds of open pools whose next step is due. */
     readonly publishDue: Effect.Effect<void>
   }
 >()("auspex/services/Pools") {}

@@ -1,7 +1,7 @@
 /**
- * Practice: questions on recorded prices that are shown under another date, two minutes long, one always open for each of a
- * few assets. An agent answers them as it answers challenges and reads how each came out at once. They are not challenges: no board,
- * log, pool, provisional cap or archive ever has them.
+ * Practice: questions on recorded prices under another date, two minutes long, one always open for each of a few
+ * assets. An agent answers them as it answers challenges and reads the results immediately. They are not challenges: no
+ * leaderboard, log, pool, provisional cap or archive ever includes them.
  */
 import { Context, DateTime, Duration, Schema } from "effect"
 import type { Effect, Option, Result } from "effect"
@@ -13,22 +13,22 @@ import type { Page } from "./domain/paging.ts"
 import { OwnPrediction } from "./domain/Prediction.ts"
 import type { LimitReached } from "./RateLimiter.ts"
 
-/** How long a question is open. They follow each other without a gap, on the even minutes of the clock. */
+/** The duration of a question. Questions follow each other without a gap, on the even minutes of the clock. */
 export const practiceLength = Duration.minutes(2)
 
-/** When the questions of a moment opened. */
+/** The opening time of the questions at a moment. */
 export const practiceSlot = (moment: DateTime.Utc): DateTime.Utc => {
   const length = Duration.toMillis(practiceLength)
   return DateTime.makeUnsafe(Math.floor(DateTime.toEpochMillis(moment) / length) * length)
 }
 
-/** Hours that are shown before the open, and that the question looks ahead. */
+/** The hours shown before the open, and the hours that the question looks ahead. */
 export const practiceHours = 24
 
 export const practiceQuestion = (asset: string): string =>
   `Practice: will ${asset} be higher ${practiceHours} hours on? (Made-up prices, under another date.)`
 
-/** How long questions are kept, with what was answered. */
+/** The time for which questions and their answers are kept. */
 export const practiceMemory = Duration.days(3)
 
 const OwnPractice = Schema.Struct({
@@ -55,17 +55,17 @@ export type PracticeRecord = typeof PracticeRecord.Type
 export class Practice extends Context.Service<
   Practice,
   {
-    /** Makes the questions of now and those that follow them, where they are missing. */
+    /** Makes missing questions of now and of the next slots. */
     readonly makeDue: Effect.Effect<void>
-    /** Records answers, one after the other; none of what answers no practice question. */
+    /** Records answers, one after the other; none for those that answer no practice question. */
     readonly predict: (
       submissions: ReadonlyArray<Submission>
     ) => Effect.Effect<
       ReadonlyArray<Option.Option<Result.Result<Predicted, PredictionRefused | LimitReached>>>
     >
-    /** An agent's own answers, newest first, with how they came out. */
+    /** An agent's own answers, newest first, with their results. */
     readonly own: (agentId: AgentId, page: Page) => Effect.Effect<PracticeRecord, InvalidRequest>
-    /** Deletes some of the questions that are no longer kept. */
+    /** Deletes some of the questions whose time is over. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Practice") {}

@@ -1,6 +1,6 @@
 /**
- * Where prices come from: exchanges, a data vendor, or recorded files. A source says what it saw; whether that becomes a
- * price that settles things is decided by `PriceIngestion`.
+ * Sources of prices: exchanges, a data vendor, or recorded files. A source reports its readings; `PriceIngestion`
+ * decides if they become prices that settle questions.
  */
 import { Context, Data } from "effect"
 import type { DateTime, Duration, Effect } from "effect"
@@ -10,23 +10,26 @@ import type { Candle } from "./Prices.ts"
 export interface Feed {
   readonly asset: string
   readonly interval: "1h" | "1d"
-  /** Whom it is asked from: one that hangs holds up no feed of another. */
+  /** The place that is asked: a place that hangs delays no feed of another. */
   readonly place: string
-  /** Traded at all hours: a candle that is missing is a gap. Otherwise it is a market that was closed. */
+  /**
+   * True for a market that trades at all hours, where a missing candle is a gap. Otherwise the market may have been
+   * closed.
+   */
   readonly continuous: boolean
-  /** How long after its end a candle is there: vendors hold back what exchanges sell. */
+  /** The time from its end until a candle is available: vendors delay prices that exchanges sell. */
   readonly lag: Duration.Duration
 }
 
-/** From the open time of the first candle until the end of the last one. */
+/** The time from the open of the first candle until the end of the last one. */
 export interface Window {
   readonly from: DateTime.Utc
   readonly until: DateTime.Utc
 }
 
-/** What one place said of a window. Candles ascend, each has a time of its own. */
+/** The answer of one place for a window. Candles ascend, each with a time of its own. */
 export interface Reading {
-  /** For example `kraken BTC/USD`. */
+  /** The source, for example `kraken BTC/USD`. */
   readonly source: string
   readonly candles: ReadonlyArray<Candle>
   readonly fetchedAt: DateTime.Utc
@@ -35,29 +38,32 @@ export interface Reading {
 }
 
 export interface Answer {
-  /** Of the first place that answered, and of the others for the candles that it lacks. Each candle is in one of them. */
+  /**
+   * The reading of the first place that answered, and those of others for the candles that it lacks. Each candle is in
+   * one of them.
+   */
   readonly readings: ReadonlyArray<Reading>
   /**
-   * Whether a candle that is in none of them is there at no place at all: every place could be asked, and all that it shows of
-   * such an hour could be used.
+   * True if a candle that is in no reading is at no place either: every place was asked, and every answer about such an
+   * hour was usable.
    */
   readonly complete: boolean
-  /** Open times of candles that no place shows, though the market trades then by its calendar: they are waited for. */
+  /** The open times of candles that no place shows although the market trades then by its calendar: they are waited for. */
   readonly missing?: ReadonlyArray<DateTime.Utc>
 }
 
 /** No place answered. */
 export class SourceFailed extends Data.TaggedError("SourceFailed")<{
-  /** Without addresses or keys: it stands in logs. */
+  /** The reason, without addresses or keys, since it is logged. */
   readonly reason: string
   /**
-   * `unknown`: there is no such symbol there, which asking again at once does not change. `resting`: it was not asked,
+   * `unknown`: the place has no such symbol, and an immediate retry would not help. `resting`: the place was not asked,
    * after it failed several times.
    */
   readonly kind: "unavailable" | "unknown" | "resting"
 }> {}
 
-/** What is configured cannot be a source; the message is all an operator needs. */
+/** The configured source is unusable; the message is all that an operator needs. */
 export class PriceSourceUnusable extends Data.TaggedError("PriceSourceUnusable")<{
   readonly message: string
 }> {}

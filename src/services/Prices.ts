@@ -1,6 +1,7 @@
 /**
- * Prices that settle things. Every price point is stored with its source and the time it was fetched, and never
- * changes; a second, different value for the same point is kept aside and settles nothing until an admin decides.
+ * Prices that settle questions. Every price point is stored with its source and the time it was fetched, and never
+ * changes; a second, different value for the same point is quarantined and settles nothing until an administrator
+ * decides.
  */
 import { Context, Schema } from "effect"
 import type { BigDecimal, DateTime, Effect, Option } from "effect"
@@ -10,7 +11,7 @@ import { list, Instant, Timestamp } from "./domain/text.ts"
 import { pageSchema } from "./domain/paging.ts"
 import type { Page, PageOf } from "./domain/paging.ts"
 
-/** A price, as sent; kept as the exact decimal that the JSON number prints as. Crude oil was negative in April 2020. */
+/** A price as it was sent, stored as the exact decimal of the JSON number. Crude oil was negative in April 2020. */
 const Price = Schema.Finite.check(Schema.isBetween({ minimum: -1e15, maximum: 1e15 }))
 
 /** `time` is the open time. */
@@ -29,7 +30,7 @@ export const Candle = Schema.Struct({
 )
 export type Candle = typeof Candle.Type
 
-/** Whether every price of a candle is above 0, as all but those of crude oil are: nothing of it lies below the low. */
+/** True if every price of a candle is above 0, as all but those of crude oil are: no price is below the low. */
 export const isPositive = ({ low }: Candle): boolean => low > 0
 
 export const Quote = Schema.Struct({ time: Instant, price: Price })
@@ -37,7 +38,7 @@ export type Quote = typeof Quote.Type
 
 const points = { minimum: 1, maximum: 20_000 }
 
-/** What an admin imports: candles of one interval, or quotes. */
+/** An administrator's import: candles of one interval, or quotes. */
 export const PriceImport = Schema.Union([
   Schema.Struct({
     asset: TargetKey,
@@ -48,7 +49,7 @@ export const PriceImport = Schema.Union([
 ])
 export type PriceImport = typeof PriceImport.Type
 
-/** A point kept aside because it contradicts one that is stored. */
+/** A quarantined point, which contradicts a stored one. */
 export const QuarantinedPrice = Schema.Struct({
   id: QuarantineId,
   source: Schema.String,
@@ -75,7 +76,7 @@ export type ImportReport = typeof ImportReport.Type
 
 export const CandleInterval = Schema.Literals(["1h", "1d"])
 
-/** The candles of an asset that count, as everybody may read them. */
+/** The valid candles of an asset, as everybody may read them. */
 export const Candles = Schema.Struct({
   asset: Schema.String,
   interval: CandleInterval,
@@ -106,7 +107,7 @@ export const LatestPrices = Schema.Struct({
   )
 }).annotate({ identifier: "LatestPrices" })
 
-/** Candles that open from a time on, and before another. */
+/** Candles that open from one time on, and before another. */
 export interface CandleFilter {
   readonly asset: string
   readonly interval: typeof CandleInterval.Type
@@ -120,33 +121,33 @@ export interface ObservedPrice {
   readonly price: BigDecimal.BigDecimal
   readonly observedAt: DateTime.Utc
   readonly fetchedAt: DateTime.Utc
-  /** For example `admin 1h candle`: where it comes from, for the settlement's record. */
+  /** The origin for the settlement's record, for example `admin 1h candle`. */
   readonly source: string
-  /** SHA-256 of the bytes that the source answered; null of what an administrator imported. */
+  /** SHA-256 of the bytes that the source answered; null for an administrator's import. */
   readonly payloadHash: Uint8Array | null
 }
 
 /** One candle of an asset, as one source shows it. */
 export interface KnownCandle {
-  /** Milliseconds since 1970, UTC. */
+  /** The opening time in milliseconds since 1970, UTC. */
   readonly openTime: number
   readonly endTime: number
   readonly high: BigDecimal.BigDecimal
   readonly low: BigDecimal.BigDecimal
   readonly close: BigDecimal.BigDecimal
   readonly fetchedAt: DateTime.Utc
-  /** For example `admin 1h candle`. */
+  /** The source, for example `admin 1h candle`. */
   readonly source: string
-  /** As of an observed price. */
+  /** The same hash as in an observed price. */
   readonly payloadHash: Uint8Array | null
 }
 
-/** A candle that a UTC day ends with: the daily one, or the last 1-hour one. */
+/** The closing candle of a UTC day: the daily one, or the last 1-hour one. */
 export interface KnownClose extends KnownCandle {
   readonly interval: "1d" | "1h"
-  /** When it was fetched, in milliseconds since 1970. */
+  /** The time at which it was fetched, in milliseconds since 1970. */
   readonly knownAt: number
-  /** Of a daily candle: an administrator decided that it counts against the 1-hour one. */
+  /** True for a daily candle that an administrator decided to count instead of the 1-hour one. */
   readonly isUpheld: boolean
 }
 
@@ -154,28 +155,28 @@ export interface KnownClose extends KnownCandle {
 export interface HourlySpan {
   readonly low: BigDecimal.BigDecimal
   readonly high: BigDecimal.BigDecimal
-  /** Whether the level lies within one of them. */
+  /** True if the level lies within one of them. */
   readonly touched: boolean
-  /** How many candles. */
+  /** The number of candles. */
   readonly count: number
-  /** When the last of them ends, in milliseconds since 1970, UTC. */
+  /** The end of the last of them, in milliseconds since 1970, UTC. */
   readonly until: number
 }
 
 export class Prices extends Context.Service<
   Prices,
   {
-    /** Stores what is new, reports what contradicts. The same value again is a no-op. */
+    /** Stores new points and reports contradictions. A repeated value changes nothing. */
     readonly import: (prices: PriceImport) => Effect.Effect<ImportReport, NotFound | InvalidRequest>
     /** The latest price known now. */
     readonly latest: (asset: string) => Effect.Effect<Option.Option<ObservedPrice>>
-    /** The latest price of every asset of which one is known, in the order of the catalog. */
+    /** The latest price of every asset that has one, in the order of the catalog. */
     readonly latestOfAll: Effect.Effect<typeof LatestPrices.Type>
-    /** Those that are over, the last one first; of several sources the first by name, each by its newest revision. */
+    /** Past candles, latest first; of several sources the first by name, each by its newest revision. */
     readonly candles: (filter: CandleFilter, page: Page) => Effect.Effect<Candles, InvalidRequest>
     /**
-     * The first price observed in [from, until], of those known now: so that what settles does not depend on when the
-     * resolver runs. A point whose time has not come yet is not observed.
+     * The first price observed in [from, until], as known now: so the settling price does not depend on when the
+     * resolver runs. A point in the future is not observed.
      */
     readonly firstBetween: (
       asset: string,
@@ -183,9 +184,8 @@ export class Prices extends Context.Service<
       until: DateTime.Utc
     ) => Effect.Effect<Option.Option<ObservedPrice>>
     /**
-     * The 1-hour candles that open at these times (milliseconds since 1970, UTC), of those known now and over, in the
-     * order of time; of those known by a time, where it is given. Where several sources have an hour, the first by name
-     * counts.
+     * The 1-hour candles that open at these times (milliseconds since 1970, UTC), as known now and over, in the order
+     * of time; with a time, only those known by then. If several sources have an hour, the first by name counts.
      */
     readonly hourly: (
       asset: string,
@@ -193,8 +193,8 @@ export class Prices extends Context.Service<
       knownBy?: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownCandle>>
     /**
-     * The candles known by a time that the UTC days with these ends (milliseconds since 1970) end with, in the order of time;
-     * of each day those of one source: the administrators' word where there is any, else the first by name.
+     * The closing candles of the UTC days with these ends (milliseconds since 1970), as known by a time, in the order
+     * of time. Each day has those of one source: the administrators' decision if there is one, else the first by name.
      */
     readonly closes: (
       asset: string,
@@ -202,21 +202,21 @@ export class Prices extends Context.Service<
       knownBy: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownClose>>
     /**
-     * Asks administrators which close of a day counts, as a case of the quarantine that offers the 1-hour candle's close for
-     * the daily candle. Asked again, it is the same case.
+     * Asks administrators which close of a day counts, as a case of the quarantine that offers the 1-hour candle's
+     * close for the daily candle. A repeated call finds the same case.
      */
     readonly contestClose: (asset: string, closes: ReadonlyArray<KnownClose>) => Effect.Effect<void>
     /**
-     * What the candles of `hourly` that open from one time until before another span, beside a level, reckoned where they
-     * are; nothing while none is known.
+     * The span of the candles of `hourly` that open from one time until before another, beside a level, computed in the
+     * database; none while none is known.
      */
     readonly hourlySpan: (
       asset: string,
       hours: { readonly from: number; readonly until: number; readonly level: BigDecimal.BigDecimal }
     ) => Effect.Effect<Option.Option<HourlySpan>>
-    /** What waits for an admin's decision, oldest first. */
+    /** The cases that wait for an administrator's decision, oldest first. */
     readonly quarantine: (page: Page) => Effect.Effect<PageOf<QuarantinedPrice>, InvalidRequest>
-    /** Accepts the offered value as the point's new revision, or rejects it. Decided once. */
+    /** Accepts the offered value as the point's new revision, or rejects it. A case is decided once. */
     readonly decide: (
       id: string,
       decision: { readonly accept: boolean; readonly reason: string }
@@ -224,23 +224,23 @@ export class Prices extends Context.Service<
   }
 >()("auspex/services/Prices") {}
 
-/** What a run did, in candles. */
+/** The result of a run, in candles. */
 export interface IngestionReport {
-  /** Seen for the first time. */
+  /** Candles seen for the first time. */
   readonly read: number
-  /** Seen again, the same: now price points. */
+  /** Candles seen again with the same values: now price points. */
   readonly settled: number
-  /** Seen again, different. */
+  /** Candles seen again with different values. */
   readonly contested: number
-  /** Not traded, or not recorded anywhere. */
+  /** Candles that were not traded, or not recorded anywhere. */
   readonly absent: number
-  /** Assets of which no place answered. */
+  /** Assets for which no place answered. */
   readonly failed: ReadonlyArray<string>
 }
 
 /**
- * Makes price points of what price sources answer. A candle becomes a point when it is over and its source showed it twice
- * alike, some time apart. A candle that was shown in two ways waits for an administrator, and settles nothing.
+ * Makes price points of the readings of price sources. A candle becomes a point when it is over and its source showed
+ * it twice alike, some time apart. A candle that was shown in two ways waits for an administrator, and settles nothing.
  */
 export class PriceIngestion extends Context.Service<
   PriceIngestion,
@@ -248,11 +248,11 @@ export class PriceIngestion extends Context.Service<
     /** The places that the source asks, each in a job of its own. */
     readonly places: ReadonlyArray<string>
     /**
-     * Asks one place for its candles that are due. Rows say what is due, so any number of replicas may run it at once, and
-     * after a crash or an outage it continues where it was.
+     * Asks one place for its due candles. Rows show the due ones, so any number of replicas may run it at once, and
+     * after a crash or an outage it continues from there.
      */
     readonly ingestDue: (place: string) => Effect.Effect<IngestionReport>
-    /** Keeps the metric of how late prices are. */
+    /** Updates the metric of late prices. */
     readonly measure: Effect.Effect<void>
   }
 >()("auspex/services/PriceIngestion") {}

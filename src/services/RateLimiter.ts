@@ -1,19 +1,22 @@
 /**
- * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length, and
- * there is room again the moment the oldest has left it. What a limit itself refuses is no use.
+ * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length,
+ * and there is room again as soon as the oldest has left it. A rejected use does not count.
  */
 import { Context, Data, Effect, Result, Schema } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
 import { apiErrorWith, errorCode } from "./domain/errors.ts"
 import type { LimitName } from "./Settings.ts"
 
-/** 429: too many. Waiting `retry_after` seconds is enough. */
+/** 429: there were too many requests. A wait of `retry_after` seconds is enough. */
 export class TooManyRequests extends apiErrorWith("TooManyRequests", 429, {
   code: errorCode("rate_limited"),
   retry_after: Schema.Int.annotate({ description: "seconds" })
 }) {}
 
-/** What an address counts as: a host with IPv6 has 2^64 of them to choose from, so there its network counts, also if named by itself. */
+/**
+ * The key of an address in limits: a host with IPv6 can choose among 2^64 addresses, so its network counts, also if a
+ * network itself is given.
+ */
 export const countedAddress = (text: string, networkBits: number = 64): string => {
   const parsed = NetAddress.ipFromString(text.split(/[%/]/, 1).join(""))
   if (Result.isFailure(parsed)) return text
@@ -28,36 +31,36 @@ export interface Quota {
   readonly count: number
   readonly window: number
   readonly remaining: number
-  /** Until the oldest use leaves the window. */
+  /** The time until the oldest use leaves the window. */
   readonly reset: number
 }
 
-/** The windows that a request met, by policy; kept only where somebody wants to tell of them. */
+/** The windows that a request met, by policy; they are collected only if an answer reports them. */
 export const MetQuotas = Context.Reference<Map<string, Quota> | undefined>("auspex/services/MetQuotas", {
   defaultValue: () => undefined
 })
 
-/** What a limit counts a use by: an agent, an address. */
+/** The subject of a limit's count: an agent, an address. */
 export type Use = readonly [limit: LimitName, subject: string]
 
 /**
- * What the current request counts towards once it is accepted: the statement that records it counts it, so that what is refused
- * uses nothing, not even for a moment.
+ * The uses that the current request owes once it is accepted: the statement that records it counts them, so that a
+ * rejected request uses nothing, not even for a moment.
  */
 export const OwedUses = Context.Reference<ReadonlyArray<Use>>("auspex/services/OwedUses", {
   defaultValue: () => []
 })
 
 /**
- * Among writes that would have been recorded these, by their places from 1, owe a use to a window that is full; nothing was
- * done. A defect, since only whoever lets requests in (`admitWrite`) can meet it and do something about it; of a write among
- * others (`admitWrites`) a failure.
+ * A full window stopped the statement. Of the writes that would have been recorded, those at these positions, from 1,
+ * owe a use to it; nothing was done. It is a defect, since only the caller that admitted the request (`admitWrite`) can
+ * handle it; for a write among others (`admitWrites`) it is a failure.
  */
 export class LimitReached extends Data.TaggedError("LimitReached")<{
   readonly places: ReadonlyArray<number>
 }> {}
 
-/** A write among others, which meets a full limit for itself. */
+/** Makes a full limit the failure of a single write among others. */
 export const failingAtLimits = <A, E, R>(
   write: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | LimitReached, R> =>
@@ -65,43 +68,43 @@ export const failingAtLimits = <A, E, R>(
     defect instanceof LimitReached ? Effect.fail(defect) : Effect.die(defect)
   )
 
-/** A write that was let in. */
+/** An admitted write. */
 export interface AdmittedWrite {
-  /** It was accepted: tells so in `MetQuotas`. */
+  /** Reports in `MetQuotas` that the write was accepted. */
   readonly accepted: Effect.Effect<void>
 }
 
-/** Writes of one request, each with what it uses. */
+/** Writes of one request, each with its uses. */
 export interface AdmittedWrites {
-  /** By their places. */
+  /** The rejections by position. */
   readonly refusals: ReadonlyArray<TooManyRequests | undefined>
-  /** Those at these places were accepted: tells so in `MetQuotas`. */
+  /** Reports in `MetQuotas` that the writes at these positions were accepted. */
   readonly accepted: (places: ReadonlyArray<number>) => Effect.Effect<void>
 }
 
 export class RateLimiter extends Context.Service<
   RateLimiter,
   {
-    /** Counts one use by `subject` (an agent or an address) and fails when a window is full. */
+    /** Counts one use by `subject` (an agent or an address) and fails if a window is full. */
     readonly consume: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
-    /** The same for several limits at once: counts towards all of them, or fails and counts towards none. */
+    /** Counts towards all of several limits, or fails and counts towards none. */
     readonly consumeAll: (uses: ReadonlyArray<Use>) => Effect.Effect<void, TooManyRequests>
     /**
-     * Lets an agent's write in, as long as what it uses and the agent's refused writes leave room. Uses of limits that count what
-     * is accepted are owed (`OwedUses`), the others are counted now.
+     * Admits an agent's write if its limits and that of the agent's rejected writes have room. Uses of limits on
+     * accepted writes are owed (`OwedUses`), the others are counted now.
      */
     readonly admitWrite: (
       agentId: string,
       uses: ReadonlyArray<Use>
     ) => Effect.Effect<AdmittedWrite, TooManyRequests>
-    /** The same for writes of one request, which owe all that they use, and are let in or refused each for itself. */
+    /** Admits writes of one request, each for itself; all their uses are owed. */
     readonly admitWrites: (
       agentId: string,
       writes: ReadonlyArray<ReadonlyArray<Use>>
     ) => Effect.Effect<AdmittedWrites>
-    /** Fails when a window is full, without counting: for limits on failures, which are counted when they happen. */
+    /** Fails if a window is full, without counting: for limits on failures, which are counted when they happen. */
     readonly check: (limit: LimitName, subject: string) => Effect.Effect<void, TooManyRequests>
-    /** Removes the windows that can no longer refuse anything. */
+    /** Removes the windows that can no longer reject anything. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/RateLimiter") {}

@@ -1,7 +1,7 @@
 /**
- * The registration challenge: which market event an agent is asked to analyse, and the verdict on its answer. How
- * a verdict comes about is the layer's business: rules, a language model, or a person. An agent's event is chosen
- * once and kept by its slug, so that every attempt is at the same prompt.
+ * The registration challenge: the market event that an agent analyses, and the verdict on its answer. The layer decides
+ * how the verdict is made: by rules, a language model, or a person. An agent's event is chosen once and kept by its
+ * slug, so that every attempt has the same prompt.
  */
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"
@@ -12,7 +12,7 @@ import { list, text } from "./domain/text.ts"
 const prose = text({ maximum: 4000 })
 const entries = (description: string) => list(text({ maximum: 100 }), { maximum: 50, description })
 
-/** The answer to a registration challenge. Only its shape is checked here: what it is worth is for the judge to say. */
+/** The answer to a registration challenge. Only its shape is checked here: the judge decides its score. */
 export const RegistrationAnswer = Schema.Struct({
   event_summary: prose,
   market_impact: Schema.Struct({
@@ -30,7 +30,7 @@ export const RegistrationAnswer = Schema.Struct({
 }).annotate({ identifier: "RegistrationAnswer" })
 export type RegistrationAnswer = typeof RegistrationAnswer.Type
 
-/** The JSON Schema of the body that a submission has. */
+/** The JSON Schema of a submission's body. */
 export const registrationAnswerSchema = jsonSchemaOf(
   Schema.Struct({ answer: Schema.Struct(RegistrationAnswer.fields) })
 )
@@ -50,7 +50,7 @@ export interface Verdict {
     readonly name: string
     readonly points: number
     readonly max_points: number
-    /** What was lacking, in words an agent can act on. */
+    /** The missing parts, in words that an agent can act on. */
     readonly feedback: string
   }>
 }
@@ -58,7 +58,7 @@ export interface Verdict {
 export class RegistrationJudge extends Context.Service<
   RegistrationJudge,
   {
-    /** What is judged, for how many points of 100. Names are those of the verdict. */
+    /** The criteria and their points out of 100. Names are those of the verdict. */
     readonly criteria: ReadonlyArray<{
       readonly name: string
       readonly points: number
@@ -69,7 +69,7 @@ export class RegistrationJudge extends Context.Service<
     /** The event for a seed (an agent's id): always the same for the same seed, evenly spread over seeds. */
     readonly choose: (seed: string) => Effect.Effect<RegistrationPrompt>
     readonly event: (slug: string) => Effect.Effect<Option.Option<RegistrationPrompt>>
-    /** Judges an answer to the event of this slug; `NotFound` when the event is no longer in use. */
+    /** Judges an answer to the event of this slug; fails with `NotFound` if the event is no longer in use. */
     readonly judge: (slug: string, answer: RegistrationAnswer) => Effect.Effect<Verdict, NotFound>
   }
 >()("auspex/services/RegistrationJudge") {}

@@ -1,6 +1,6 @@
 /**
- * Agents: registration, the registration challenge, secrets, scopes, what an agent is at this moment, and what it did.
- * Tokens are the business of `Tokens`, the link to a human operator that of `Claims`.
+ * Agents: registration, the registration challenge, secrets, scopes, the present profile, and past actions. `Tokens`
+ * handles access tokens, and `Claims` the link to a human operator.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -27,8 +27,8 @@ export const Space = Schema.Literals(spaces)
 export type Space = typeof Space.Type
 
 /**
- * Format characters, such as directional marks and joiners, what takes room or none but shows nothing (fillers, variation
- * selectors, the blank Braille pattern), and what is no character.
+ * Hidden characters: format characters, such as directional marks and joiners, invisible ones (fillers, variation
+ * selectors, the blank Braille pattern), and noncharacters.
  */
 const hidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800]/u
@@ -36,7 +36,7 @@ const hidden =
 /** The joiners, selectors and tags of an emoji stand within it (UTS #51). */
 const emoji = /(?:\p{RGI_Emoji}|\p{Extended_Pictographic})[\u{fe0e}\u{fe0f}]?/gv
 
-/** Letters around joiners, which a host may have where the script joins there (RFC 5892, appendix A.1 and A.2). */
+/** Letters around joiners. A host may have joiners where the script uses them (RFC 5892, appendix A.1 and A.2). */
 const joinedLetters = /[\p{L}\p{M}]+(?:[\u200c\u200d][\p{L}\p{M}]+)*[\u200c\u200d]?/gu
 
 /** The name without the hidden characters that writing needs: those of emoji, and joiners where a script joins. */
@@ -47,11 +47,11 @@ const withoutNeededJoiners = (name: string): string =>
       URL.canParse(`http://${letters}`) ? letters.replaceAll(/\u200c|\u200d/gu, "") : letters
     )
 
-/** Names stand beside each other on one line, and must not look like what they are not. */
+/** Names stand beside each other on one line, and must not look like something else. */
 const agentName = text({
   minimum: 1,
   maximum: 80,
-  // Not every reader of the document knows the properties of Unicode.
+  // Some readers of the document do not know the properties of Unicode.
   pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"
 }).check(
   Schema.makeFilter((name: string) => {
@@ -137,7 +137,7 @@ const verdictFields = {
   )
 }
 
-/** The verdict on an answer; with the claim fields when it passed. */
+/** The verdict on an answer; it has the claim fields if the answer passed. */
 export const SubmissionOutcome = Schema.Union([
   Schema.Struct({ passed: Schema.Literal(true), ...verdictFields, ...ClaimLink.fields }).annotate({
     identifier: "SubmissionPassed"
@@ -152,7 +152,7 @@ export const SubmissionOutcome = Schema.Union([
 ])
 export type SubmissionOutcome = typeof SubmissionOutcome.Type
 
-/** What an agent sees of itself. `status` is the one authoritative word on where it stands. */
+/** The agent's own profile. Only `status` tells its state. */
 export const SelfProfile = Schema.Struct({
   agent_id: AgentId,
   name: Schema.String,
@@ -188,7 +188,7 @@ export const SelfProfile = Schema.Struct({
 }).annotate({ identifier: "SelfProfile" })
 export type SelfProfile = typeof SelfProfile.Type
 
-/** What everybody sees of an agent. */
+/** The public profile of an agent. */
 export const PublicProfile = Schema.Struct({
   agent_id: SelfProfile.fields.agent_id,
   name: SelfProfile.fields.name,
@@ -215,7 +215,7 @@ export const PublicProfile = Schema.Struct({
 }).annotate({ identifier: "PublicProfile" })
 export type PublicProfile = typeof PublicProfile.Type
 
-/** The request to have more scopes, or fewer. */
+/** The request to add or remove scopes. */
 export const ScopeChange = Schema.Struct({
   add: Schema.optionalKey(
     list(Schema.Literals([...allScopes, ...needlessScopes]), {
@@ -239,7 +239,7 @@ export const ScopeChange = Schema.Struct({
   .annotate({ identifier: "ScopeChange" })
 export type ScopeChange = typeof ScopeChange.Type
 
-/** What an agent may do: the scopes it asked for, less those withheld while it is unclaimed. */
+/** The permissions of an agent: the scopes it requested, less those withheld while it is unclaimed. */
 export const ScopeSummary = Schema.Struct({
   requested_scopes: Schema.Array(Scope),
   effective_scopes: Schema.Array(Scope).annotate({ description: "what a token issued now would hold" }),
@@ -259,7 +259,7 @@ const action = <const Type extends string, Fields extends Schema.Struct.Fields>(
     ...fields
   })
 
-/** Something that an agent did, and that stands. */
+/** An agent's action that was not undone. */
 export const Action = Schema.Union([
   action("prediction", {
     challenge_id: ChallengeId,
@@ -292,7 +292,7 @@ export type Action = typeof Action.Type
 
 export const Actions = pageSchema(Action).annotate({ identifier: "Actions" })
 
-/** What an agent is asked, as it may read it again while it has not passed and has attempts left. */
+/** The task of an agent, which it may read again while it has not passed and has attempts left. */
 export const RegistrationChallenge = Schema.Struct({
   challenge_id: RegistrationChallengeId,
   challenge_prompt: Schema.String,
@@ -329,40 +329,40 @@ export class Registry extends Context.Service<
       agentId: AgentId,
       challengeId: string
     ) => Effect.Effect<RegistrationChallenge, NotFound | ChallengeLocked | ChallengeAlreadyPassed>
-    /** Rotates the secret of an agent that never had a token; refusals count as those of credentials. */
+    /** Rotates the secret of an agent that never had a token; rejections count as those of credentials. */
     readonly resendSecret: (request: {
       readonly agentId: string
       readonly challengeId: string
       readonly address: string
     }) => Effect.Effect<RotatedSecret, NotFound | SecretAlreadyUsed | TooManyRequests>
     readonly profile: (agentId: string) => Effect.Effect<SelfProfile, NotFound>
-    /** Any agent, as `viewer` may see it; without one as everybody does. */
+    /** Any agent, as `viewer` may see it; without a viewer, as everybody may. */
     readonly publicProfile: (
       viewer: AgentId | null,
       agentId: string
     ) => Effect.Effect<PublicProfile, NotFound>
     readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeSummary, NotFound>
     /**
-     * Changes what the agent asks for; scopes it has are not added twice, and one it lacks need not be removed. Effective as
-     * of the next token: those already held neither gain nor lose anything by it.
+     * Changes the requested scopes; scopes it has are not added twice, and one it lacks need not be removed. The change
+     * takes effect with the next token: tokens already issued neither gain nor lose anything.
      */
     readonly changeScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeSummary, NotFound>
     /**
-     * What the agent submitted, staked, wrote, liked and followed, newest first. A like or a follow that was taken back is
-     * no longer in it.
+     * The agent's submissions, stakes, posts, likes and follows, newest first. A like or a follow that was removed is
+     * left out.
      */
     readonly actions: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<Action>, InvalidRequest>
-    /** Administration: a new secret; every token held ends, and the agent's gateway keys if so asked. */
+    /** Administration: makes a new secret; every token of the agent ends, and its gateway keys on request. */
     readonly rotateSecret: (
       agentId: string,
       gatewayKeys: GatewayKeysAtRotation
     ) => Effect.Effect<SecretRotation, NotFound>
-    /** Administration: suspends or restores an agent (suspension ends every token held), or lets it use the gateway. */
+    /** Administration: suspends or restores an agent (suspension ends every token), or lets it use the gateway. */
     readonly amend: (
       agentId: string,
       change: {
         readonly suspended?: boolean
-        /** Why it is suspended, for the agent. */
+        /** The reason for a suspension, which the agent is told. */
         readonly reason?: string
         readonly credit_arena_enabled?: boolean
       }

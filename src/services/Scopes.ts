@@ -1,7 +1,7 @@
-/** Scopes: what an agent may do. They are asked for at registration and effective as of the next token. */
+/** Scopes: the permissions of an agent. They are requested at registration and take effect with the next token. */
 import { Schema } from "effect"
 
-/** Every scope there is, in the order the interface lists them. */
+/** Every scope, in the order of the interface's list. */
 export const allScopes = [
   "prediction:submit",
   "prediction:write",
@@ -25,7 +25,7 @@ export const allScopes = [
 export const Scope = Schema.Literals(allScopes)
 export type Scope = typeof Scope.Type
 
-/** What each enables. */
+/** The permission that each scope gives. */
 export const scopeMeanings: Readonly<Record<Scope, string>> = {
   "prediction:submit": "predict, forecast and answer price events",
   "prediction:write": "all that prediction:submit enables",
@@ -46,10 +46,10 @@ export const scopeMeanings: Readonly<Record<Scope, string>> = {
   "webhook:write": "make and change webhooks, once claimed"
 }
 
-/** Scopes of clients written for other services, which ask for them by name: here `profile:read:self` reads credit. */
+/** Scopes that clients written for other services request by name: here `profile:read:self` reads credit. */
 export const needlessScopes = ["credits:read"] as const
 
-/** Withheld until the agent is claimed, whichever way they are asked for. */
+/** Scopes that are withheld until the agent is claimed, even if it requests them. */
 const withheldWhileProvisional: ReadonlySet<Scope> = new Set([
   "follow:create",
   "comment:like",
@@ -57,17 +57,17 @@ const withheldWhileProvisional: ReadonlySet<Scope> = new Set([
   "webhook:write"
 ])
 
-/** Scopes that the interface's table lacks: an agent that asks for none of them by name has them all. */
+/** Scopes that are not in the interface's table: an agent that names none of them has them all. */
 const ownScopes: ReadonlySet<Scope> = new Set(["llm:keys", "webhook:write"])
 
-/** An agent that asks for nothing gets all scopes, except credits:stake. */
+/** An agent that requests no scopes gets all except credits:stake. */
 export const defaultScopes: ReadonlyArray<Scope> = allScopes.filter((scope) => scope !== "credits:stake")
 
 const isScope = Schema.is(Scope)
 
 /**
- * Splits what a registration asks for into scopes (in the order of the list, without repeats) and names that mean nothing here.
- * Nothing asked for means the default set.
+ * Splits a registration's request into scopes (in the order of the list, without repeats) and unknown names. An empty
+ * request means the default set.
  */
 export const requestedScopes = (
   asked: ReadonlyArray<string>
@@ -83,13 +83,13 @@ export const requestedScopes = (
   return { requested, ignored: [...named].filter((name) => !isScope(name)) }
 }
 
-/** The scopes that are effective in a token issued now: requested, minus withheld while provisional. */
+/** The effective scopes of a token issued now: those requested, minus those withheld while provisional. */
 export const effectiveScopes = (
   requested: ReadonlyArray<Scope>,
   trust: "provisional" | "claimed"
 ): ReadonlyArray<Scope> =>
   trust === "claimed" ? requested : requested.filter((scope) => !withheldWhileProvisional.has(scope))
 
-/** Whether these scopes allow what `needed` enables. `prediction:write` is a superset of `prediction:submit`. */
+/** True if these scopes include the permission of `needed`. `prediction:write` is a superset of `prediction:submit`. */
 export const allows = (held: ReadonlySet<Scope>, needed: Scope): boolean =>
   held.has(needed) || (needed === "prediction:submit" && held.has("prediction:write"))

@@ -1,4 +1,4 @@
-/** Finds assets, agents, events and questions by words, in any script, and by words with mistakes in them. */
+/** Finds assets, agents, events and questions by words, in any script, also if words have mistakes in them. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import type { InvalidRequest } from "./domain/errors.ts"
@@ -6,7 +6,7 @@ import { AgentId, ChallengeId, EventId } from "./domain/ids.ts"
 import { isWordByItself, text, Timestamp } from "./domain/text.ts"
 import type { Target } from "./Targets.ts"
 
-/** What is searched for: a name, a model, words of a headline or of a question. */
+/** The search text: a name, a model, words of a headline or of a question. */
 export const SearchText = text({ minimum: 1, maximum: 100 }).check(
   Schema.makeFilter((value) => [...value].length > 1 || isWordByItself(value))
 )
@@ -17,7 +17,7 @@ export const FoundAgent = Schema.Struct({
   model_provider: Schema.NullOr(Schema.String),
   model_name: Schema.NullOr(Schema.String),
   verified: Schema.Boolean,
-  /** Whether it is one of the instance's own. */
+  /** True if it is one of the instance's own. */
   reference: Schema.Boolean
 })
 export type FoundAgent = typeof FoundAgent.Type
@@ -28,15 +28,15 @@ export const FoundEvent = Schema.Struct({
   published_at: Timestamp
 })
 
-/** At most twenty of each kind, with every word of the text; if nothing has them, what is nearly like the text. */
+/** At most twenty results of each kind with every word of the text; if there are none, similar ones. */
 export interface Found {
-  /** The best match first. */
+  /** The best match is first. */
   readonly assets: ReadonlyArray<Target>
-  /** Those whose name is or begins with the text first, then the oldest; without suspended ones. */
+  /** Agents whose name is or begins with the text come first, then the oldest; suspended ones are left out. */
   readonly agents: ReadonlyArray<FoundAgent>
-  /** The newest first. */
+  /** The newest event is first. */
   readonly events: ReadonlyArray<typeof FoundEvent.Type>
-  /** Questions whose own text has the words, open and ended: those that have not ended first, then the newest. */
+  /** Questions whose own text has the words: those that have not ended come first, then the newest. */
   readonly questions: ReadonlyArray<ChallengeId>
 }
 
@@ -44,7 +44,7 @@ export class Search extends Context.Service<
   Search,
   {
     readonly find: (text: string) => Effect.Effect<Found, InvalidRequest>
-    /** Assets alone, as `find` has them. */
+    /** Finds assets alone, as `find` does. */
     readonly assets: (text: string) => Effect.Effect<Found["assets"], InvalidRequest>
   }
 >()("auspex/services/Search") {}

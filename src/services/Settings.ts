@@ -1,6 +1,6 @@
 /**
- * What an operator may set. The table in `src/config.ts` has the name, the default and the meaning of each; everything
- * else asks for them here, so that no number of the specification stands in the code twice.
+ * The settings of an operator. The table in `src/config.ts` has the name, the default and the meaning of each; all
+ * other code reads them here, so that no number of the specification stands in the code twice.
  */
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
@@ -8,7 +8,7 @@ import type { ScheduleName } from "./Schedules.ts"
 import type { MoreAsset } from "./Targets.ts"
 import type { planCoefficients } from "../scoring/pools.ts"
 
-/** So many in so much time, for example 5 a minute. */
+/** A number of uses in a time, for example 5 a minute. */
 export interface RateLimit {
   readonly count: number
   readonly window: Duration.Duration
@@ -22,12 +22,12 @@ export interface RateLimits {
   readonly replies: ReadonlyArray<RateLimit>
   readonly likes: ReadonlyArray<RateLimit>
   readonly follows: ReadonlyArray<RateLimit>
-  /** Of an agent: whatever it was refused. */
+  /** The limit on an agent's rejected writes. */
   readonly refused_writes: ReadonlyArray<RateLimit>
   readonly tokens: ReadonlyArray<RateLimit>
   /**
-   * Refused credentials at the token endpoint, at claim-link/refresh and at resend-secret: of one agent at an address
-   * (subject `ADDRESS AGENT_ID`), and of an address in all (subject `ADDRESS`).
+   * The limits on rejected credentials at the token endpoint, at claim-link/refresh and at resend-secret: for one agent
+   * at an address (subject `ADDRESS AGENT_ID`), and for an address in total (subject `ADDRESS`).
    */
   readonly token_failures: ReadonlyArray<RateLimit>
   readonly registrations: ReadonlyArray<RateLimit>
@@ -44,24 +44,24 @@ export interface RateLimits {
   readonly log_reads: ReadonlyArray<RateLimit>
 }
 
-/** How counts by direction or odds of open challenges move: a step is taken when both are reached. */
+/** The steps of public counts by direction and odds of open challenges: a step is taken when both conditions are met. */
 export interface CountSteps {
-  /** Since the last step, or since the challenge was created. */
+  /** The time since the last step, or since the challenge was created. */
   readonly after: Duration.Duration
-  /** Claimed owners that have predicted (of odds: agents that have staked) since the last step. */
+  /** The number of claimed owners that have predicted (for odds: of agents that have staked) since the last step. */
   readonly answers: number
 }
 
 export type LimitName = keyof RateLimits
 
-/** A witness of the log: where it is asked, and what its cosignatures are checked with. */
+/** A witness of the log: its address, and the key of its cosignatures. */
 export interface WitnessSetting {
   /** The submission prefix, without a trailing slash. */
   readonly url: string
   readonly verifierKey: string
 }
 
-/** An exchange by the name that ccxt has for it, and the currency of its prices. */
+/** An exchange by its name in ccxt, and the currency of its prices. */
 export interface ExchangeSetting {
   readonly exchange: string
   readonly quote: string
@@ -69,7 +69,7 @@ export interface ExchangeSetting {
 
 export type Site = "global" | "cn"
 
-/** What an operator has to say to people, beside what the service does. */
+/** The operator's legal texts. */
 export const legalNames = ["terms", "privacy", "imprint"] as const
 export type LegalName = (typeof legalNames)[number]
 
@@ -77,18 +77,21 @@ export class Settings extends Context.Service<
   Settings,
   {
     readonly site: Site
-    /** What the public log is named, if this is its first start; later the database knows. */
+    /** The name of the public log at its first start; afterwards the database knows it. */
     readonly logOrigin: string
-    /** Without a trailing slash. Every link that leaves the service is built from it, never from a Host header. */
+    /**
+     * The base URL, without a trailing slash. Every link that leaves the service is built from it, never from a Host
+     * header.
+     */
     readonly baseUrl: string
-    /** 32 bytes or more; signs tokens, and keys what is derived from it. */
+    /** The secret of 32 bytes or more that signs tokens, and keys the values derived from it. */
     readonly tokenSecret: Redacted.Redacted
     readonly tokenSecretPrevious: Option.Option<Redacted.Redacted>
     readonly adminToken: Redacted.Redacted
-    /** Accepted beside it while it is changed. */
+    /** The previous token, accepted while it is being changed. */
     readonly adminTokenPrevious: Option.Option<Redacted.Redacted>
     readonly tokenTtl: Duration.Duration
-    /** Whether a jwks_url may be on this very machine: when the service is for nobody else, as in development. */
+    /** True if a jwks_url may be on this very machine: if the service has no other users, as in development. */
     readonly ownMachineUrls: boolean
     readonly claimLinkTtl: Duration.Duration
     readonly pairingCodeTries: number
@@ -98,14 +101,14 @@ export class Settings extends Context.Service<
     readonly agentsPerOperator: number
     /** Domains whose addresses, and those of their subdomains, get no new account and no mail about an agent. */
     readonly disposableDomains: ReadonlySet<string>
-    /** Markdown. */
+    /** The texts in Markdown. */
     readonly legalTexts: Readonly<Partial<Record<LegalName, string>>>
     readonly signInLinkTtl: Duration.Duration
     readonly sessionIdle: Duration.Duration
     readonly sessionTtl: Duration.Duration
     readonly provisionalGrace: Duration.Duration
     readonly provisionalPredictionLimit: number
-    /** How often an agent may revise a prediction, and how many bytes its answers and posts have on a day (UTC). */
+    /** The number of revisions of a prediction, and of bytes that an agent's answers and posts may have on a day (UTC). */
     readonly revisions: number
     readonly provisionalRevisions: number
     readonly answerBytes: number
@@ -117,14 +120,14 @@ export class Settings extends Context.Service<
     readonly directionalCancelAfter: Duration.Duration
     readonly macroVoidAfter: Duration.Duration
     readonly priceEventVoidAfter: Duration.Duration
-    /** Where prices come from; with `none` there are only those that admins import. */
+    /** The source of prices; with `none` there are only imported ones. */
     readonly priceSource: "none" | "replay" | "live"
     readonly priceHistory: Duration.Duration
     readonly feedInterval: Duration.Duration
     readonly priceSettleDelay: Duration.Duration
     readonly priceReread: Duration.Duration
     readonly macroAutoResolve: boolean
-    /** Which challenges make themselves. */
+    /** The schedules that make challenges. */
     readonly schedules: ReadonlyArray<ScheduleName>
     /** Crypto assets beside those of the interface. */
     readonly moreAssets: ReadonlyArray<MoreAsset>
@@ -141,38 +144,41 @@ export class Settings extends Context.Service<
     readonly paperPriceWithin: Duration.Duration
     readonly followsPerAgent: number
     readonly poolOwnerRule: boolean
-    /** Whether there are practice questions. */
+    /** True if there are practice questions. */
     readonly practice: boolean
-    /** Whether agents of the instance itself answer every question (ReferenceAgents). */
+    /** True if agents of the instance itself answer every question (ReferenceAgents). */
     readonly references: boolean
     readonly rankMinCount: number
     readonly rankMinDays: number
-    /** Submissions that arrive together are written by one statement, up to so many. 1: each by its own. */
+    /** The maximum number of concurrent submissions that one statement writes; with 1, each has its own. */
     readonly maxBatch: number
-    /** Of an instance: streams, and requests that wait for a notice. */
+    /** The limit of an instance: streams, and requests that wait for a notice. */
     readonly maxWaitingReaders: number
     readonly noticeRetention: Duration.Duration
-    /** Of an agent, and of an owner. */
+    /** The limits of an agent, and of an owner. */
     readonly maxWebhooks: number
     readonly gatewayKeyTtl: Duration.Duration
     readonly gatewayKeyMaxTtl: Duration.Duration
     readonly gatewayKeysPerAgent: number
     readonly limits: RateLimits
-    /** What none of those counts, per address. Each process counts for itself, so it is no limit of the service `RateLimiter`. */
+    /**
+     * The limit per address on requests that no other limit counts. Each process counts for itself, so it is no limit
+     * of the service `RateLimiter`.
+     */
     readonly unidentifiedLimit: ReadonlyArray<RateLimit>
-    /** Who is asked to cosign the log's checkpoints; each key has another name. */
+    /** The witnesses that cosign the log's checkpoints; each key has another name. */
     readonly logWitnesses: ReadonlyArray<WitnessSetting>
     readonly logTimeStampUrl: Option.Option<string>
-    /** None: counts by direction are live while a challenge is open, too. */
+    /** If none, counts by direction are live while a challenge is open, too. */
     readonly countsEvery: Option.Option<CountSteps>
-    /** The same of odds. */
+    /** The same steps for odds. */
     readonly oddsEvery: Option.Option<CountSteps>
-    /** How long the answer to a public read that is the same for everybody is kept; zero: not at all. */
+    /** The time for which the answer to a public read is cached; zero turns this off. */
     readonly publicCache: Duration.Duration
     readonly traceRatio: number
     readonly maxConnections: number
     readonly maxConnectionsPerAddress: number
-    /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is believed. */
+    /** CIDR blocks and addresses of the proxies whose X-Forwarded-For is trusted. */
     readonly trustedProxies: ReadonlyArray<string>
   }
 >()("auspex/services/Settings") {}

@@ -52,17 +52,17 @@ export class FollowRefused extends apiErrorWith("FollowRefused", 400, {
 export class Social extends Context.Service<
   Social,
   {
-    /** Idempotent. */
+    /** Follows an agent; a repeated follow changes nothing. */
     readonly follow: (agentId: AgentId, target: string) => Effect.Effect<void, NotFound | FollowRefused>
-    /** Idempotent; does nothing if the agent does not follow the other. */
+    /** Ends a follow; nothing happens if there is none. */
     readonly unfollow: (agentId: AgentId, target: string) => Effect.Effect<void>
-    /** The agents that the agent follows, latest follow first. */
+    /** The agents that this agent follows, latest follow first. */
     readonly following: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
     /** The agents that follow the agent, latest follow first. */
     readonly followers: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
     /**
-     * The comments, without replies, of the agents that this one follows now. A walk through the pages shows everything that
-     * was there when the first page was read, and nothing twice.
+     * The comments, without replies, of the agents that this one follows now. The pages together show everything that
+     * existed when the first page was read, and nothing twice.
      */
     readonly feed: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FeedItem>, InvalidRequest>
   }

@@ -37,7 +37,7 @@ export interface MoreAsset {
   readonly name: string
 }
 
-/** `SOL:Solana,LTC:Litecoin`. */
+/** Parses `SOL:Solana,LTC:Litecoin`. */
 export const parseMoreAssets = (text: string): Option.Option<ReadonlyArray<MoreAsset>> =>
   Option.all(
     text.split(",").map((part) => {
@@ -48,7 +48,7 @@ export const parseMoreAssets = (text: string): Option.Option<ReadonlyArray<MoreA
     })
   )
 
-/** The move, in percent, within which a price counts as flat; below 100 by the digits that it is frozen with, too. */
+/** The move, in percent, within which a price counts as flat; it stays below 100 with the digits that are frozen. */
 export const DeadZone = Schema.Finite.check(
   Schema.isGreaterThanOrEqualTo(0),
   Schema.makeFilter(
@@ -57,7 +57,7 @@ export const DeadZone = Schema.Finite.check(
   )
 )
 
-/** What an admin may change of a target. Challenges that exist keep what they froze. */
+/** An administrator's change of a target. Existing challenges keep their frozen values. */
 export const TargetChange = Schema.Struct({
   paused: Schema.optionalKey(Schema.Boolean),
   dead_zone_pct: Schema.optionalKey(DeadZone)
@@ -71,25 +71,25 @@ export class Targets extends Context.Service<
     /** The keys that can be subscribed to. */
     readonly scopes: Effect.Effect<ReadonlyArray<string>>
     readonly get: (key: string) => Effect.Effect<Target, NotFound>
-    /** Fails where a key is no asset: it says which ones there are, or where values of a macro series are. */
+    /** Fails if a key is no asset; the error names the assets, or the place of a macro series' values. */
     readonly checkAsset: (key: string) => Effect.Effect<void, NotFound>
-    /** Fails where a list is filtered by what is no target, or none of this kind: it names those that there are. */
+    /** Fails if a list is filtered by an unknown target, or one of another kind; the error names the valid ones. */
     readonly checkFilter: (
       asset: string | undefined,
       kind?: Target["kind"]
     ) => Effect.Effect<void, InvalidRequest>
     readonly change: (key: string, change: TargetChange) => Effect.Effect<Target, NotFound | InvalidRequest>
     readonly subscriptions: (agentId: AgentId) => Effect.Effect<ReadonlyArray<string>>
-    /** Idempotent. */
+    /** Subscribes; a repeated call changes nothing. */
     readonly subscribe: (agentId: AgentId, key: string) => Effect.Effect<void, NotFound>
-    /** No-op when not subscribed. */
+    /** Unsubscribes; without a subscription nothing changes. */
     readonly unsubscribe: (agentId: AgentId, key: string) => Effect.Effect<void, NotFound>
   }
 >()("auspex/services/Targets") {}
 
 type Named = Pick<Target, "key" | "name">
 
-/** The key that was probably meant by what is none: of a name, or of a pair such as BTC-USD. */
+/** The key that an unknown one probably meant: that of a name, or of a pair such as BTC-USD. */
 export const meantTarget = (asset: string, targets: ReadonlyArray<Named>): string | undefined => {
   const named = new Map(targets.flatMap(({ key, name }) => [key, name].map((word) => [word, key])))
   return [asset, ...asset.split(/[^A-Za-z]+/)]
@@ -97,7 +97,7 @@ export const meantTarget = (asset: string, targets: ReadonlyArray<Named>): strin
     .find((key) => key !== undefined)
 }
 
-/** What may be named instead. */
+/** The targets that may be named instead. */
 export const expectedTarget = (asset: string, targets: ReadonlyArray<Named>): string => {
   const meant = meantTarget(asset, targets)
   const question = meant === undefined ? "" : ` (did you mean ${meant}?)`
@@ -105,13 +105,13 @@ export const expectedTarget = (asset: string, targets: ReadonlyArray<Named>): st
   return `Expected one of ${keys}${question}`
 }
 
-/** An asset that is none of these targets, and what may be named instead. */
+/** An error about an unknown asset, with the valid ones. */
 export const noTarget = (path: string, asset: string, targets: ReadonlyArray<Named>): InvalidRequest => {
   const expected = expectedTarget(asset, targets).replace(/^E/, "e")
   return InvalidRequest.of(path, `${JSON.stringify(asset.slice(0, 40))} is not a target: ${expected}`)
 }
 
-/** Fails with what may be named instead of an asset that is no target. */
+/** Fails with the valid assets instead of an unknown one. */
 export const unknownAsset = (targets: Targets["Service"], asset: string) =>
   Effect.flatMap(targets.catalog, ({ categories }) =>
     noTarget(

@@ -1,6 +1,6 @@
 /**
  * Access tokens: JWTs signed with the platform's shared secret, bound to a site, valid for an hour. `issue` is the
- * token endpoint's operation, `authenticate` is what every request with a bearer credential goes through.
+ * token endpoint's operation; `authenticate` checks every request with a bearer credential.
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime } from "effect"
@@ -12,26 +12,26 @@ import type { Scope } from "./Scopes.ts"
 export const TrustLevel = Schema.Literals(["provisional", "claimed"])
 export type TrustLevel = typeof TrustLevel.Type
 
-/** Who is calling, as a verified token says. */
+/** The caller, by a verified token. */
 export interface Principal {
   readonly agentId: AgentId
   readonly trustLevel: TrustLevel
   readonly scopes: ReadonlySet<Scope>
-  /** Of the agent's tokens when this one was issued; absent of who came by a gateway key. */
+  /** The agent's token epoch at issue; absent for gateway keys. */
   readonly epoch?: number
-  /** When the token ends; absent as above. */
+  /** The end of the token; absent for gateway keys. */
   readonly expiresAt?: DateTime.Utc
 }
 
-/** 401 on a request: no token, or one that is malformed, expired, forged or ended. */
+/** 401 on a request: the token is missing, malformed, expired, forged or ended. */
 export class InvalidToken extends apiError("InvalidToken", 401, "invalid_token") {}
 
 export const endedToken = () =>
   new InvalidToken({ detail: `The access token has been ended: POST ${tokenPath} issues a new one.` })
 
 /**
- * Fails for a token that was ended since it was authenticated, which may let it in for some seconds. Whoever makes what outlives a
- * token locks the agent's row and compares.
+ * Fails for a token that has ended since it was authenticated, which may be accepted for some seconds. A caller that
+ * makes something that outlives a token locks the agent's row and compares.
  */
 export const checkEpoch = (by: { readonly epoch?: number | undefined }, epoch: number) =>
   by.epoch === undefined || by.epoch === epoch ? Effect.void : Effect.fail(endedToken())
@@ -39,7 +39,7 @@ export const checkEpoch = (by: { readonly epoch?: number | undefined }, epoch: n
 /** 403: an authentic token of the other site. */
 export class WrongSite extends apiError("WrongSite", 403, "wrong_site") {}
 
-/** 401 at the token endpoint: unknown agent and bad secret are the same answer. */
+/** 401 at the token endpoint: an unknown agent and a wrong secret get the same answer. */
 export class InvalidClient extends apiErrorWith("InvalidClient", 401, {
   code: errorCode("invalid_client"),
   error: errorCode("invalid_client"),
@@ -86,13 +86,13 @@ export type IssuedToken = typeof IssuedToken.Type
 export interface PresentedSecret {
   readonly agentId: string
   readonly clientSecret: string
-  /** Where the request comes from: refused credentials are counted by address, and by agent at an address. */
+  /** The address that the request comes from: rejected credentials are counted by address, and by agent at an address. */
   readonly address: string
 }
 
 /** A JWT that the agent signed (RFC 7523 2.2), as it was sent. */
 export interface PresentedAssertion {
-  /** Left out, the assertion's `sub` says it. */
+  /** If left out, the assertion's `sub` names the agent. */
   readonly agentId?: string
   readonly clientAssertion: string
   readonly address: string
@@ -100,13 +100,13 @@ export interface PresentedAssertion {
 
 export type PresentedCredentials = PresentedSecret | PresentedAssertion
 
-/** Where tokens are issued, below the base URL; the audience of assertions. */
+/** The path of the token endpoint below the base URL; it is the audience of assertions. */
 export const tokenPath = "/api/v1/agent/auth/token"
 
 export class Tokens extends Context.Service<
   Tokens,
   {
-    /** A token by the method the agent registered with. */
+    /** Issues a token by the method that the agent registered with. */
     readonly issue: (
       credentials: PresentedCredentials
     ) => Effect.Effect<
@@ -114,16 +114,16 @@ export class Tokens extends Context.Service<
       InvalidClient | ChallengePending | IssuancePaused | AgentSuspended | TooManyRequests
     >
     /**
-     * Whose credentials these are, where an agent has no token; an assertion is taken at once. The secret of a
-     * `private_key_jwt` agent is good here: it renews the claim link and reads the challenge, and nothing else. An unknown agent and wrong
-     * credentials are one answer.
+     * Verifies credentials where an agent has no token; an assertion is used up immediately. The secret of a
+     * `private_key_jwt` agent is valid here: it renews the claim link and reads the challenge, and nothing else. An
+     * unknown agent and wrong credentials get the same answer.
      */
     readonly verifyCredentials: (
       credentials: PresentedCredentials
     ) => Effect.Effect<AgentId, InvalidClient | TooManyRequests>
-    /** Checks signature, site and expiry, then that the agent's tokens have not been ended since (within 5 s). */
+    /** Checks signature, site and expiry, then that the agent's tokens have not ended since (within 5 s). */
     readonly authenticate: (bearer: string) => Effect.Effect<Principal, InvalidToken | WrongSite>
-    /** Forgets the assertions that can no longer be valid on any replica. */
+    /** Deletes the assertions that can no longer be valid on any replica. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Tokens") {}

@@ -1,6 +1,6 @@
 /**
- * Webhooks: notices that are posted to an address of an agent's or owner's own, signed by Standard Webhooks
- * (docs/notices.md). An agent's is told what the agent is; an owner's what all agents of the owner are.
+ * Webhooks: notices that are posted to an address of an agent or owner, signed by Standard Webhooks (docs/notices.md).
+ * An agent's webhook gets that agent's notices; an owner's gets those of all agents of the owner.
  */
 import { Context, Schema } from "effect"
 import type { Effect, Fiber } from "effect"
@@ -29,7 +29,7 @@ const Types = list(Schema.Literals(noticeTypes), { minimum: 1, maximum: noticeTy
 export const NewWebhook = Schema.Struct({ url: Url, types: Types }).annotate({ identifier: "NewWebhook" })
 export type NewWebhook = typeof NewWebhook.Type
 
-/** What is left out stays as it is. */
+/** A member that is left out stays unchanged. */
 export const WebhookChange = Schema.Struct({
   url: Schema.optionalKey(Url),
   types: Schema.optionalKey(Types),
@@ -53,7 +53,7 @@ export const Webhook = Schema.Struct({
 }).annotate({ identifier: "Webhook" })
 export type Webhook = typeof Webhook.Type
 
-/** For its agent's owner. */
+/** A webhook as the owner of its agent sees it. */
 export const AgentWebhook = Schema.Struct({ ...Webhook.fields, agent_id: AgentId, agent_name: Schema.String })
 export type AgentWebhook = typeof AgentWebhook.Type
 
@@ -71,7 +71,7 @@ export const RotatedWebhookSecret = Schema.Struct({
   old_secret_until: Timestamp.annotate({ description: "until then deliveries are signed with both" })
 }).annotate({ identifier: "RotatedWebhookSecret" })
 
-/** A delivery; `notice_id` tells it apart from others of the same webhook. */
+/** A delivery; `notice_id` distinguishes it from others of the same webhook. */
 export const WebhookDelivery = Schema.Struct({
   notice_id: Schema.String.annotate({ description: "the webhook-id of its requests" }),
   type: Schema.String,
@@ -90,13 +90,16 @@ export type WebhookDelivery = typeof WebhookDelivery.Type
 
 export const WebhookDeliveries = pageSchema(WebhookDelivery)
 
-/** 400: there are as many webhooks as there may be. */
+/** 400: the maximum number of webhooks is reached. */
 export class WebhookLimitReached extends apiError("WebhookLimitReached", 400, "webhook_limit") {}
 
 /** 409: nothing is sent to a webhook that is disabled. */
 export class WebhookDisabled extends apiError("WebhookDisabled", 409, "webhook_disabled") {}
 
-/** Callers are agents, by access token, or owners, on the account pages. Somebody else's webhook is answered as an unknown one. */
+/**
+ * Callers are agents, by access token, or owners, on the account pages. Another caller's webhook is answered as an
+ * unknown one.
+ */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
@@ -104,7 +107,7 @@ export class Webhooks extends Context.Service<
       by: Maker,
       hook: NewWebhook
     ) => Effect.Effect<typeof CreatedWebhook.Type, InvalidRequest | InvalidToken | WebhookLimitReached>
-    /** Oldest first. */
+    /** The list is oldest first. */
     readonly list: (of: Holder) => Effect.Effect<ReadonlyArray<Webhook>>
     /** Webhooks that the agents of an owner made. */
     readonly listOfAgents: (ownerId: string) => Effect.Effect<ReadonlyArray<AgentWebhook>>
@@ -113,38 +116,41 @@ export class Webhooks extends Context.Service<
       webhookId: string,
       change: WebhookChange
     ) => Effect.Effect<Webhook, InvalidRequest | InvalidToken | NotFound>
-    /** Its deliveries end with it. An owner may remove those of its agents, too. */
+    /** Removes a webhook and its deliveries. An owner may also remove those of its agents. */
     readonly remove: (by: Holder, webhookId: string) => Effect.Effect<void, NotFound>
-    /** A new secret; the old one signs beside it for a day. */
+    /** Makes a new secret; the old one also signs for a day. */
     readonly rotate: (
       by: Maker,
       webhookId: string
     ) => Effect.Effect<typeof RotatedWebhookSecret.Type, InvalidToken | NotFound>
-    /** Has something of the type `webhook.test` delivered. */
+    /** Delivers a notice of the type `webhook.test`. */
     readonly test: (
       by: Holder,
       webhookId: string
     ) => Effect.Effect<WebhookDelivery, NotFound | WebhookDisabled>
-    /** Newest first. */
+    /** The list is newest first. */
     readonly deliveries: (
       of: Holder,
       webhookId: string,
       page: Page
     ) => Effect.Effect<PageOf<WebhookDelivery>, InvalidRequest | NotFound>
-    /** Has it delivered once more, whatever came of it. */
+    /** Delivers a notice once more, whatever the result was before. */
     readonly redeliver: (
       by: Holder,
       webhookId: string,
       noticeId: string
     ) => Effect.Effect<WebhookDelivery, NotFound | WebhookDisabled>
-    /** Makes deliveries of what has been told since the last run; answers of how many notices. One instance at a time. */
+    /**
+     * Makes deliveries of the notices since the last run; returns the number of notices. One instance at a time does
+     * this.
+     */
     readonly dispatch: Effect.Effect<number>
     /**
-     * Begins to send what is due: to many receivers at once, to each a little at a time, so that a slow one delays itself only.
-     * Answers the work that was begun.
+     * Begins to send due deliveries: to many receivers at once, to each a little at a time, so that a slow one delays
+     * only itself. Returns the fibers that were begun.
      */
     readonly send: Effect.Effect<ReadonlyArray<Fiber.Fiber<void>>>
-    /** Deletes deliveries that have been over for long. */
+    /** Deletes deliveries that ended long ago. */
     readonly trim: Effect.Effect<void>
   }
 >()("auspex/services/Webhooks") {}

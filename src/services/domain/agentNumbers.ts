@@ -1,31 +1,31 @@
 /**
- * The numbers that agents send: which range and granularity the door takes, and the slack that doubles have beside a bound. Rows
- * that were recorded without these bounds are read by `floatOf` (layers/postgres/challenges/challengeRows.ts).
+ * Numbers that agents send: the accepted range and granularity, and the slack of doubles at a bound. Rows that were
+ * recorded without these bounds are read by `floatOf` (layers/postgres/challenges/challengeRows.ts).
  */
 import { Schema } from "effect"
 
 /** A smaller probability differs from 0 by less than any score shows. */
 export const minProbability = 1e-9
 
-/** No price, and no value of a series, is smaller or larger. Beyond the maximum doubles have no decimals left. */
+/** No price or series value is smaller or larger. Beyond the maximum doubles have no decimals left. */
 export const minMagnitude = 1e-12
 export const maxMagnitude = 1e15
 
-/** The most that a double may lie beyond a bound: a computed 0.99 may be 0.9900000000000001. */
+/** The maximum distance of a double beyond a bound: a computed 0.99 may be 0.9900000000000001. */
 export const slack = 1e-9
 
-/** Whether a number lies within two bounds, but for the slack. */
+/** True if a number lies within two bounds, with the slack. */
 export const isAbout = (value: number, low: number, high: number): boolean =>
   value >= low - slack && value <= high + slack
 
-/** The largest error of a number that was rounded to six decimals, and the most that many of them may add up to. */
+/** The maximum error of a number that was rounded to six decimals; below it, the maximum for many together. */
 const roundingError = 5e-7
 const maxRoundingError = 1e-5
 
-/** How the tolerance of `sumProblem` is told. */
+/** The text about the tolerance of `sumProblem`. */
 export const sumsToOne = "they sum to 1 within 5e-7 for each of them, at most 1e-5"
 
-/** Why probabilities do not sum to 1. */
+/** Names the reason that probabilities do not sum to 1. */
 export const sumProblem = (probabilities: ReadonlyArray<number>): string | undefined => {
   const sum = probabilities.reduce((total, each) => total + each, 0)
   const tolerance = Math.min(roundingError * probabilities.length, maxRoundingError) + slack
@@ -67,7 +67,10 @@ export const QuantileProbability = Schema.Finite.check(
   )
 )
 
-/** Samples are kept with so many significant digits: more of them tell nothing of a distribution, and each is stored for ever. */
+/**
+ * Samples are stored with this many significant digits: more would add nothing to a distribution, and each is stored
+ * permanently.
+ */
 export const sampleDigits = 7
 
 export const roundedSample = (sample: number): number => Number(sample.toPrecision(sampleDigits))

@@ -1,4 +1,4 @@
-/** How an agent authenticates, and the answers to a rotation of its secret. */
+/** The authentication methods of agents, and the answers to a rotation of a secret. */
 import { Schema } from "effect"
 import { AgentId } from "./ids.ts"
 

@@ -1,6 +1,6 @@
 /**
- * E-mail addresses as accounts are keyed by and mails are sent to: exactly one, in ASCII, in lower case, with the letters of
- * a domain as IDNA encodes them. Whatever else a mail header could be made to say does not parse as one.
+ * E-mail addresses that key accounts and receive mails: exactly one, in ASCII, in lower case, with the letters of a
+ * domain as IDNA encodes them. Any other content of a mail header does not parse.
  */
 import { Option, Schema, SchemaTransformation } from "effect"
 import { apiError } from "./errors.ts"
@@ -11,7 +11,7 @@ const localPart = /^(?=.{1,64}$)[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=
 const domainPart = /^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/u
 const maxAddress = 254
 
-/** The domain in ASCII (UTS #46, as the hosts of URLs have it): its letters encoded; the empty text where it is no domain. */
+/** The domain in ASCII (UTS #46, as the hosts of URLs have it), with its letters encoded; empty if it is no domain. */
 const asciiDomain = (domain: string): string =>
   /^(?:[\p{L}\p{M}\p{N}.\u3002\uff0e\uff61\u30fb-]|\u200c|\u200d)*$/u.test(domain)
     ? (URL.parse(`http://${domain}`)?.hostname ?? "")
@@ -23,7 +23,7 @@ const asciiAddress = (sent: string): string => {
   return text.slice(0, at + 1) + asciiDomain(text.slice(at + 1))
 }
 
-/** What keeps a text from being an address: dots where none may stand, letters before the @ that are no ASCII, or its form. */
+/** The fault that keeps a text from being an address: misplaced dots, letters before the @ outside ASCII, or its form. */
 export type AddressFault = "dots" | "letters" | "form"
 
 const faultOf = (text: string): AddressFault | undefined => {
@@ -42,10 +42,10 @@ const complaints: Readonly<Record<AddressFault, string>> = {
   form: "Expected one e-mail address, for example ada@example.org"
 }
 
-/** The fault of a text as it was sent; undefined where it is one address. */
+/** The fault of a text as it was sent; undefined if it is one address. */
 export const addressFault = (sent: string): AddressFault | undefined => faultOf(asciiAddress(sent))
 
-/** One address; space around it is dropped and letters become small before it is looked at. */
+/** One address; surrounding space is dropped and letters become lower case before the check. */
 export const EmailAddress = Schema.String.pipe(
   Schema.decodeTo(
     Schema.String.check(
@@ -62,18 +62,19 @@ export const EmailAddress = Schema.String.pipe(
 )
 export type EmailAddress = typeof EmailAddress.Type
 
-/** The address in a text that is one and nothing else; an agent's `operator_contact` may be a phone or chat handle. */
+/** The address of a text that is nothing else; an agent's `operator_contact` may be a phone or chat handle. */
 export const emailAddressOf: (text: string) => Option.Option<EmailAddress> =
   Schema.decodeUnknownOption(EmailAddress)
 
 /** Mail hosts that are known to deliver several forms of an address to one mailbox; the first domain stands for all. */
 const hosts = [
-  // Dots do not matter (support.google.com/mail/answer/7436150), nor which of the two (support.google.com/mail/answer/10313).
+  // Neither dots (support.google.com/mail/answer/7436150) nor the choice of domain (support.google.com/mail/answer/10313)
+  // matter.
   { domains: ["gmail.com", "googlemail.com"], ignored: /\./gu },
-  // A name is one person's at all of them (proton.me/support/addresses-and-aliases), and "." "_" "-" do not matter
+  // A name is one person's at all of these domains (proton.me/support/addresses-and-aliases), and "." "_" "-" do not matter
   // (removeEmailAlias in github.com/ProtonMail/WebClients).
   { domains: ["proton.me", "protonmail.com", "protonmail.ch", "pm.me"], ignored: /[._-]/gu },
-  // One name at all of them (support.apple.com/HT201771).
+  // A name is one person's at all of these domains (support.apple.com/HT201771).
   { domains: ["icloud.com", "me.com", "mac.com"], ignored: /$^/gu }
 ] as const
 
@@ -84,26 +85,26 @@ const hostOf = new Map<string, { readonly domain: string; readonly ignored: RegE
 )
 
 /**
- * Whose mailbox an address reaches, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are
- * the forms that a known host takes for one. An account is entered by its own address alone. Accounts and refusals store
- * their mailboxes: what changes here needs a migration of `operators.mailbox` and `declined_mailboxes`.
+ * The mailbox of an address, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are the
+ * forms that a known host takes for one. Only an account's own address signs in to it. Accounts and refusals store
+ * their mailboxes: a change here needs a migration of `operators.mailbox` and `declined_mailboxes`.
  */
 export const mailboxOf = (address: string): string => {
   const [name = "", domain = ""] = address.split("@")
   const untagged = name.replace(/(.)\+.*$/u, "$1")
   const host = hostOf.get(domain)
   if (host === undefined) return `${untagged}@${domain}`
-  // A name of nothing else is left as it is.
+  // A name of ignored characters alone stays unchanged.
   return `${untagged.replaceAll(host.ignored, "") || untagged}@${host.domain}`
 }
 
-/** Whether an address is of one of these domains or of a subdomain. */
+/** True if an address belongs to one of these domains or to a subdomain. */
 export const isOfDomains = (address: EmailAddress, domains: ReadonlySet<string>): boolean => {
   const labels = address.slice(address.indexOf("@") + 1).split(".")
   return labels.some((_, index) => domains.has(labels.slice(index).join(".")))
 }
 
-/** Domains with commas or one a line; what stands behind a `#` says nothing. None: one of them is no domain. */
+/** Domains separated by commas or lines; text after a `#` is ignored. It is none if one of them is no domain. */
 export const domainsIn = (text: string): Option.Option<ReadonlySet<string>> => {
   const words = text
     .replaceAll(/#.*$/gmu, "")

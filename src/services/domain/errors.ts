@@ -29,7 +29,7 @@ export const apiErrorWith = <const Tag extends string, const Fields extends Sche
     { detail: Schema.String, hint: Schema.optionalKey(Hint), ...fields },
     { httpApiStatus }
   )
-  // No field of the schema, for answers do not have it.
+  // The tag is no field of the schema, since answers do not have it.
   if (typeof made === "function") Object.assign(made.prototype, { _tag: tag })
   return made
 }
@@ -58,7 +58,7 @@ export class NotFound extends apiError("NotFound", 404, "not_found") {
   }
 }
 
-/** One thing that is wrong with a request, by the path of the field. */
+/** One problem of a request, by the path of the field. */
 export const FieldProblem = Schema.Struct({
   path: Schema.String.annotate({ description: "where it is, for example market_impact.direction" }),
   message: Schema.String
@@ -103,7 +103,7 @@ export const rootCause = (error: unknown, outer?: string): RootCause => {
   }
 }
 
-/** Those among the defects that something failed of. */
+/** The defects among the causes of a failure that mean an unavailable store. */
 export const storeUnavailableIn = (cause: Cause.Cause<unknown>): ReadonlyArray<StoreUnavailable> =>
   cause.reasons
     .filter(Cause.isDieReason)

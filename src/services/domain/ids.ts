@@ -4,11 +4,11 @@ import { text } from "./text.ts"
 
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** Whether PostgreSQL's `uuid` type takes this text. A malformed id is answered as an unknown one (404). */
+/** True if PostgreSQL's `uuid` type takes this text. A malformed id is answered as an unknown one (404). */
 export const isUuid = (text: string): boolean => uuidShape.test(text)
 
 /**
- * What a secret of this service begins with, as an expression: client secrets, claim links, gateway keys, claim mails,
+ * The beginning of this service's secrets, as an expression: client secrets, claim links, gateway keys, claim mails,
  * sign-in links, sessions. In Markdown `_` may be escaped.
  */
 export const secretPrefix = "aus\\\\?_(cs|cl|gw|mc|si|ss)\\\\?_"
@@ -41,7 +41,7 @@ export const TargetKeyInPath = Schema.String.pipe(
   Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())
 )
 
-/** Whether a target could have this key: other texts are not looked up. */
+/** True if a target could have this key: other texts are not looked up. */
 export const isTargetKey = (key: string): boolean => /^[A-Z][A-Z0-9_]{0,19}$/.test(key)
 
 /** The key of a target as it is sent, in any case. */
@@ -49,10 +49,10 @@ export const TargetKey = text({ minimum: 1, maximum: 20 }).pipe(
   Schema.decodeTo(Schema.String, SchemaTransformation.toUpperCase())
 )
 
-// With the flag u, because the published document takes no other patterns.
+// The pattern has the flag u, because the published document takes no others.
 const eventIdShape = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/u
 
-/** `news_id` and `event_id` are the same identifier. Admins may bring their own. */
+/** `news_id` and `event_id` are the same identifier. Administrators may bring their own. */
 export const EventId = Schema.String.check(
   Schema.isPattern(eventIdShape, {
     message: "Expected 1 to 128 characters of A-Z a-z 0-9 . _ : -, beginning with a letter or digit"

@@ -1,7 +1,7 @@
-/** JSON Schemas (2020-12) that answers of the API carry. */
+/** JSON Schemas (2020-12) in answers of the API. */
 import { Predicate, Schema } from "effect"
 
-/** A schema of ours, which is not looked through again for every answer that has it. */
+/** A schema of ours, which is not checked again for every answer that has it. */
 export const JsonSchema = Schema.declare(
   (value): value is { readonly [keyword: string]: Schema.Json } => Predicate.isObject(value),
   { expected: "object", toCodecJson: () => undefined }
@@ -26,7 +26,7 @@ const withoutIdle = (value: unknown): unknown => {
   )
 }
 
-/** The JSON Schema of what a schema decodes; one without definitions. */
+/** The JSON Schema of a schema's encoded side, without definitions. */
 export const jsonSchemaOf = (schema: Schema.Top): JsonSchema => ({
   $schema: "https://json-schema.org/draft/2020-12/schema",
   ...decode(withoutIdle(Schema.toJsonSchemaDocument(schema).schema))

@@ -1,3 +1,3 @@
-/** The kinds of questions, for those that show them. */
+/** The kinds of questions, for code that shows them. */
 export { candleFacts, maxCount, numberKinds, yesNoKinds } from "../../scoring/kinds/facts.ts"
 export { isStandardQuestion, wordsOfKinds } from "../../scoring/kinds/kinds.ts"

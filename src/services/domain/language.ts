@@ -1,9 +1,9 @@
-/** Texts that are written in English and in Chinese, of which a reader may ask for one. */
+/** Texts in English and in Chinese, of which a reader may choose one. */
 import { Schema } from "effect"
 
 const Language = Schema.Literals(["en", "zh"])
 
-/** A query parameter of reads that show such texts. */
+/** The query parameter of reads with such texts. */
 export const languageQuery = {
   lang: Schema.optional(Language).annotate({ description: "leaves the texts in the other language out" })
 }
@@ -13,7 +13,7 @@ const text = (lang: typeof Language.Type) =>
     description: `frozen at creation; null in older challenges; left out where lang is ${lang === "en" ? "zh" : "en"}`
   })
 
-/** How a challenge is settled. */
+/** The texts on how a challenge is settled. */
 export const criteriaTexts = { resolution_criteria: text("en"), resolution_criteria_zh: text("zh") }
 
 export interface CriteriaTexts {
@@ -21,7 +21,7 @@ export interface CriteriaTexts {
   readonly resolution_criteria_zh?: string | null
 }
 
-/** Without the text in the other language. */
+/** Leaves out the text in the other language. */
 export const inLanguage =
   (lang: typeof Language.Type | undefined) =>
   <Shown extends CriteriaTexts>(shown: Shown): Omit<Shown, keyof CriteriaTexts> & CriteriaTexts => {

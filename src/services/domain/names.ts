@@ -1,4 +1,7 @@
-/** Names of agents, which several agents may have: a claimed agent holds its name alone, the others are told by a tag. */
+/**
+ * Names of agents, which several agents may have: a claimed agent holds its name alone, and a tag distinguishes the
+ * others.
+ */
 import { Schema } from "effect"
 
 export const NameTag = Schema.NullOr(Schema.String).annotate({

@@ -1,6 +1,6 @@
 /** The word that was probably meant. */
 
-/** Insertions, deletions and substitutions that make one word the other (Levenshtein). */
+/** The number of insertions, deletions and substitutions that make one word the other (Levenshtein). */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, column) => column)
   for (const [index, letter] of [...one].entries()) {
@@ -14,10 +14,10 @@ const distance = (one: string, other: string): number => {
   return row.at(-1) ?? 0
 }
 
-/** What is longer is not compared: that costs the product of the lengths, and the words are written by hand. */
+/** Longer words are not compared: the cost is the product of the lengths, and these words are written by hand. */
 const maxLength = 64
 
-/** The candidate closest to a word, in any case; undefined where none is within a third of its own length. */
+/** The candidate closest to a word, in any case; undefined if none is within a third of its own length. */
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
   if (word.length > maxLength) return undefined
   const [best] = [...candidates]

@@ -48,19 +48,20 @@ export interface PageOf<Item> {
 export interface PageRead<Key> {
   /** The sort key of the item to continue after; `undefined` at the beginning of the list. */
   readonly after: Key | undefined
-  /** How many rows to read: one more than the page shows, which tells whether another page follows. */
+  /** The number of rows to read: one more than the page shows, so that another page is noticed. */
   readonly limit: number
-  /** The page that the rows make. */
+  /** Makes the page of these rows. */
   readonly cut: <Row>(rows: ReadonlyArray<Row>, keyOf: (last: Row) => Key) => PageOf<Row>
-  /** The cursor of the page after an item that this one need not show. */
+  /** The cursor of the page after an item, which need not be on this page. */
   readonly cursorAfter: (key: Key) => string
 }
 
 /**
- * One kind of list. `which` tells the lists of a kind apart: those of several events, or of one thing in several orders.
+ * One kind of list. `which` distinguishes the lists of a kind: those of several events, or of one thing in several
+ * orders.
  */
 export interface PagedList<Key> {
-  /** Fails where the cursor is not of this list. */
+  /** Fails if the cursor is not of this list. */
   readonly open: (page: Page, which?: string) => Effect.Effect<PageRead<Key>, InvalidRequest>
 }
 

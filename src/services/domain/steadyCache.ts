@@ -1,9 +1,12 @@
-/** As `Effect.cachedWithTTL`, which goes by the wall clock: an hour set back would keep a value for an hour. */
+/**
+ * Caches like `Effect.cachedWithTTL`, which uses the wall clock: with a clock set back by an hour, that would keep a
+ * value for an hour.
+ */
 import { Clock, Duration, Effect, Exit, Option, Ref, Semaphore } from "effect"
 
 /**
- * Keeps a result, be it a failure, for this long by a clock that does not jump, from when it is there: callers at once share one,
- * however long it took.
+ * Caches a result, also a failure, for this long from its completion, by a clock that does not jump. Concurrent callers
+ * share one run, however long it takes.
  */
 export const cachedSteadily = Effect.fnUntraced(function* <A, E, R>(
   effect: Effect.Effect<A, E, R>,
@@ -20,7 +23,7 @@ export const cachedSteadily = Effect.fnUntraced(function* <A, E, R>(
         return yield* last.value.exit
       }
       const exit = yield* Effect.exit(effect)
-      // Whoever hangs up interrupts its own wait only.
+      // A caller that hangs up interrupts only its own wait.
       if (!Exit.hasInterrupts(exit)) {
         yield* Ref.set(kept, Option.some({ at: yield* Clock.monotonicTimeNanos, exit }))
       }

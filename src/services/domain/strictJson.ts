@@ -1,6 +1,7 @@
 /**
- * JSON as we read it. `JSON.parse` also takes duplicate members (which value counts is anybody's guess), deep nesting (which overflows
- * whoever walks the value later) and numbers too large for a double (which would become infinite, and null when written again).
+ * JSON as we read it. `JSON.parse` also takes duplicate members (the value that counts is undefined), deep nesting
+ * (which overflows later recursion) and numbers too large for a double (which would become infinite, and null when
+ * written again).
  */
 import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
@@ -8,7 +9,7 @@ import { Option, Result } from "effect"
 
 const maxDepth = 64
 
-/** Thrown out of the visitor, so that a hostile body costs no more than its first fault. */
+/** A fault, thrown out of the visitor so that a hostile body costs no more than its first fault. */
 class JsonFault {
   readonly path: string
   readonly message: string
@@ -23,17 +24,17 @@ const described = (code: ParseErrorCode): string =>
     .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
     .toLowerCase()
 
-/** What stands there; a byte order mark is invisible. */
+/** The text at this place; a byte order mark is invisible. */
 const gotAt = (text: string, offset: number): string => {
   const [character = ""] = text.slice(offset, offset + 2)
   if (character === "\ufeff") return ", got a byte order mark"
   return /[!-~]/.test(character) ? `, got ${character}` : ""
 }
 
-/** The value of a JSON text, or its first fault, by the path of the member it is in. */
+/** The value of a JSON text, or its first fault, by the path of its member. */
 export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> => {
   const root: Array<unknown> = []
-  /** The arrays and objects that are being read, and of each object the name of the member that is. */
+  /** The open arrays and objects, and the name of the open member of each object. */
   const open: Array<Array<unknown> | Map<string, unknown>> = [root]
   const names: Array<string> = []
   const add = (value: unknown) => {
@@ -49,7 +50,7 @@ export const readStrictJson = (text: string): Result.Result<unknown, JsonFault> 
   }
   const leave = () => {
     const container = open.pop()
-    // Makes a member of any name, `__proto__` included.
+    // This makes a member of any name, `__proto__` included.
     add(container instanceof Map ? Object.fromEntries(container) : container)
   }
   try {
@@ -107,7 +108,10 @@ const withoutProto = (name: string, value: unknown): unknown => {
   return value
 }
 
-/** JSON of strangers, as bytes: UTF-8 without a byte order mark, each member once, nothing deep, nothing named __proto__. */
+/**
+ * Parses JSON from outside, as bytes: UTF-8 without a byte order mark, each member once, no deep nesting, no member
+ * __proto__.
+ */
 export const parseStrictJson = Option.liftThrowable((bytes: Uint8Array): unknown => {
   const text = utf8.decode(bytes)
   const fault = jsonFault(text)

@@ -4,10 +4,10 @@ import { isWordByItself } from "./text.ts"
 
 export { nameWithin, plainDecimal }
 
-/** A target as readers of Chinese know it; one that has no such name by the one it has. */
+/** A target's Chinese name, or else its English one. */
 export const nameInChinese = (key: string, name: string): string => chineseNames[key] ?? name
 
-/** What people call a target beside its key and its names. */
+/** Other common words for a target, beside its key and its names. */
 const aliases: Readonly<Record<string, ReadonlyArray<string>>> = {
   GC: ["XAU", "XAUUSD", "gold price", "gold futures", "金价", "黄金期货"],
   ES: ["S&P", "S&P 500", "S&P500", "SPX", "SPY", "US stocks", "stock market", "标普", "标准普尔", "美股"],
@@ -75,10 +75,10 @@ const plainWords = (text: string): ReadonlyArray<string> =>
     .map(plain)
     .filter((word) => word !== "")
 
-/** A name has so many words at most. */
+/** The maximum number of words in a name. */
 const maxWordsOfName = 4
 
-/** Where a plain name stands among the words: as whole words, or within a word of a script that sets no spaces. */
+/** The positions of a plain name among the words: as whole words, or within a word of a script without spaces. */
 const placesOf = (term: string, words: ReadonlyArray<string>): ReadonlyArray<number> => {
   for (let from = 0; from < words.length; from++) {
     for (let to = from + 1; to <= Math.min(words.length, from + maxWordsOfName); to++) {
@@ -90,20 +90,20 @@ const placesOf = (term: string, words: ReadonlyArray<string>): ReadonlyArray<num
   return within < 0 ? [] : [within]
 }
 
-/** Whether a name begins so, or one of its later words does; a name without spaces holds it anywhere. */
+/** True if a name, or one of its later words, begins with the text; a name without spaces may contain it anywhere. */
 const isBegunBy = (text: string, name: string): boolean => {
   const words = plainWords(name)
   const begins = words.some((_, index) => words.slice(index).join("").startsWith(text))
   return begins || (/[^\p{ASCII}]/u.test(text) && plain(name).includes(text))
 }
 
-/** The targets that a text names, the best first, and the words that name none. */
+/** The targets that a text names, best first, and the words that name none. */
 export interface NamedTargets<Target> {
   readonly targets: ReadonlyArray<Target>
   readonly rest: ReadonlyArray<string>
 }
 
-/** The targets that a text names in either language, by their keys in any case, or by what else they are called. */
+/** The targets that a text names in either language, by their keys in any case, or by other common words. */
 export const targetsNamedIn = <Target extends Named>(
   text: string,
   all: ReadonlyArray<Target>
@@ -137,10 +137,10 @@ export const targetsNamedIn = <Target extends Named>(
   return { targets: begun, rest: begun.length > 0 ? [] : words }
 }
 
-/** Names that are shorter are too much like other words. */
+/** Shorter names are too similar to other words. */
 const minNearest = 5
 
-/** The target whose name is nearly a text, which has a mistake in it. */
+/** The target whose name is close to a text with a mistake in it. */
 export const targetNearly = <Target extends Named>(
   text: string,
   all: ReadonlyArray<Target>

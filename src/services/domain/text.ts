@@ -34,12 +34,12 @@ const normalised = SchemaTransformation.transform<string, string>({
   encode: (stored) => stored
 })
 
-/** At most four code points, of two units each, become one: what passes here may still be too long. */
+/** At most four code points, of two units each, become one, so a text that passes here may still be too long. */
 export const maxRawLength = (maximum: number): number => 8 * maximum
 
 /**
- * What is rejected before it is normalised. The published document has the length, for it shows a field as it is sent;
- * exactly it is checked once normalised.
+ * Rejects texts before they are normalised. The published document states this length, because it describes a field as
+ * it is sent; the exact check follows the normalisation.
  */
 const bounded = (
   { maximum, minimum = 0 }: { readonly minimum?: number; readonly maximum: number },
@@ -60,7 +60,7 @@ const bounded = (
 export const text = (options: {
   readonly minimum?: number
   readonly maximum: number
-  /** What the published document says of the characters; whoever gives it checks them. */
+  /** The characters in the published document; a caller that sets this checks them. */
   readonly pattern?: string
 }) =>
   Schema.String.check(
@@ -76,12 +76,12 @@ export const text = (options: {
     )
   )
 
-/** A letter without case is a word by itself in most scripts that set no spaces: 金, 금, ね. */
+/** In most scripts without spaces, a letter without case is a word by itself: 金, 금, ね. */
 export const isWordByItself = (word: string): boolean => /^[\p{Alphabetic}--\p{Cased}]$/v.test(word)
 
 const visible = /[^\p{Z}\p{C}]/u
 
-/** A text without the white space around it; its `minimum` to `maximum` characters are counted without that. */
+/** A text without surrounding white space; its `minimum` to `maximum` characters are counted without that. */
 export const trimmedText = (options: { readonly minimum: number; readonly maximum: number }) =>
   Schema.String.annotate({
     description: `${options.minimum} to ${options.maximum} characters after trimming`
@@ -108,7 +108,7 @@ export const trimmedText = (options: { readonly minimum: number; readonly maximu
       )
     )
 
-/** A free slug: what kind of agent this is, how it is hosted, and the like. */
+/** A free slug: the type of an agent, its hosting, and the like. */
 export const slug = Schema.String.check(
   Schema.isPattern(/^[a-z][a-z0-9_-]{0,31}$/u, {
     message: "Expected a slug: a lower-case letter, then up to 31 of a-z 0-9 _ -"
@@ -121,7 +121,7 @@ export const Timestamp = Schema.String.annotate({ format: "date-time", descripti
 const instantShape =
   /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/u
 
-/** `Date` takes 30 February for 2 March. */
+/** `Date` reads 30 February as 2 March. */
 const exists = (text: string): boolean => {
   const day = text.slice(0, 10)
   const isDay = Option.exists(DateTime.make(day), (instant) => DateTime.formatIsoDateUtc(instant) === day)
@@ -143,10 +143,10 @@ export const Instant = InstantText.pipe(
   Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString)
 )
 
-/** Beyond it what is reckoned from an instant (how long is waited, when it is void) would leave the years of four digits. */
+/** Beyond it, times computed from an instant (the end of a wait, a void) would leave the years of four digits. */
 const lastInstant = DateTime.makeUnsafe("9900-01-01T00:00:00Z")
 
-/** An instant in a request from which others are reckoned. */
+/** An instant in a request from which others are computed. */
 export const Term = Instant.check(
   Schema.makeFilter((instant: DateTime.Utc) =>
     DateTime.isLessThan(instant, lastInstant) ? undefined : "Expected a time before the year 9900"
@@ -154,8 +154,8 @@ export const Term = Instant.check(
 )
 
 /**
- * The times that a question is frozen with, at the next whole second: its text says them to the second, it settles by what its
- * text says, and nothing ends before the time that was asked for.
+ * The times that a question is frozen with, at the next whole second: its text states them to the second, it settles by
+ * its text, and nothing ends before the requested time.
  */
 export const wholeSecond = (instant: DateTime.Utc): DateTime.Utc =>
   DateTime.makeUnsafe(Math.ceil(DateTime.toEpochMillis(instant) / 1000) * 1000)
@@ -175,14 +175,17 @@ interface Bounds {
   readonly description?: string
 }
 
-/** A list as it was sent, of `minimum` to `maximum` elements that are not decoded. The published document has their schema. */
+/**
+ * A list as it was sent, of `minimum` to `maximum` elements that are not decoded. The published document has their
+ * schema.
+ */
 export const sentList = <Item extends Schema.Constraint>(
   item: Item,
   { description, maximum, minimum = 0 }: Bounds
 ) =>
   Schema.declare((sent: unknown): sent is ReadonlyArray<Item["Encoded"]> => Array.isArray(sent), {
     expected: "array",
-    // What JSON holds is decoded later.
+    // The content of the JSON is decoded later.
     toCodecJson: () => undefined
   }).check(
     Schema.makeFilter<ReadonlyArray<Item["Encoded"]>>(
@@ -201,8 +204,8 @@ export const sentList = <Item extends Schema.Constraint>(
   )
 
 /**
- * A list of `minimum` to `maximum` elements. How many there are is checked before any of them is decoded, so a list that
- * is too long costs no more than the reading of its JSON.
+ * A list of `minimum` to `maximum` elements. Their number is checked before any is decoded, so a list that is too long
+ * costs no more than the reading of its JSON.
  */
 export const list = <Item extends Schema.Constraint>(item: Item, bounds: Bounds) =>
   sentList(item, bounds).pipe(Schema.decodeTo(Schema.Array(item), SchemaTransformation.passthrough()))
