@@ -1,4 +1,7 @@
-/** The scheduled fibers of this instance. They stop with it: what one is within is rolled back, and found again by its next run. */
+/**
+ * The scheduled fibers of this instance. They stop with it: unfinished work is rolled back, and the next run finds it
+ * again.
+ */
 import { randomUUID } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { Tokens } from "../services/Tokens.ts"
@@ -43,12 +46,12 @@ const webhookInterval = Duration.millis(500)
 const logInterval = Duration.seconds(1)
 /** A growing log has a checkpoint every second, and the newest should soon have its cosignatures. */
 const witnessInterval = Duration.millis(250)
-/** The next questions are made ahead: this is how late the first one of all may be. */
+/** Questions are made ahead, so this is the maximum delay of only the very first one. */
 const practiceInterval = Duration.seconds(5)
 const feedInterval = Duration.seconds(10)
 const measureInterval = Duration.seconds(15)
 const beatInterval = Duration.seconds(10)
-/** A clock that jumps is found out within this time. */
+/** A clock that jumps is noticed within this time. */
 const driftInterval = Duration.seconds(5)
 
 const start = Effect.gen(function* () {
@@ -78,7 +81,7 @@ const start = Effect.gen(function* () {
   const witnesses = yield* Witnesses
   const idempotency = yield* Idempotency
   const instances = yield* Instances
-  // Measured before the first run, so that the runs find the answer.
+  // The difference is measured before the first run, so that the runs find the answer.
   yield* clocksAgree
   // A full batch is followed by the next at once.
   const sequence = Effect.repeat(sequencer.sequence, { while: (taken) => taken === maxPerPass })
@@ -151,7 +154,10 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and who attests it, grace windows, alerts and housekeeping, for instances with the role `jobs`. */
+/**
+ * Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and its witnesses, grace
+ * windows, alerts and housekeeping, for instances with the role `jobs`.
+ */
 export const layer = Layer.effectDiscard(start)
 
 /** Every instance watches its own clock, by a timer that does not depend on it. */
@@ -162,7 +168,7 @@ export const clockWatch = Layer.effectDiscard(
   })
 )
 
-/** Every instance says that it runs, before anything else does. */
+/** Every instance reports that it runs, before it does anything else. */
 export const heartbeats = (self: Omit<Instance, "id">) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -183,7 +189,7 @@ export const noticeWatch = Layer.effectDiscard(
   })
 )
 
-/** Every instance remembers what it has seen of the public log; this is for those without the role `jobs`, which keep none. */
+/** Every instance records the public log as it sees it; this is for those without the role `jobs`, which do not sequence. */
 export const logWatch = Layer.effectDiscard(
   Effect.gen(function* () {
     const sequencer = yield* LogSequencer
@@ -191,7 +197,10 @@ export const logWatch = Layer.effectDiscard(
   })
 )
 
-/** Asks the payment provider about checkouts that its messages did not report. For instances with the role `jobs`, if something is sold. */
+/**
+ * Asks the payment provider about checkouts that its messages did not report. It is for instances with the role `jobs`,
+ * if something is sold.
+ */
 export const checkouts = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
@@ -201,8 +210,8 @@ export const checkouts = Layer.effectDiscard(
 )
 
 /**
- * Fetches the feeds that are due. Their rows say which are due and who fetches, so every replica may look. For instances with the
- * role `jobs`, if there are feeds.
+ * Fetches the feeds that are due. Their rows show the due ones and their current fetcher, so every replica may look. It
+ * is for instances with the role `jobs`, if there are feeds.
  */
 export const feeds = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -212,14 +221,14 @@ export const feeds = Layer.effectDiscard(
 )
 
 /**
- * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. For
- * instances with the role `jobs`, if there is a price source.
+ * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. It is for instances with the
+ * role `jobs`, if there is a price source.
  */
 export const prices = Layer.effectDiscard(
   Effect.gen(function* () {
     const settings = yield* Settings
     const ingestion = yield* PriceIngestion
-    // Each source has ticks of its own: three attempts at one that hangs take longer than a tick.
+    // Each source has separate ticks: three attempts at a source that hangs take longer than a tick.
     for (const place of ingestion.places) {
       yield* Effect.forkScoped(
         singletonCron(`prices of ${place}`, settings.jobInterval, ingestion.ingestDue(place))

@@ -25,7 +25,7 @@ export const proposeAndResolve = Effect.gen(function* () {
     }
     const print = Option.getOrUndefined(found.success)
     if (print === undefined) continue
-    // A value that was public before the deadline is not the one that the challenge asks for.
+    // A value that was public before the deadline is not the one that the challenge is about.
     if (print.releasedOn < DateTime.formatIsoDateUtc(deadline)) {
       yield* Effect.logWarning("the first print is older than the deadline and is not proposed").pipe(about)
       continue
@@ -57,5 +57,5 @@ const start = Effect.gen(function* () {
   )
 })
 
-/** For instances with the role `jobs`, if there is a source of macro series. */
+/** It is for instances with the role `jobs`, if there is a source of macro series. */
 export const layer = Layer.effectDiscard(start)

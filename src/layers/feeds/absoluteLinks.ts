@@ -1,4 +1,7 @@
-/** Makes the links of a feed absolute by `xml:base` (XML Base, RFC 3986, 5.1.1), of which the reader of feeds keeps only some. */
+/**
+ * Makes the links of a feed absolute by `xml:base` (XML Base, RFC 3986, 5.1.1); the feed parser keeps only some of
+ * these attributes.
+ */
 import { encodeXML } from "entities"
 import { Parser } from "htmlparser2"
 
@@ -9,13 +12,13 @@ const resolved = (reference: string | undefined, base: string): string | undefin
 
 const hrefAttribute = /(\shref\s*=\s*)(?:"[^"]*"|'[^']*')/
 
-/** The document with absolute addresses in the elements `link`; `base`: the address that it came from. */
+/** Rewrites the elements `link` with absolute addresses; `base` is the address that the document came from. */
 export const withAbsoluteLinks = (document: string, base: string): string => {
   if (!document.includes("xml:base") || /^\s*\{/.test(document)) return document
   const bases = [base]
   const parts: Array<string> = []
   let done = 0
-  /** Where the text of the link begins that is open, and the text so far. */
+  /** The text of the open link so far, and its position. */
   let link: { readonly from: number; text: string } | undefined
   const replace = (from: number, to: number, by: string) => {
     parts.push(document.slice(done, from), by)

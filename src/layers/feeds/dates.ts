@@ -1,10 +1,10 @@
-/** Reads the dates of feeds: those of RFC 822 in the ways that people write them, and those of ISO 8601. */
+/** Reads the dates of feeds: those of RFC 822 in their usual spellings, and those of ISO 8601. */
 import { DateTime } from "effect"
 import { zoneMinutes } from "./zones.ts"
 
 export interface StatedDate {
   readonly at: DateTime.Utc
-  /** False where the time of day or the zone is missing or not understood: `at` is then read as of UTC. */
+  /** False if the time of day or the zone is missing or not understood: `at` is then read as of UTC. */
   readonly isExact: boolean
 }
 
@@ -19,12 +19,12 @@ const time = String.raw`(?<hour>\d{1,2}):?(?<minute>\d{2})(?::?(?<second>\d{2})(
 const timeAndZone = String.raw`(?:(?: ?T ?| at | )${time}(?: ?(?<zone>\D.*|))?)?`
 
 const forms = [
-  // RFC 822, and what is near it
+  // RFC 822 and similar spellings.
   String.raw`^${day}[ -]${month}[ -](?<year>\d{4}|\d{2,3})${timeAndZone}$`,
   String.raw`^${month} ${day} (?<year>\d{4})${timeAndZone}$`,
-  // asctime() and the command `date`
+  // asctime() and the command `date`.
   String.raw`^${month} ${day} ${time} ?(?<zone>[a-z]{1,6}|[+-]\d{4}|) (?<year>\d{4})$`,
-  // ISO 8601
+  // ISO 8601.
   String.raw`^(?<year>\d{4})(?<mark>[-/]?)(?<number>\d{2})\k<mark>(?<day>\d{2})${timeAndZone}$`
 ].map((form) => new RegExp(form, "i"))
 
@@ -40,7 +40,7 @@ const hourOf = (hour: number, half: string | undefined): number | undefined => {
   return (hour % 12) + (half.toLowerCase() === "p" ? 12 : 0)
 }
 
-/** The date that a text states; undefined where it states none. */
+/** The date that a text states, or undefined. */
 export const statedDate = (written: string): StatedDate | undefined => {
   if (written.length > maxLength) return undefined
   const text = written
@@ -67,7 +67,7 @@ const dateOf = (found: Readonly<Record<string, string | undefined>>): StatedDate
   const parts = DateTime.toPartsUtc(midnight)
   if (hour === undefined || Number(minute) > 59 || Number(second) > 60) return undefined
   if (hour === 24 && (Number(minute) > 0 || Number(second) > 0)) return undefined
-  // The 30th of February would be a day of March, and the year 26 that of 1926.
+  // The 30th of February would become a day of March, and the year 26 would become 1926.
   if (parts.day !== Number(day) || parts.month !== monthIndex + 1 || parts.year !== fullYear(year))
     return undefined
   const offset = zone === "" ? undefined : zoneMinutes(zone)

@@ -12,7 +12,7 @@ const marks: ReadonlyArray<readonly [start: string, encoding: string]> = [
 const declaration = /<\?xml\s[^>]*?\bencoding\s*=\s*(?:"\s*([^"]*?)\s*"|'\s*([^']*?)\s*')/i
 const parameter = /;\s*charset\s*=\s*["']?([^"';\s]+)/i
 
-/** The encoding by a label of the Encoding Standard; undefined where it has none of this label. */
+/** The encoding with this label in the Encoding Standard, or undefined. */
 const encodingOf = (label: string | undefined): string | undefined => {
   try {
     return label === undefined || label === "" ? undefined : new TextDecoder(label).encoding
@@ -30,11 +30,11 @@ const declared = (start: string): string | undefined => {
 
 interface DecodedText {
   readonly text: string
-  /** Says which bytes are no text; each of them is a U+FFFD. */
+  /** Names the bytes that are no text; each of them is a U+FFFD. */
   readonly misread?: string
 }
 
-/** The encoding is that of the mark, else of the header, else of the declaration, else UTF-8. */
+/** The encoding comes from the mark, else from the header, else from the declaration, else it is UTF-8. */
 export const decodeXml = (bytes: Uint8Array, contentType: string | undefined): DecodedText => {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString("latin1")
   const encoding =

@@ -1,4 +1,4 @@
-/** Parses a feed into items, the newest ones, each with the keys that identify it. */
+/** Parses a feed into its newest items, each with the keys that identify it. */
 import { createHash } from "node:crypto"
 import { DateTime } from "effect"
 import { decodeHTMLStrict, escapeUTF8 } from "entities"
@@ -20,7 +20,7 @@ export interface FeedItem {
   readonly url: string | null
   readonly publishedAt: DateTime.Utc
   /**
-   * False where the feed states no moment that can be read, or one to come. `publishedAt` is then the stated day or time as of
+   * False if the feed states no readable moment, or a future one. `publishedAt` is then the stated day or time as of
    * UTC, if that is past, else now.
    */
   readonly isPublishedAtKnown: boolean
@@ -28,13 +28,16 @@ export interface FeedItem {
   readonly stated: string | undefined
   /** Keys (SHA-256) of the item: an event that has one of them is this item. */
   readonly names: ReadonlyArray<Uint8Array>
-  /** The key of its address where guids tell the items of this feed apart: an event of another feed that has it is this item. */
+  /**
+   * The key of its address, if guids distinguish the items of this feed: an event of another feed with this key is this
+   * item.
+   */
   readonly elsewhere: ReadonlyArray<Uint8Array>
-  /** All keys that the item leaves behind. */
+  /** All keys that are stored for the item. */
   readonly keys: ReadonlyArray<Uint8Array>
 }
 
-/** An item of any of the formats. */
+/** An item of any format. */
 interface Entry {
   readonly guid: string | undefined
   /** A guid that is an address, too. */
@@ -45,7 +48,7 @@ interface Entry {
   readonly date: string | undefined
 }
 
-/** RFC 4287, 4.2.7.2: a link without a relation, and the name of the relation as an IRI, mean the same. */
+/** By RFC 4287, 4.2.7.2, a link without a relation is the same as one with the relation's name as an IRI. */
 const alternate = new Set([undefined, "alternate", "http://www.iana.org/assignments/relation/alternate"])
 
 const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
@@ -78,7 +81,7 @@ const entriesOf = (document: string): ReadonlyArray<Entry> | undefined => {
         date: entry.published ?? entry.updated
       }))
     case "json":
-      // JSON Feed 1.1: titles and `content_text` are plain text.
+      // In JSON Feed 1.1 titles and `content_text` are plain text.
       return (feed.items ?? []).map((item) => ({
         guid: item.id,
         permalink: item.id,
@@ -112,7 +115,7 @@ const canonical = (address: string): string => {
 const keyOf = (...parts: ReadonlyArray<string>): Uint8Array =>
   createHash("sha256").update(parts.join("\0")).digest()
 
-/** The stated date, unless it is still to come or before the epoch, as the zero of a clock is. */
+/** The stated date, unless it is in the future or before the epoch, as the zero of a clock is. */
 const pastDate = (date: string | undefined, now: DateTime.Utc): StatedDate | undefined => {
   const stated = date === undefined ? undefined : statedDate(date)
   const millis = stated === undefined ? 0 : DateTime.toEpochMillis(stated.at)
@@ -125,7 +128,7 @@ interface Unnamed {
   readonly title: string
 }
 
-/** An item is known by the first of guid, address and title that no other item of its document has. */
+/** An item is identified by the first of guid, address and title that no other item of its document has. */
 const naming = (items: ReadonlyArray<Unnamed>, feedUrl: string) => {
   const distinct = new Map(items.map((item) => [JSON.stringify([item.guid, item.address, item.title]), item]))
   const holders = (part: "guid" | "address") => Map.groupBy(distinct.values(), (item) => item[part])
@@ -136,7 +139,7 @@ const naming = (items: ReadonlyArray<Unnamed>, feedUrl: string) => {
       guid === undefined || address === undefined ? [] : [keyOf("guid and url", feedUrl, guid, address)]
     const isOwn = address !== undefined && addresses.get(address)?.length === 1
     const byAddress = isOwn ? [keyOf("url", address)] : []
-    // An address that told an item apart before the feed had guids.
+    // This address identified an item before the feed had guids.
     const withoutGuid = isOwn ? [keyOf("url without guid", address)] : []
     if (guid !== undefined && guids.get(guid)?.length === 1) {
       const byGuid = keyOf("guid", feedUrl, guid)
@@ -156,8 +159,8 @@ const millisOf = (date: StatedDate | undefined): number =>
   date === undefined ? 0 : DateTime.toEpochMillis(date.at)
 
 /**
- * The items of a document, each once, oldest first; undefined where it is no RSS, Atom or JSON feed. Relative links begin from `base`,
- * the address that answered.
+ * The items of a document, each once, oldest first; undefined if it is no RSS, Atom or JSON feed. Relative links are
+ * resolved against `base`, the address that answered.
  */
 export const feedItems = (
   document: string,
@@ -222,7 +225,7 @@ const inlineTags: ReadonlySet<string> = new Set(
 /** Longer markup is cut. */
 const maxMarkup = 100_000
 
-/** A reference that stands for no character stays as it is written. */
+/** A reference that names no character stays as it is written. */
 const decoded = (text: string): string =>
   text.replaceAll(/&(?:#\d{1,12}|#x[0-9a-f]{1,12}|[a-z][a-z0-9]{1,40});/gi, (reference) => {
     const character = decodeHTMLStrict(reference)

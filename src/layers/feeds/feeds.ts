@@ -11,7 +11,7 @@ import { decodeXml } from "./encoding.ts"
 const FeedList = Schema.Struct({ feeds: list(FeedSource, { minimum: 1, maximum: 500 }) })
 const decode = Schema.decodeUnknownEffect(FeedList)
 
-/** The fault of a feed's URL, if any. The addresses that its name resolves to are checked at each fetch. */
+/** Names the fault of a feed's URL, if there is one. The addresses that its name resolves to are checked at each fetch. */
 const feedUrlFault = (text: string, allow: { readonly ownMachine: boolean }): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) return "Expected an http or https URL"
@@ -71,14 +71,14 @@ export type FeedAnswer =
       readonly document: string
       /** The address that answered, after redirects. */
       readonly url?: string
-      /** Says which bytes of it stand for no characters; each of these is a U+FFFD in the document. */
+      /** Names the bytes that are no characters; each of these is a U+FFFD in the document. */
       readonly misread?: string
     } & Validators)
 
 const validator = (value: string | undefined): string | null =>
   value === undefined || value.length > maxValidator ? null : value
 
-/** Fetches a feed conditionally. Redirects are followed, each checked like the URL itself. */
+/** Fetches a feed conditionally. Redirects are followed, and each target is checked like the URL itself. */
 export const fetchFeed = Effect.fnUntraced(function* (
   from: string,
   { etag, last_modified }: Validators,

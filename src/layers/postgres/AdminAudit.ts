@@ -6,7 +6,7 @@ import { Cursors } from "../../services/domain/paging.ts"
 import { adminAudit } from "./log/entries.ts"
 import { execute, findAll, findOption, whenGiven, isoTimestamp, timestamp, transaction } from "./sql.ts"
 
-/** Long enough for a whole request for credit, which the ledger's check reads. */
+/** This has room for a whole request for credit, which the ledger's check reads. */
 const maxBody = 16_000
 
 const Head = Schema.Struct({ count: Schema.Int, hash: Schema.Uint8Array })
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
         from audit_log
         left join audit_outcomes on audit_outcomes.entry_id = audit_log.id
        ${whenGiven(sql, after, (last) => sql`where id < ${last}::uuid`)}
-       -- The column, not the selected text "id", which has no index.
+       -- This names the column, since the selected text "id" has no index.
        order by audit_log.id desc
        limit ${limit}`)
     return cut(rows, (last) => last.id)

@@ -8,11 +8,11 @@ export class BackgroundClient extends Context.Service<
   BackgroundClient,
   {
     readonly client: SqlClient.SqlClient
-    /** Whether all its connections are in use. */
+    /** True while all its connections are in use. */
     readonly isBusy: Effect.Effect<boolean>
     /**
-     * A transaction that may take minutes. All statements of the ordinary client within it are part of it; no other
-     * transaction may be begun within it. Begun within a transaction of the ordinary client it is part of that one.
+     * Runs a transaction that may take minutes. All statements of the ordinary client within it are part of it, and no
+     * other transaction may begin within it. Within a transaction of the ordinary client it joins that one.
      */
     readonly transaction: <A, E, R>(
       work: Effect.Effect<A, E, R>
@@ -20,7 +20,7 @@ export class BackgroundClient extends Context.Service<
   }
 >()("auspex/layers/postgres/BackgroundClient") {}
 
-/** The background client of so many connections beside the ordinary one. */
+/** Makes the background client with this many connections beside the ordinary ones. */
 export const make = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { client, isBusy }: Pooled,

@@ -1,31 +1,30 @@
 /**
- * Finds connections that have fallen silent. A server's time limit for a statement never arrives where packets are lost, so
- * each statement also has a limit here, after which its connection is destroyed and whoever waits for it fails.
- *
+ * Finds connections that have fallen silent. A server's time limit for a statement never arrives where packets are
+ * lost, so each statement also has a limit here: after it the connection is destroyed, and its callers fail.
  * Time is counted in looks at the connections, not read from a clock: a process that was stopped for a while finds the
- * answers that came meanwhile before its next look.
+ * answers that arrived meanwhile before its next look.
  */
 import { Clock, Duration, Effect } from "effect"
 
 const interval = Duration.millis(250)
 
-/** What the server's own time limit for a statement takes to arrive. */
+/** The time that the server's own error about a statement's time limit takes to arrive. */
 const grace = Duration.seconds(1)
 
-/** After how many looks a statement that may take so long on the server counts as unanswered. */
+/** The number of looks after which a statement with this limit on the server counts as unanswered. */
 const looksWithin = (timeout: Duration.Duration): number =>
   Math.ceil(Duration.toMillis(Duration.sum(timeout, grace)) / Duration.toMillis(interval))
 
 export interface Watched {
-  /** A statement is on its way, which may take so long on the server. */
+  /** Reports that a statement was sent, which may take this long on the server. */
   readonly sent: (timeout: Duration.Duration) => void
-  /** It has ended. */
+  /** Reports that the statement has ended. */
   readonly ended: () => void
-  /** Whether it was found silent, and so destroyed. */
+  /** True after the connection was found silent and destroyed. */
   readonly isSilent: () => boolean
-  /** The seconds that the statement in flight has taken; 0: there is none. */
+  /** The seconds since the statement in flight was sent; 0 without one. */
   readonly age: () => number
-  /** It is no longer there. */
+  /** Removes a connection that has ended. */
   readonly forget: () => void
 }
 
@@ -33,7 +32,7 @@ interface Entry {
   readonly opened: number
   readonly destroy: () => void
   heard: number
-  /** Since when a statement is in flight. */
+  /** The look at which the statement in flight was sent. */
   since: number | undefined
   inFlight: number
   limit: number
@@ -41,7 +40,7 @@ interface Entry {
   isSilent: boolean
 }
 
-/** For all connections to one server. `doubted` is the timeout for those that probably are silent, too. */
+/** Watches all connections to one server. `doubted` is the timeout of connections that are probably silent, too. */
 export const makeWatch = Effect.fnUntraced(function* (doubted: Duration.Duration) {
   const entries = new Set<Entry>()
   let now = 0
@@ -53,8 +52,9 @@ export const makeWatch = Effect.fnUntraced(function* (doubted: Duration.Duration
   }
 
   /**
-   * Others that have heard nothing since are probably silent, too. Idle ones are given up. Those at work only if no connection
-   * at all has been heard since: else the network is there, and the flow of a single connection was lost.
+   * Connections without an answer since then are probably silent, too. Idle ones are given up. Those at work are given
+   * up only if no connection at all has had an answer since then: otherwise the network works, and only a single
+   * connection's packets were lost.
    */
   const silent = (entry: Entry, since: number) => {
     destroy(entry)

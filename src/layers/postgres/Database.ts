@@ -34,7 +34,7 @@ export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ rea
 
 /**
  * Our statements find rows by index for any values, so one generic plan serves, and planning would take longer than the
- * statement. What reads half a table sets `force_custom_plan` in its transaction.
+ * statement. A statement that reads half a table sets `force_custom_plan` in its transaction.
  */
 export const planCacheMode = "force_generic_plan"
 
@@ -63,20 +63,23 @@ const backgroundSettings = {
   enable_bitmapscan: "on"
 }
 
-/** The server, too, ends a session whose client is gone without a word, and with it the locks of its transaction. */
+/** The server also ends a session whose client has disappeared, and thus frees the locks of its transaction. */
 const keepAlive = { tcp_keepalives_idle: "10", tcp_keepalives_interval: "2", tcp_keepalives_count: "3" }
 
-/** All have a default. */
+/** All options have a default. */
 export interface ClientOptions {
-  /** To serve requests. More would only queue inside PostgreSQL. */
+  /** The connections that serve requests. More of them would only queue inside PostgreSQL. */
   readonly connections?: number
-  /** For settlement and the log: two at least. */
+  /** The connections for settlement and the log: two at least. */
   readonly backgroundConnections?: number
-  /** Where the settings of sessions come from: a pooler lends a server's session to many, and refuses what is sent at the start. */
+  /**
+   * The place that sets sessions' settings: a pooler lends a server's session to many clients, and rejects settings
+   * sent at the start.
+   */
   readonly settingsFrom?: "connection" | "role"
-  /** What the server lets a request's statement take. */
+  /** The server's time limit for a request's statement. */
   readonly statementTimeout?: Duration.Duration
-  /** How long is waited for a connection. */
+  /** The maximum wait for a connection. */
   readonly maxWait?: Duration.Duration
 }
 
@@ -139,21 +142,21 @@ export const client = (url: Redacted.Redacted, options: ClientOptions = {}) =>
     })
   ).pipe(Layer.provide(Reactivity.layer))
 
-/** For what is done before anything is served. */
+/** One connection, for the work before anything is served. */
 const oneConnection = (url: Redacted.Redacted) => client(url, { connections: 1 })
 
 export const latestMigration = Math.max(...Object.keys(migrations).map((name) => Number.parseInt(name, 10)))
 
-/** The advisory lock for migrating; any fixed number. */
+/** The advisory lock of migrations; any fixed number. */
 export const migrationLock = 4_280_771_001n
 
-/** What waits for a lock of a migration waits in front of everybody who uses the table: so never for long. */
+/** A migration that waits for a lock makes every later user of the table wait, so it never waits for long. */
 const lockTimeout = "2s"
 
-/** Between two attempts, in which whoever uses the tables gets on. */
+/** The pause between two attempts, in which other users of the tables proceed. */
 const lockPause = "5 seconds"
 
-/** Hears what a start does to the schema, or waits for. */
+/** Receives the changes of the schema at a start, and the reasons to wait. */
 export const Progress = Context.Reference<(what: string) => Effect.Effect<void>>(
   "auspex/layers/postgres/Progress",
   { defaultValue: () => () => Effect.void }
@@ -165,13 +168,13 @@ const tell = (what: string) => Effect.andThen(Effect.logInfo(what), hear(what))
 
 /** The schema as the database has it. */
 interface SchemaState {
-  /** The newest migration that was run; 0: none. */
+  /** The newest migration that has run; 0 for none. */
   readonly newest: number
   /** The oldest program, by the newest migration it knows, that works on this schema. */
   readonly minProgram: number
 }
 
-/** A schema that began with another migration is not one of ours. */
+/** A schema that began with another migration is not of a released version. */
 const unreleased = () =>
   new DatabaseMismatch({
     message:
@@ -188,13 +191,13 @@ const otherSite = (stored: unknown, site: Site) =>
     message: `The database serves the site "${String(stored)}", AUSPEX_SITE is "${site}": each site has a database of its own.`
   })
 
-/** Whether it lost to others who use the tables, and nothing was done. */
+/** True if other users of the tables kept the lock and nothing was done. */
 const lostLock = (error: unknown): boolean =>
   SqlError.isSqlError(error)
     ? error.reason._tag === "LockTimeoutError" || error.reason._tag === "DeadlockError"
     : Predicate.hasProperty(error, "cause") && lostLock(error.cause)
 
-/** Tries again, in real time and for as long as it takes, what did not get a lock: a backup holds one until it ends. */
+/** Retries work that got no lock, in real time and without a limit: a backup holds its locks until it ends. */
 const untilUnlocked = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.tapError(work, (error) =>
     lostLock(error)
@@ -224,8 +227,8 @@ const schemaState = Effect.gen(function* () {
 })
 
 /**
- * One transaction at a time of all replicas', which never waits long for a lock; none while another has the turn. The turn is
- * not waited for: an index that another instance builds waits for every open transaction.
+ * Runs a transaction for which replicas take turns and which never waits long for a lock; none while another has the
+ * turn. It does not wait for the turn: an index build of another instance waits for every open transaction.
  */
 const ifTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
@@ -241,7 +244,7 @@ const ifTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R
 
 const turnPause = Schedule.spaced("500 millis")
 
-/** The same once it has the turn. */
+/** Waits for the turn and then runs the work. */
 const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   ifTurn(work).pipe(
     Effect.tap((done) =>
@@ -254,7 +257,7 @@ const inTurn = <A, E, R>(work: Effect.Effect<A, E, R>) =>
 
 const numberOf = (name: string): number => Number.parseInt(name, 10)
 
-/** One that a failed attempt left behind is not valid, and is made anew. */
+/** Builds an index. An index that a failed attempt left behind is invalid and is built again. */
 const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index, say: typeof tell) {
   const sql = yield* SqlClient.SqlClient
   const [found] = yield* sql`select indisvalid from pg_index where indexrelid = to_regclass(${name})`.values
@@ -265,9 +268,9 @@ const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index, say
 })
 
 /**
- * Outside of a transaction, on a connection without time limits, for `create index concurrently` waits for every older
- * transaction. The turn is held by that session until it ends, and tried for, since whoever waits for it is such a
- * transaction.
+ * Builds indexes outside of a transaction, on a connection without time limits: `create index concurrently` waits for
+ * every older transaction. Its session holds the turn to the end, and tries for it without waiting, since a session
+ * that waits for it is an open transaction, too.
  */
 const buildIndexes = (
   url: Redacted.Redacted,
@@ -292,8 +295,8 @@ const buildIndexes = (
   )
 
 /**
- * Runs a migration unless another replica has meanwhile, and answers whether it did: whole or not at all, and never waiting
- * long for a lock.
+ * Runs a migration unless another replica has done it meanwhile; returns true if it ran. It is done whole or not at
+ * all, and never waits long for a lock.
  */
 const runMigration = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
@@ -318,7 +321,7 @@ const runMigration = Effect.fnUntraced(function* (
   )
 })
 
-/** Makes the database this site's, and gives the running role what it needs. */
+/** Claims the database for this site, and grants the running role its privileges. */
 const claim = Effect.fnUntraced(function* ({ runsAs, site }: Migrating) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
@@ -330,17 +333,17 @@ const claim = Effect.fnUntraced(function* ({ runsAs, site }: Migrating) {
 })
 
 interface Migrating {
-  /** As the owner of the tables, or as who will be. */
+  /** The URL of the role that owns, or will own, the tables. */
   readonly url: Redacted.Redacted
   readonly site: Site
-  /** Another role that runs on them, and gets what it needs. */
+  /** Another role that runs on the tables and gets its privileges. */
   readonly runsAs?: string | undefined
   readonly known?: Readonly<Record<string, Migration>>
 }
 
-/** What a migration of the database came to. */
+/** The result of a migration of the database. */
 export interface Migrated {
-  /** The newest migration before; 0: the database was empty. */
+  /** The newest migration before; 0 for an empty database. */
   readonly from: number
   /** The migrations that were run, with the time each took. */
   readonly ran: ReadonlyArray<readonly [name: string, duration: Duration.Duration]>
@@ -356,7 +359,7 @@ export const migrate = Effect.fn("Database.migrate")(
     const { newest } = yield* untilUnlocked(schemaState)
     const pending = Object.entries(known).filter(([name]) => numberOf(name) > newest)
     if (newest === 0) yield* tell("the database is empty: its tables are made")
-    // Of empty tables a log line an index would say nothing.
+    // On empty tables, a log line for each index would say nothing.
     const say = newest === 0 ? hear : tell
     const ran: Array<readonly [string, Duration.Duration]> = []
     for (const [name, migration] of pending) {
@@ -364,7 +367,7 @@ export const migrate = Effect.fn("Database.migrate")(
       const [duration, hasRun] = yield* Effect.timed(runMigration(url, name, migration, say))
       if (hasRun) ran.push([name, duration])
     }
-    // Without a migration a start waits for nobody: who has the turn does the same for it.
+    // A start without a migration does not wait: the instance that has the turn does the same work.
     const finish = pending.length > 0 ? inTurn : ifTurn
     if (newest <= latestMigration) yield* finish(claim(options))
     const done: Migrated = { from: newest, ran }
@@ -373,7 +376,7 @@ export const migrate = Effect.fn("Database.migrate")(
   (effect, { url }) => Effect.provide(effect, oneConnection(url), { local: true })
 )
 
-/** The rights of a role on the tables. */
+/** The privileges of a role on the tables. */
 const RoleRow = Schema.Struct({
   role: Schema.String,
   owner: Schema.NullOr(Schema.String),
@@ -397,7 +400,7 @@ const currentRole = Effect.gen(function* () {
   return found
 })
 
-/** A pooler refuses what a connection sets (PgBouncer's words). */
+/** Explains the settings that a pooler rejects on a connection (PgBouncer's words). */
 const remedyOf = (setting: string, why: string): string => {
   if (!why.includes("unsupported startup parameter:")) return ""
   return setting === "DATABASE_URL"
@@ -405,7 +408,7 @@ const remedyOf = (setting: string, why: string): string => {
     : " It is a pooler: migrations need PostgreSQL itself."
 }
 
-/** What cannot be reached or read is the setting's fault, and told in a line that names it. */
+/** An address that cannot be reached or read is a fault of the setting, so the error names the setting. */
 const namingSetting =
   (setting: "DATABASE_URL" | "AUSPEX_MIGRATION_URL") =>
   <E>(error: E | SqlError.SqlError | DatabaseUrlUnusable) => {
@@ -422,7 +425,7 @@ const namingSetting =
     })
   }
 
-/** As the owner, who migrates for the running role if that is another. */
+/** Migrates as the owner, also for the running role if that is another one. */
 const migrateAsOwner = Effect.fnUntraced(
   function* (url: Redacted.Redacted, site: Site, runsAs: string | undefined) {
     const { owner, owns, role } = yield* Effect.provide(currentRole, oneConnection(url), { local: true })
@@ -484,10 +487,10 @@ const check = Effect.fnUntraced(function* ({ migrates, site }: Options) {
   }
 })
 
-/** Statements use what PostgreSQL 18 brought. */
+/** Our statements use features of PostgreSQL 18. */
 export const minVersion = 180_000
 
-/** Names hold any character. */
+/** Quotes names, which may hold any character. */
 const checkServer = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [server] = yield* sql`
@@ -505,7 +508,7 @@ const checkServer = Effect.gen(function* () {
   }
 })
 
-/** With settings that come from the role: those of a request's connection, which statements rely on. */
+/** Checks settings that come from the role: statements rely on those of a request's connection. */
 const checkSettings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const needed = sessionSettings(requestTimeout)
@@ -525,18 +528,18 @@ const checkSettings = Effect.gen(function* () {
 
 interface Options extends ClientOptions {
   readonly url: Redacted.Redacted
-  /** Of who migrates; none where the role of `url` does. */
+  /** The URL of the role that migrates; none if the role of `url` does. */
   readonly ownerUrl: Option.Option<Redacted.Redacted>
   readonly site: Site
-  /** Whether a start migrates. */
+  /** True if a start migrates. */
   readonly migrates: boolean
 }
 
-/** Before anything else is looked at. */
+/** This check comes before all others. */
 const checkSession = (settingsFrom: Options["settingsFrom"]) =>
   Effect.andThen(checkServer, settingsFrom === "role" ? checkSettings : Effect.void)
 
-/** As the owner, where there is one to be had; a role that may not is found out by the check. */
+/** Migrates as the owner, if there is one; the check then finds a role without privileges. */
 const migrateFirst = Effect.fnUntraced(function* ({
   ownerUrl,
   settingsFrom,
@@ -544,7 +547,7 @@ const migrateFirst = Effect.fnUntraced(function* ({
   url
 }: Omit<Options, "migrates">) {
   const { mayMake, owner, owns, role } = yield* currentRole
-  // The owner keeps its rights, whoever migrates.
+  // The owner keeps its privileges, whichever role migrates.
   if (Option.isSome(ownerUrl)) {
     return Option.some(yield* migrateAsOwner(ownerUrl.value, site, owns ? undefined : role))
   }
@@ -558,7 +561,7 @@ const startWait = Duration.seconds(30)
 
 type Preparation = Omit<Options, "migrates"> & Required<Pick<Options, "settingsFrom">>
 
-/** What `npm run migrate` does: all that a start would do to the schema, and nothing else. */
+/** Does the work of `npm run migrate`: every change of the schema that a start would make, and nothing else. */
 export const prepare = Effect.fn("Database.prepare")(
   function* (options: Preparation) {
     yield* checkSession(options.settingsFrom)

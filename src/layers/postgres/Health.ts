@@ -28,14 +28,14 @@ import { execute, findOne, sqlDefect, transaction } from "./sql.ts"
 
 const maxDrift = Duration.toSeconds(maxClockDrift)
 
-/** A difference that lasts is logged so often. */
+/** A lasting difference is logged this often. */
 const warningInterval = Duration.toNanosUnsafe(Duration.minutes(1))
 
 const driftGauge = Metric.gauge("clock_drift_seconds", {
   description: "This clock minus the database server's, in seconds"
 })
 
-/** Between two writes that only try whether there can be any. */
+/** The pause between two writes that only test if the database takes any. */
 const writeInterval = Duration.toNanosUnsafe(Duration.seconds(10))
 
 const Server = Schema.Struct({
@@ -47,12 +47,12 @@ const Server = Schema.Struct({
   ...LatePrices.fields
 })
 
-/** Whether commits of this role wait for a synchronous standby; the server compares two times of its own. */
+/** True if commits of this role wait for a synchronous standby; the server compares two of its own times. */
 const commitsWait = (sql: SqlClient.SqlClient) => sql`
   exists (select from pg_stat_activity
            where wait_event = 'SyncRep' and clock_timestamp() - query_start > interval '2 seconds')`
 
-/** What the server says of itself; null: nothing speaks against it. */
+/** Names the problem that the server's own report shows; null for none. */
 const serverProblem = (server: typeof Server.Type): string | null => {
   if (server.version < minVersion) return `it is PostgreSQL ${Math.floor(server.version / 10_000)}`
   if (server.encoding !== "UTF8") return `it is encoded in ${server.encoding}`
@@ -61,7 +61,7 @@ const serverProblem = (server: typeof Server.Type): string | null => {
 }
 
 interface Found {
-  /** Of the database; null: none. */
+  /** The database's problem; null for none. */
   readonly problem: string | null
   readonly min_program: number | null
   readonly stalled: Stalled
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
 
   const warnedAt = yield* Ref.make(Option.none<bigint>())
   const warnOnceAMinute = Effect.fnUntraced(function* (warning: Effect.Effect<void>) {
-    // A clock that jumps would lengthen or shorten the minute.
+    // A clock that jumps would lengthen or shorten the interval.
     const now = yield* Clock.monotonicTimeNanos
     const last = yield* Ref.get(warnedAt)
     if (Option.isSome(last) && now - last.value < warningInterval) return
@@ -100,9 +100,9 @@ const make = Effect.gen(function* () {
     yield* warning
   })
 
-  /** Milliseconds of the database's clock, and of this one when half of the time had passed that the answer took. */
+  /** Milliseconds of the database's clock, and of this instance's clock at half of the time that the answer took. */
   const readClocks = transaction(sql)(
-    // Once the transaction has its connection, so that no wait for one counts as a difference.
+    // Time is read once the transaction has its connection, so that no wait for one counts as a difference.
     Effect.gen(function* () {
       const before = yield* Clock.currentTimeMillis
       const [took, { millis }] = yield* Effect.timed(serverTime)
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  /** How many milliseconds this clock leads the monotonic one: the same at all times, unless this clock is set. */
+  /** The milliseconds by which this clock leads the monotonic one: they change only when this clock is set. */
   const clockLead = Effect.zipWith(
     Clock.currentTimeMillis,
     Clock.monotonicTimeNanos,
@@ -157,14 +157,17 @@ const make = Effect.gen(function* () {
     return DateTime.makeUnsafe(Math.floor(millis))
   }).pipe(cheapSpan("Health.receiptTime"))
 
-  /** Why the log is not up to date: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
+  /**
+   * Names the reason that the log is behind: a fault that a replica or an audit found, a failure here, or no sequencer
+   * at work.
+   */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
     const known = fault ?? (yield* sequencer.fault)
     if (known !== null || waited < maxWait) return known
     return `Something has waited for its place in the log for ${Math.floor(waited)} s, and nothing got any: does an instance with the role jobs run?`
   })
 
-  /** Connections that are all at work are no fault: a settlement takes minutes. */
+  /** Busy connections are no fault: a settlement takes minutes. */
   const backgroundProblem = Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* Effect.timeoutOption(background.client.reserve, "1 second")
@@ -174,7 +177,10 @@ const make = Effect.gen(function* () {
     })
   ).pipe(Effect.catch(sqlDefect))
 
-  /** Such as a record needs: the commit waits for whatever commits wait for, and the disk has room. Nothing is left of it. */
+  /**
+   * Writes as a record does: the commit waits for a standby if others do, and the disk needs room. The write leaves
+   * nothing.
+   */
   const write = transaction(sql)(
     Effect.andThen(
       execute(sql`set local work_mem = '64kB'`),
@@ -220,8 +226,8 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.catchDefect(() => Effect.succeed(unreachable("cannot be reached"))))
 
   /**
-   * One examination at a time, which is never interrupted: to cancel a statement of a connection that has fallen silent takes
-   * longer than anybody waits here.
+   * Examinations run one at a time and are never interrupted: cancelling a statement of a silent connection takes
+   * longer than a caller may wait here.
    */
   const scope = yield* Effect.scope
   const examining = yield* Ref.make(Option.none<Fiber.Fiber<Found>>())
@@ -235,7 +241,7 @@ const make = Effect.gen(function* () {
     })
   })
 
-  /** Cached for a second, since many probe it. */
+  /** The state is cached for a second, since probes are frequent. */
   const cachedState = yield* cachedSteadily(
     Effect.flatMap(databaseState, (state) =>
       Effect.map(logFault(state.stalled), (logProblem) => ({ ...state, logProblem }))

@@ -6,12 +6,12 @@ import { latestMigration } from "./Database.ts"
 import { arrayParam, boundTime, execute, findAll, findOne } from "./sql.ts"
 
 /**
- * An instance counts for so long after it was last seen. In between it may be restarted, and an operator may find that the
- * version before has to come back.
+ * An instance counts for this long after its last heartbeat. Meanwhile it may be restarted, and an operator may have to
+ * go back to the version before.
  */
 const seenFor = Duration.minutes(10)
 
-/** Rows are kept for operators who ask what ran. */
+/** Operators can look up for this long which instances ran. */
 const retention = Duration.days(7)
 
 const Older = Schema.Struct({ name: Schema.String, version: Schema.String, program: Schema.Int })
@@ -21,13 +21,13 @@ const make = Effect.gen(function* () {
   const olderRows = findAll(Older)
   const instanceRow = findOne(Schema.Struct({ min_program: Schema.Int }))
   const lastHeld = new Map<string, string>()
-  /** The oldest program that the database took when it was asked last: it never takes an older one again. */
+  /** The oldest program that the database accepts, as last read: it never accepts an older one again. */
   let minProgram = 0
 
   /**
-   * A session of a program from before heartbeats: it has this one's role or name, and no program behind its name, whatever that is.
-   * PostgreSQL's own clients are none. A pooler may add an address behind names; where it gives sessions a name of its own, these
-   * say nothing.
+   * Selects sessions of programs from before heartbeats: they have this one's role or application name, and no program
+   * behind that name. PostgreSQL's own clients are left out. A pooler may append an address to names; if it names
+   * sessions itself, such sessions cannot be recognized.
    */
   const unmarked = sql`
     select 'session "' || application_name || '"' as name
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
   const databaseNow = sql`date_trunc('milliseconds', database_time())`
 
   const beat: Instances["Service"]["beat"] = Effect.fnUntraced(function* ({ id, name, roles, version }) {
-    // By the database's clock: an instance is there however wrong its own is.
+    // This uses the database's clock: an instance is alive however wrong its own clock is.
     yield* execute(sql`
       insert into instances (id, name, version, program, roles, started_at, seen_at)
       select *, ${databaseNow}, ${databaseNow} from (
@@ -50,11 +50,11 @@ const make = Effect.gen(function* () {
          union all
         select '00000000-0000-0000-0000-000000000000', name, 'unknown', 0, '{}' from (${unmarked}) u) seen
       on conflict (id) do update set name = excluded.name, seen_at = greatest(instances.seen_at, excluded.seen_at)`)
-    // Not traced: it runs every few seconds.
+    // It runs every few seconds, so it is not traced.
   }, Effect.withTracerEnabled(false))
 
   const allRead: Instances["Service"]["allRead"] = Effect.fn("Instances.allRead")(function* (what) {
-    // Once one is written, older programs are not ready any more: nothing is asked for each answer from then on.
+    // Once an answer in the form is written, older programs are not ready any more, so further answers need no query.
     if (minProgram >= firstProgram[what]) return true
     minProgram = (yield* instanceRow(sql`select min_program from instance`)).min_program
     if (minProgram >= firstProgram[what]) return true

@@ -18,7 +18,7 @@ const make = Effect.gen(function* () {
 
   const claim: JobRuns["Service"]["claim"] = Effect.fn("JobRuns.claim")(function* (job, interval) {
     const { agrees, claimed } = yield* transaction(sql)(
-      // Once the transaction has its connection, so that no wait for one counts as a difference.
+      // Time is read once the transaction has its connection, so that no wait for one counts as a difference.
       Effect.flatMap(DateTime.now, (now) =>
         claimedRow(sql`
           with clocks as (

@@ -16,18 +16,18 @@ import { encryption } from "../crypto/encryption.ts"
 import { mailUrgency } from "./schema/operations.ts"
 import { boundTime, boundNow, execute, findAll, findOption, timestamp } from "./sql.ts"
 
-/** Longer than a send that times out. */
+/** A lease is longer than a send that times out. */
 const lease = Duration.minutes(1)
 const timeout = Duration.seconds(30)
 const firstPause = Duration.seconds(30)
 const maxPause = Duration.hours(1)
-/** How long rows of sent and failed mails are kept, for those who look for a lost mail. */
+/** Rows of sent and failed mails are kept this long for those who look for a lost mail. */
 const retention = Duration.days(7)
 const maxError = 500
 
 const LeasedRow = Schema.Struct({
   id: Schema.String,
-  // Any: a newer version beside this one may send of kinds that are not known here.
+  // Any text is allowed: a newer version beside this one may send mails of unknown kinds.
   kind: Schema.String,
   recipient: EmailAddress,
   encrypted: Schema.Uint8Array,
@@ -61,7 +61,7 @@ const Waiting = Schema.Struct({
   created_at: Schema.DateTimeUtcFromDate
 })
 
-/** Twice as long after every attempt. */
+/** The pause doubles after every attempt. */
 const pauseAfter = (attempts: number): Duration.Duration =>
   Duration.min(Duration.times(firstPause, 2 ** Math.min(attempts - 1, 20)), maxPause)
 
@@ -104,7 +104,7 @@ const make = Effect.gen(function* () {
         from due
        where m.id = due.id
       returning m.id::text, m.kind, m.recipient, m.encrypted, m.attempts, m.created_at, m.expires_at, m.expires_at <= ${boundTime(sql, now)} as is_over`)
-    // Not traced: it runs many times a second, mostly without a result.
+    // It runs many times a second, mostly without a result, so it is not traced.
   }, Effect.withTracerEnabled(false))
 
   const deliver = Effect.fnUntraced(function* (mail: Leased, urgency: Urgency) {

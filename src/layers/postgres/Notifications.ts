@@ -1,4 +1,4 @@
-/** What PostgreSQL notifies this instance of (`listen`), by a connection of its own. A pooler may lose notifications. */
+/** Notifications of PostgreSQL to this instance (`listen`), by a separate connection. A pooler may lose notifications. */
 import { Context, Effect, Queue } from "effect"
 import type { Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -8,7 +8,7 @@ export class Notifications extends Context.Service<
   Notifications,
   {
     /**
-     * Listens to a channel. The effect inside waits until something was notified since it last did, and fails when the connection
+     * Listens to a channel. The inner effect waits for a notification since its last run, and fails when the connection
      * ends.
      */
     readonly listen: (
@@ -23,7 +23,7 @@ export const make = (connect: Connect) =>
       connect.pipe(
         Effect.flatMap(({ connection, socket }) =>
           Effect.tap(connection.listen(channel), () =>
-            // A server that has fallen silent would answer to no farewell.
+            // The socket is destroyed, since a silent server would not answer a regular end.
             Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
           )
         ),

@@ -1,6 +1,6 @@
 /**
- * The driver's SQL client over a pool of our own connections: whoever waits for one, or for the answer to a statement, waits
- * for a limited time, and a connection that has become useless is not kept.
+ * The driver's SQL client over a pool of our own connections: waits for a connection and for an answer have a limit,
+ * and a connection that has become useless is not kept.
  */
 import type { Socket } from "node:net"
 import { PgClient } from "@effect/sql-pg"
@@ -13,34 +13,34 @@ import type { SqlConnection } from "effect/sql"
 import type { Connect } from "./connection.ts"
 import type { Watched, makeWatch } from "./ConnectionWatch.ts"
 
-/** How long the server lets a statement take, where that is longer than the pool's limit. */
+/** The server's time limit for a statement, if it is longer than the pool's. */
 export const StatementTimeout = Context.Reference<Duration.Duration>(
   "auspex/layers/postgres/StatementTimeout",
   { defaultValue: () => Duration.zero }
 )
 
-/** How long is waited for a connection, where that is longer than the pool's limit. */
+/** The maximum wait for a connection, if it is longer than the pool's. */
 export const ConnectionWait = Context.Reference<Duration.Duration>("auspex/layers/postgres/ConnectionWait", {
   defaultValue: () => Duration.zero
 })
 
 export interface PoolOptions {
-  /** What its metrics call it. */
+  /** The pool's name in metrics. */
   readonly name: "requests" | "background"
   readonly connect: Connect
   readonly maxConnections: number
-  /** How long is waited for a connection, the time to open one included. */
+  /** The maximum wait for a connection, the time to open one included. */
   readonly maxWait: Duration.Duration
-  /** How long the server lets a statement take. */
+  /** The server's time limit for a statement. */
   readonly statementTimeout: Duration.Duration
-  /** Of all pools on one server. */
+  /** The watch over all pools on one server. */
   readonly watch: Effect.Success<ReturnType<typeof makeWatch>>
   readonly spanAttributes: Readonly<Record<string, unknown>>
 }
 
 export interface Pooled {
   readonly client: SqlClient.SqlClient
-  /** Whether all its connections are in use. */
+  /** True while all its connections are in use. */
   readonly isBusy: Effect.Effect<boolean>
 }
 
@@ -55,11 +55,14 @@ const idleTimeout = Duration.seconds(60)
 const stateOf = ({ reason: { cause } }: SqlError.SqlError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
 
-/** It has ended, or its server shuts down, takes no writes or has a full disk: after a failover another one serves. */
+/**
+ * The connection has ended, or its server shuts down, takes no writes or has a full disk: after a failover another
+ * server takes over.
+ */
 const isUseless = (error: SqlError.SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(57P0.|25006|53100)$/.test(stateOf(error))
 
-/** Then all connections of the pool are to a server that was demoted. */
+/** All connections of the pool are then to a server that was demoted. */
 const isReadOnly = (error: SqlError.SqlError): boolean => stateOf(error) === "25006"
 
 const connectionError = (message: string, operation: string) =>
@@ -95,12 +98,12 @@ const asConnection = (connection: PgConnection.PgConnection, guard: Guard): SqlC
     executeRaw: (sql, params) => guard(connection.query(sql, params)),
     executeValues: (sql, params) => guard(connection.queryValues(sql, params)),
     executeValuesUnprepared: (sql, params) => guard(connection.queryValues(sql, params, false)),
-    // All at once: how long somebody takes to read them is no time of the server's.
+    // All rows are read at once, so that a slow reader does not count towards the server's time limit.
     executeStream: (sql, params, transform) => Stream.fromIterableEffect(rows(false)(sql, params, transform))
   }
 }
 
-/** The server answers ROLLBACK where the transaction was aborted before. */
+/** The server answers ROLLBACK if the transaction was aborted before. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("commit", []), (result) => {
     if (!Predicate.hasProperty(result, "command") || result.command !== "ROLLBACK") return Effect.void
@@ -118,7 +121,7 @@ export const make = Effect.fnUntraced(function* (
   const { name } = options
   const refused = refusedCounter(name)
   const silent = silentCounter(name)
-  // There from the start, for alerts.
+  // The counters exist from the start, so that alerts find them.
   yield* Effect.all([Metric.update(refused, 0), Metric.update(silent, 0)])
   const oldest = oldestGauge(name)
   const inUse = inUseGauge(name)
@@ -126,7 +129,7 @@ export const make = Effect.fnUntraced(function* (
   const runFork = Effect.runForkWith(yield* Effect.context<Scope.Scope>())
   const sessions = new Set<Session>()
 
-  /** Ended when it is in nobody's hands. */
+  /** Ends a connection once nobody uses it. */
   const retire = (session: Session) => void runFork(Pool.invalidate(pool, session))
 
   const acquire = Effect.gen(function* () {
@@ -156,14 +159,14 @@ export const make = Effect.fnUntraced(function* (
     timeToLiveStrategy: "usage"
   })
 
-  /** Of one that has just ended the pool may not know yet. */
+  /** The pool may still hand out a connection that has just closed. */
   const living: Effect.Effect<Session, SqlError.SqlError, Scope.Scope> = Effect.filterOrElse(
     Pool.get(pool),
     ({ socket }) => !socket.destroyed,
     (session) => Effect.andThen(Pool.invalidate(pool, session), living)
   )
 
-  /** In real time, for the server knows no other. */
+  /** The wait is in real time, the only time that the server knows. */
   const leased = Effect.flatMap(ConnectionWait, (wait) => {
     const duration = Duration.max(wait, options.maxWait)
     return Effect.timeoutOrElse(living, {

@@ -1,11 +1,11 @@
 /**
- * Exact sliding windows. A row keeps when the uses of a window were counted, so one function of the database decides under
- * the row's lock, for all replicas; uses that arrive together are counted by one statement. What counts accepted writes is
- * counted by the statement that records one (`makeAcceptance`), and only looked at before: so a write is told 429 only for
- * others that were accepted.
- *
- * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth of
- * the window on, so that a row stays small: there are still never too many, but room comes up to a hundredth later.
+ * Exact sliding windows. A row keeps the times at which uses of a window were counted, so one function of the database
+ * decides under the row's lock, for all replicas; uses that arrive together are counted by one statement. Limits on
+ * accepted writes are counted by the statement that records the write (`makeAcceptance`) and only checked before: so a
+ * write gets 429 only because of others that were accepted.
+ * Windows of up to 1 000 uses are exact to the millisecond. In larger ones a use counts from the end of its hundredth
+ * of the window on, so that a row stays small: there are still never too many uses, but room comes up to a hundredth
+ * later.
  */
 import { Array as Arr, Clock, DateTime, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -43,7 +43,7 @@ const what: Record<LimitName, string> = {
   log_reads: "reads of the log"
 }
 
-/** These count what was accepted, the others what was asked for. */
+/** These limits count accepted writes, the others count requests. */
 const acceptedOnly: ReadonlySet<LimitName> = new Set([
   "predictions",
   "stakes",
@@ -53,7 +53,7 @@ const acceptedOnly: ReadonlySet<LimitName> = new Set([
   "follows"
 ])
 
-/** What a mailbox was sent is nobody's business but its owner's. */
+/** These limits are not reported, since only the owner of a mailbox may know about its mails. */
 const untold: ReadonlySet<LimitName> = new Set([
   "claim_mails",
   "reminder_mails",
@@ -63,14 +63,14 @@ const untold: ReadonlySet<LimitName> = new Set([
 
 const maxExact = 1000
 
-/** A window that is asked for. */
+/** A window that a caller asks for. */
 interface Window {
   readonly key: string
   readonly name: LimitName
   readonly policy: string
   readonly limit: RateLimit
   readonly millis: number
-  /** Whether a use is counted, or only room is needed. */
+  /** True if a use is counted, false if only room is needed. */
   readonly isCounted: boolean
 }
 
@@ -79,11 +79,11 @@ interface Caller {
   readonly windows: ReadonlyArray<Window>
 }
 
-/** A window as a statement left it. */
+/** A window after a statement. */
 interface Found {
   readonly window: Window
   readonly used: number
-  /** Milliseconds until another use has room. */
+  /** The milliseconds until another use has room. */
   readonly wait: number
 }
 
@@ -103,7 +103,7 @@ const units = new Map([
 
 const isFull = ({ used, window }: Found): boolean => used >= window.limit.count
 
-/** Rounded up, so that waiting as long is enough. */
+/** Seconds are rounded up, so that a wait this long is enough. */
 const seconds = (millis: number): number => Math.max(1, Math.ceil(millis / 1000))
 
 const quotaOf = ({ used, wait, window }: Found): Quota => ({
@@ -124,7 +124,7 @@ const tooMany = (found: ReadonlyArray<Found>): TooManyRequests => {
   })
 }
 
-/** Callers that ask for the same windows are one to the database. */
+/** Callers that ask for the same windows are sent to the database as one. */
 interface Group {
   readonly windows: ReadonlyArray<Window>
   readonly members: Array<number>
@@ -133,7 +133,7 @@ interface Group {
 const countedKeys = ({ windows }: Group): ReadonlyArray<string> =>
   windows.filter(({ isCounted }) => isCounted).map(({ key }) => key)
 
-/** Groups in as few turns as may be: within a turn no two count in one window. */
+/** Splits groups into as few turns as possible: within a turn no two count in one window. */
 const turnsOf = (groups: Iterable<Group>): ReadonlyArray<ReadonlyArray<Group>> => {
   const turns: Array<{ readonly groups: Array<Group>; readonly keys: Set<string> }> = []
   for (const group of groups) {
@@ -149,7 +149,7 @@ const turnsOf = (groups: Iterable<Group>): ReadonlyArray<ReadonlyArray<Group>> =
   return turns.map(({ groups }) => groups)
 }
 
-/** The windows of a use, of which it needs all. */
+/** The windows of a use, which needs room in all of them. */
 const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): ReadonlyArray<Window> =>
   limits[name].map((limit) => {
     const millis = Duration.toMillis(limit.window)
@@ -157,11 +157,14 @@ const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): 
     return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
   })
 
-/** Milliseconds of a use: one of a time that has not come would leave its window only after that. */
+/**
+ * The milliseconds of a use. A use dated in the future would leave its window only after that time, so it counts as of
+ * now.
+ */
 const countedAt = (sql: SqlClient.SqlClient, now: number) =>
   sql`least(${BigInt(now)}::int8, floor(extract(epoch from database_time()) * 1000)::int8)`
 
-/** Windows as the functions of the database take them. */
+/** The columns of windows for the functions of the database. */
 const columns: ColumnsOf<Window> = {
   key: ["text", ({ key }) => key],
   max_uses: ["int8", ({ limit }) => BigInt(limit.count)],
@@ -169,18 +172,19 @@ const columns: ColumnsOf<Window> = {
   tick: ["int8", ({ limit, millis }) => BigInt(limit.count > maxExact ? Math.ceil(millis / 100) : 1)]
 }
 
-/** What the writes of a statement owe, and those that it records. */
+/** The uses that a statement's writes owe, and the writes that it records. */
 interface Acceptance {
-  /** By the places of the writes. */
+  /** The owed uses, by the position of each write. */
   readonly owed: ReadonlyArray<ReadonlyArray<Use>>
-  /** A query of the places, from 1, of the writes that the statement records. */
+  /** A query for the positions, from 1, of the writes that the statement records. */
   readonly recorded: Statement.Fragment
 }
 
 /**
- * A query that counts what accepted writes owe (`OwedUses`), for the statement that records them, which must read its row. If
- * a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one window must owe the same.
- * They count from now on, not from when they were received: whoever is let in by the clock of now has room here, too.
+ * Makes a query that counts the uses owed by accepted writes (`OwedUses`). The statement that records the writes must
+ * read its row. If a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one
+ * window must owe the same. The uses count from now, not from the time of receipt, so a write that passed an earlier
+ * check has room here, too.
  */
 export const makeAcceptance = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -248,7 +252,7 @@ const make = Effect.gen(function* () {
 
   const answer = yield* RequestBatcher.make({ run: answerAll, maxSize: maxBatch })
 
-  /** Tells of the windows that count this request, now or once it is accepted, and of others once they are full. */
+  /** Notes the windows that count this request, now or once it is accepted, and other windows once they are full. */
   const note = (found: ReadonlyArray<Found>) =>
     Effect.map(MetQuotas, (quotas) => {
       if (quotas === undefined) return
@@ -317,7 +321,7 @@ const make = Effect.gen(function* () {
   const trim = Effect.gen(function* () {
     const now = boundTime(sql, yield* DateTime.now)
     yield* execute(sql`delete from limit_windows where expires_at < ${now}`)
-    // Of the version before.
+    // The version before used this table.
     yield* execute(sql`delete from rate_limits where expires_at < ${now}`)
   }).pipe(Effect.withSpan("RateLimiter.trim"))
 

@@ -1,9 +1,8 @@
 /**
- * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is
- * sent immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one
- * statement serves many requests. After 10 ms a second statement goes beside the first, so that one that waits for a lock
- * holds up nobody for long; there is never a third, and whoever has no place in one within 4 s fails.
- *
+ * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in
+ * flight is sent immediately; otherwise it joins the next batch. So an idle service answers without delay, and under
+ * load one statement serves many requests. After 10 ms a second statement is sent beside the first, so that one that
+ * waits for a lock delays nobody for long. There is never a third, and a request that is in none within 4 s fails.
  * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
  */
 import {
@@ -32,15 +31,15 @@ export interface Options<In, Out> {
   readonly exclusive?: (item: In) => string
   /** The largest batch; 1 turns batching off. */
   readonly maxSize: number
-  /** How long a batch waits for the statement before it; 10 ms where it is left out. */
+  /** The maximum wait of a batch for the statement before it; 10 ms by default. */
   readonly maxWait?: Duration.Input
-  /** How long a request waits for its batch to begin; 4 s where it is left out. */
+  /** The maximum wait of a request for its batch to begin; 4 s by default. */
   readonly maxQueueTime?: Duration.Input
 }
 
 interface Item<In, Out> extends Request.Request<Out> {
   readonly item: In
-  /** Milliseconds. */
+  /** Time in milliseconds. */
   readonly since: number
 }
 
@@ -48,13 +47,13 @@ type Batch<In, Out> = Arr.NonEmptyReadonlyArray<Request.Entry<Item<In, Out>>>
 
 const maxInFlight = 2
 
-/** Several times the duration of a statement. */
+/** This is several times the duration of a statement. */
 const usualMaxWait = "10 millis"
 
-/** As long as a statement waits for a connection. */
+/** This equals the wait of a statement for a connection. */
 const usualMaxQueueTime = "4 seconds"
 
-/** PostgreSQL answers in real time, whatever a test's clock says. */
+/** PostgreSQL answers in real time, whatever the clock of a test. */
 const realClock = Clock.Clock.defaultValue()
 
 /** Failures that one item of a batch may cause. */
@@ -62,7 +61,7 @@ const waits: ReadonlySet<string> = new Set(["LockTimeoutError", "DeadlockError"]
 
 const queued = new Error("statements of other requests were not answered in time")
 
-/** Whether the database is away, so that trying items alone is useless. */
+/** True if the database is away, so that single items would fail, too. */
 const isAway = (failure: Cause.Cause<never>): boolean =>
   storeUnavailableIn(failure).some(
     ({ cause }) => !(SqlError.isSqlError(cause) && waits.has(cause.reason._tag))
@@ -85,9 +84,9 @@ const cut = <In, Out>(
 }
 
 export interface RequestBatcher<In, Out> {
-  /** Answers one item, with those of others. */
+  /** Answers one item, in a batch with those of others. */
   (item: In): Effect.Effect<Out>
-  /** Answers items of one caller, no two of one key, each at its place: several by a statement of their own. */
+  /** Answers items of one caller, no two with one key, each at its place. Several items get a statement of their own. */
   readonly all: (items: ReadonlyArray<In>) => Effect.Effect<ReadonlyArray<Out>>
 }
 
@@ -125,7 +124,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     Effect.timeoutOption(slots.withPermits(maxInFlight)(Effect.void), maxWait),
     slots.withPermit(Effect.void)
   )
-  /** Collects what arrives until nothing is in flight or the first item has waited long enough. */
+  /** Collects items until nothing is in flight or the first item has waited long enough. */
   const gathered = Effect.yieldNow.pipe(
     Effect.andThen(idle),
     Effect.flatMap((free) =>
@@ -133,7 +132,7 @@ export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, O
     ),
     Effect.provideService(Clock.Clock, realClock)
   )
-  /** In a slot, or failed when none is free in time. */
+  /** Runs a batch in a slot; it fails if none is free in time. */
   const inSlot = (entries: Batch<In, Out>) =>
     Effect.suspend(() => {
       let state: "queued" | "begun" | "refused" = "queued"

@@ -1,6 +1,6 @@
 /**
- * One connection to PostgreSQL, to the first host that is what the URL asks for, with libpq's meaning of `sslmode`. The
- * socket is our own, so that it can be destroyed: the driver has no way to end a connection that has fallen silent.
+ * One connection to PostgreSQL, to the first host that meets the URL's conditions, with libpq's meaning of `sslmode`.
+ * The socket is our own, so that it can be destroyed: the driver has no way to end a connection that has fallen silent.
  */
 import { readFile } from "node:fs/promises"
 import { createConnection } from "node:net"
@@ -14,7 +14,7 @@ import { SqlError } from "effect/sql"
 import { parseDatabaseUrl } from "./databaseUrl.ts"
 import type { DatabaseUrl, Host } from "./databaseUrl.ts"
 
-/** The message is all that an operator needs, but for the setting's name. */
+/** The message has all that an operator needs, except the setting's name. */
 export class DatabaseUrlUnusable extends Data.TaggedError("DatabaseUrlUnusable")<{
   readonly message: string
 }> {}
@@ -24,16 +24,16 @@ export interface Opened {
   readonly socket: Socket
 }
 
-/** A new connection each time; it ends with the scope. */
+/** Opens a new connection each time; it ends with the scope. */
 export type Connect = Effect.Effect<Opened, SqlError.SqlError, Scope.Scope>
 
-/** Sent when a connection begins. */
+/** Settings that are sent when a connection begins. */
 export type SessionSettings = Readonly<Record<string, string>>
 
-/** The peer of an idle connection is asked for after so long; ten questions without an answer, a second apart, end it. */
+/** The peer of an idle connection is probed after this time; ten probes without an answer, a second apart, end it. */
 const keepAlive = 10_000
 
-/** Within which a new server says what it is. */
+/** The maximum wait for a new server's first answer. */
 const maxReply = 2000
 
 /** An ended connection whose peer does not end it, too, is destroyed. */
@@ -43,7 +43,7 @@ const openSocket = ({ host, port }: Host): Socket => {
   const socket = host.startsWith("/")
     ? createConnection({ path: `${host}/.s.PGSQL.${port}` })
     : createConnection({ host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAlive })
-  // The driver listens to what wraps it, where TLS does, and not at all once the connection is released.
+  // The driver listens to the wrapped socket, which TLS makes, and not at all once the connection is released.
   socket.on("error", () => {})
   return socket
 }
@@ -57,7 +57,7 @@ const contentOf = (parameter: string, path: string) =>
       })
   })
 
-/** With authorities a certificate is verified in every mode, as in libpq; its name is looked at in `verify-full` alone. */
+/** With authorities a certificate is verified in every mode, as in libpq; its name is verified in `verify-full` alone. */
 const tlsOf = Effect.fnUntraced(function* ({ sslCert, sslKey, sslMode, sslRootCert }: DatabaseUrl) {
   const options: ConnectionOptions = { rejectUnauthorized: sslRootCert !== undefined }
   if (sslRootCert !== undefined) {
@@ -70,7 +70,7 @@ const tlsOf = Effect.fnUntraced(function* ({ sslCert, sslKey, sslMode, sslRootCe
   return options
 })
 
-/** What is tried one after the other: TLS, or none. */
+/** The attempts in their order: with TLS, or without. */
 const attemptsOf = ({ sslMode }: DatabaseUrl, { host }: Host, tls: ConnectionOptions) => {
   if (sslMode === "disable" || host.startsWith("/")) return [false]
   if (sslMode === "allow") return [false, tls]
@@ -86,8 +86,8 @@ const whyOf = ({ message, reason: { cause } }: SqlError.SqlError): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : message
 
 /**
- * Whether libpq would try the other of TLS and none: the server was there, and either spoke no TLS that serves, or said that
- * `pg_hba.conf` has no line for this one.
+ * True if libpq would try the other of TLS and none: the server answered, but offered no usable TLS, or said that
+ * `pg_hba.conf` has no line for this connection.
  */
 const isWorthAnother = ({ reason: { cause } }: SqlError.SqlError): boolean =>
   !Predicate.hasProperty(cause, "severity") ||
@@ -102,12 +102,12 @@ const suits = {
   primary: { sql: "select not pg_is_in_recovery()", otherwise: "it is a standby" }
 } as const
 
-/** Characters of an application's name that leave room for the program; PostgreSQL keeps 63 in all. */
+/** The maximum length of an application's name that leaves room for the program; PostgreSQL keeps 63 characters in all. */
 export const maxPlainName = 55
 
 /**
- * How connections to what the URL names are opened, with these settings of the session; certificates are read once. Sessions are
- * named after the application and the newest migration that its program knows: `auspex/34`.
+ * Makes the effect that opens connections to the URL's hosts with these session settings; certificates are read once.
+ * Sessions are named after the application and the newest migration that its program knows: `auspex/34`.
  */
 export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted, program: number) {
   const url = yield* Result.match(parseDatabaseUrl(redacted), {
@@ -171,14 +171,14 @@ export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacte
 
   const requireSuitable = Effect.fnUntraced(function* ({ connection, socket }: Opened) {
     if (suitable === undefined) return
-    // Not interrupted, for that would wait for the server, too.
+    // The connection is not interrupted, because that would also wait for the server.
     socket.setTimeout(maxReply, () => socket.destroy())
     const rows = yield* Effect.uninterruptible(connection.queryValues(suitable.sql, [], false))
     socket.setTimeout(0)
     if (rows[0]?.[0] !== true) return yield* refusal(suitable.otherwise)
   })
 
-  /** A connection to this host, if it is what is asked for. */
+  /** Opens a connection to this host and checks that it meets the conditions. */
   const suited = Effect.fnUntraced(function* (host: Host, settings: SessionSettings) {
     const scope = yield* Scope.fork(yield* Effect.scope)
     return yield* reach(host, settings).pipe(
@@ -193,7 +193,7 @@ export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacte
     )
   })
 
-  /** The place of the host that was had last, which is tried first. */
+  /** The position of the last host that was connected to, which is tried first. */
   let last = 0
 
   const connect = Effect.fnUntraced(function* (settings: SessionSettings) {

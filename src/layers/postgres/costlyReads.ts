@@ -1,17 +1,17 @@
-/** Reads whose cost grows with tables, and that strangers choose. */
+/** Reads that callers choose and whose cost grows with tables. */
 import { Effect, Semaphore } from "effect"
 import type { Duration } from "effect"
 import { SqlClient } from "effect/sql"
 import { StoreUnavailable } from "../../services/domain/errors.ts"
 import { transaction, withStatementTimeout } from "./sql.ts"
 
-/** Reads of one kind that run at once, and those that run or wait. */
+/** The number of reads of one kind that run at once; below it, of those that run or wait. */
 const maxAtOnce = 2
 const maxQueue = 10
 
 /**
- * Runs reads of one kind in a transaction: few at once, each statement for a short time, so that others are not slowed. What
- * takes longer, or finds the queue full, is answered 503.
+ * Runs reads of one kind in a transaction: few at once, each statement for a short time, so that others are not slowed.
+ * A read that takes longer, or finds the queue full, is answered 503.
  */
 export const makeCostlyReads = Effect.fnUntraced(function* (
   what: string,

@@ -1,6 +1,6 @@
 /**
- * A connection URL as libpq reads it (https://www.postgresql.org/docs/18/libpq-connect.html), as far as it is kept here. What
- * is not is refused: an operator relies on `sslrootcert`, so no parameter is ignored.
+ * Parses a connection URL as libpq reads it (https://www.postgresql.org/docs/18/libpq-connect.html), as far as it is
+ * supported here. Anything else is rejected: an operator relies on `sslrootcert`, so no parameter is ignored.
  */
 import { Duration, Redacted, Result } from "effect"
 import type { Array as Arr } from "effect"
@@ -13,23 +13,23 @@ export interface Host {
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const
 
-/** libpq has others, for sessions that only read. */
+/** libpq has further values, for sessions that only read. */
 const sessionAttributes = ["any", "read-write", "primary"] as const
 
 export interface DatabaseUrl {
-  /** Tried in this order. */
+  /** Hosts are tried in this order. */
   readonly hosts: Arr.NonEmptyReadonlyArray<Host>
   readonly username: string | undefined
   readonly password: Redacted.Redacted | undefined
   readonly database: string | undefined
   readonly sslMode: (typeof sslModes)[number]
-  /** A file of authorities, or `system`: those that the machine trusts. */
+  /** A file of authorities, or `system` for those that the machine trusts. */
   readonly sslRootCert: string | undefined
   readonly sslCert: string | undefined
   readonly sslKey: string | undefined
-  /** What a server must be, or the next host is tried. */
+  /** The attributes that a server must have; otherwise the next host is tried. */
   readonly target: (typeof sessionAttributes)[number]
-  /** For each host. */
+  /** The timeout of each host. */
   readonly connectTimeout: Duration.Duration
   readonly applicationName: string
   readonly options: string | undefined
@@ -54,7 +54,7 @@ type Parameter = (typeof parameters)[number]
 
 type Parsed<A> = Result.Result<A, string>
 
-/** Why it is unusable never holds a secret: the values that it shows are of parameters that have none. */
+/** The error never shows a secret: the values in it are of parameters that hold none. */
 export const parseDatabaseUrl = (url: Redacted.Redacted): Parsed<DatabaseUrl> =>
   Result.gen(function* () {
     const shape = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/
@@ -123,7 +123,7 @@ const portOf = (text: string): Parsed<number> => {
   return port >= 1 && port <= 65_535 ? Result.succeed(port) : Result.fail(`"${text}" is no port`)
 }
 
-/** The parameters `host` and `port` come before what stands in front of the path; one port is that of all. */
+/** The parameters `host` and `port` take precedence over those before the path; a single port applies to all hosts. */
 const hostsOf = (
   authority: string,
   given: ReadonlyMap<Parameter, string>
@@ -151,7 +151,7 @@ const hostsOf = (
     return [yield* hostAt(0), ...others]
   })
 
-/** `prefer` as in libpq, and a mode that verifies needs something to verify by. */
+/** The default is `prefer`, as in libpq; a mode that verifies needs authorities. */
 const sslModeOf = (given: ReadonlyMap<Parameter, string>): Parsed<DatabaseUrl["sslMode"]> =>
   Result.gen(function* () {
     const root = given.get("sslrootcert")
@@ -172,7 +172,7 @@ const sslModeOf = (given: ReadonlyMap<Parameter, string>): Parsed<DatabaseUrl["s
     return mode
   })
 
-/** The wait for a connection must have room for a host that does not answer before the one that does. */
+/** The wait for a connection must have room for a host that does not answer before one that does. */
 const connectTimeoutOf = (text: string | undefined, hosts: number): Parsed<Duration.Duration> => {
   if (text === undefined) return Result.succeed(Duration.seconds(hosts > 1 ? 2 : 5))
   if (!/^\d{1,9}$/.test(text)) return Result.fail(`connect_timeout=${text}: expected whole seconds`)

@@ -1,4 +1,4 @@
-/** Every service as PostgreSQL implements it. */
+/** Every service, implemented with PostgreSQL. */
 import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { RegistrationJudge } from "../../services/RegistrationJudge.ts"
@@ -85,7 +85,7 @@ const identity = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
 const arenas = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Arenas.layer.pipe(Layer.provideMerge(identity(judge)))
 
-/** Needs the database client, the settings, a way for mail to leave, and the keys of the public log. */
+/** It needs the database client, the settings, a transport for mails, and the keys of the public log. */
 export const servicesWith = <E, R>(judge: Layer.Layer<RegistrationJudge, E, R>) =>
   Layer.mergeAll(
     Notices.layer,

@@ -23,28 +23,31 @@ import { StoreUnavailable } from "../../services/domain/errors.ts"
 import { LimitReached } from "../../services/RateLimiter.ts"
 import { StatementTimeout } from "./PooledClient.ts"
 
-/** A decimal as PostgreSQL prints it, without trailing zeros: the form in texts and in entries of the log. */
+/** A decimal as PostgreSQL prints it, without trailing zeros, as texts and log entries write it. */
 export const exact = (sql: SqlClient.SqlClient, column: string) => sql.literal(`trim_scale(${column})::text`)
 
-/** An amount of micro-credits in credits, as an entry of the log writes it. */
+/** An amount of micro-credits in credits, as log entries write it. */
 export const credits = (sql: SqlClient.SqlClient, amount: string) =>
   exact(sql, `(${amount})::numeric / 1000000`)
 
-/** A fragment, or an empty one where it is not wanted. */
+/** A fragment, or an empty one if it is not wanted. */
 export const when = (
   sql: SqlClient.SqlClient,
   isWanted: boolean,
   fragment: () => Statement.Fragment
 ): Statement.Fragment => (isWanted ? fragment() : sql.literal(""))
 
-/** A fragment made from a value, or an empty one where there is no value. */
+/** A fragment made from a value, or an empty one without a value. */
 export const whenGiven = <Value>(
   sql: SqlClient.SqlClient,
   value: Value | null | undefined,
   fragment: (value: Value) => Statement.Fragment
 ): Statement.Fragment => (value === undefined || value === null ? sql.literal("") : fragment(value))
 
-/** The condition of a page that follows an id: `column` with its comparison, for example `c.id <`. Empty of the first page. */
+/**
+ * The condition of a page after an id: `column` with its comparison, for example `c.id <`. It is empty on the first
+ * page.
+ */
 export const pageAfter = (
   sql: SqlClient.SqlClient,
   column: string,
@@ -128,8 +131,8 @@ const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined 
 }
 
 /**
- * A defect of whoever needs a lock that another transaction may hold for long. The outermost transaction is given up, with all
- * that it holds, and run again once `freed` has waited.
+ * A defect of a transaction that needs a lock which another may hold for long. The outermost transaction is rolled
+ * back, which frees its locks, and run again after `freed`.
  */
 export class LockHeld extends Data.TaggedError("LockHeld")<{
   readonly what: string
@@ -144,7 +147,7 @@ const lockHeldIn = (cause: Cause.Cause<unknown>): LockHeld | undefined =>
     .map(({ defect }) => defect)
     .find((defect) => defect instanceof LockHeld)
 
-/** Whether a transaction is open: a conflict has ended it, so it is tried again as a whole. */
+/** True while a transaction is open: a conflict has ended it, so it is tried again as a whole. */
 const InTransaction = Context.Reference<boolean>("auspex/layers/postgres/InTransaction", {
   defaultValue: () => false
 })
@@ -175,9 +178,9 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
 }
 
 /**
- * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict, or where a
- * lock is held (`LockHeld`), the outermost transaction is run again, so its work must do nothing that a rollback does not undo. SQL failures are
- * defects.
+ * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict, or
+ * if a lock is held (`LockHeld`), the outermost transaction is run again, so its work must do nothing that a rollback
+ * does not undo. SQL failures are defects.
  */
 export const transaction =
   (sql: SqlClient.SqlClient) =>
@@ -189,7 +192,7 @@ export const transaction =
       rollbackDefect
     )
 
-/** Whether the fiber is within a transaction of this client. */
+/** True if the fiber is within a transaction of this client. */
 export const isInTransaction = (sql: SqlClient.SqlClient): Effect.Effect<boolean> =>
   Effect.map(Effect.serviceOption(sql.transactionService), Option.isSome)
 
@@ -218,18 +221,18 @@ export const findOption = <Row>(row: Schema.ConstraintDecoder<Row>) => {
     Effect.map(all(statement), (rows) => Option.fromUndefinedOr(rows[0]))
 }
 
-/** The one row that must be there. */
+/** The one row that must exist. */
 export const findOne = <Row>(row: Schema.ConstraintDecoder<Row>) => {
   const first = findOption(row)
   return (statement: Rows): Effect.Effect<Row> =>
     Effect.orDie(Effect.flatMap(first(statement), Effect.fromOption))
 }
 
-/** A statement without rows of interest. */
+/** A statement whose rows are not needed. */
 export const execute = (statement: Statement.Statement<object>): Effect.Effect<void> =>
   Effect.asVoid(orDie(statement))
 
-/** Plans the statements for the values that are asked for: where one is rare and another one common. */
+/** Plans the statements for the values at hand, since one value may be rare and another common. */
 export const plannedByValues =
   (sql: SqlClient.SqlClient, settings: Readonly<Record<string, string>> = {}) =>
   <A, E, R>(work: Effect.Effect<A, E, R>) => {
@@ -238,11 +241,11 @@ export const plannedByValues =
     return transaction(sql)(Effect.andThen(execute(sql`select ${sql.csv(set)}`), work))
   }
 
-/** Lets the statements of the open transaction take so long, where others would be ended long before. */
+/** Sets a longer time limit for the statements of the open transaction. */
 export const withStatementTimeout = (
   sql: SqlClient.SqlClient,
   timeout: Duration.Duration,
-  /** Others that the transaction needs. */
+  /** Other settings that the transaction needs. */
   settings: Readonly<Record<string, string>> = {}
 ) => {
   const all = { statement_timeout: String(Duration.toMillis(timeout)), ...settings }
@@ -258,8 +261,8 @@ export const withStatementTimeout = (
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /**
- * The earlier of this instance's time and the database's, or so long before it. Every statement that cannot be undone compares with
- * it: a clock that is ahead closes, voids, pays and deletes nothing before its time.
+ * The earlier of this instance's time and the database's, or a duration before it. Every statement that cannot be
+ * undone compares with it: a clock that is ahead closes, voids, pays and deletes nothing too early.
  */
 export const boundTime = (
   sql: SqlClient.SqlClient,
@@ -271,7 +274,7 @@ export const boundTime = (
 
 const BoundRow = Schema.Struct({ now: Schema.DateTimeUtcFromDate })
 
-/** The same as a value: what a run decides by, and dates what it writes. */
+/** The same time as a value: a run decides by it and dates its writes with it. */
 export const boundNow = (sql: SqlClient.SqlClient): Effect.Effect<DateTime.Utc> =>
   DateTime.now.pipe(
     Effect.flatMap((now) => findOne(BoundRow)(sql`select ${boundTime(sql, now)} as now`)),
@@ -312,7 +315,7 @@ export const rowsOf = <Item>(
   return sql`unnest(${arraysOf(sql, items, columns)}) with ordinality as ${sql.literal(`${alias} (${names})`)}`
 }
 
-/** An exact decimal as a statement's parameter: a number binds as float8, so it travels as text. */
+/** An exact decimal as a statement's parameter: a number would be bound as float8, so it travels as text. */
 export const decimal = (value: number): string => String(value)
 
 /** A timestamp column as ISO 8601, UTC, with milliseconds. `column` is our own text, never input. */

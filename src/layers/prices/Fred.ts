@@ -18,7 +18,7 @@ const Day = Schema.String.check(Schema.isPattern(/^\d{4}-\d{2}-\d{2}$/))
 
 const Value = Schema.Union([DecimalText, Schema.Literal(".")])
 
-/** A decimal, or a point where there is no value. Anything else is an answer of another shape. */
+/** A decimal, or a point for no value. Anything else is an answer of another shape. */
 const Observations = Schema.fromJsonString(
   Schema.Struct({
     observations: Schema.Array(Schema.Struct({ realtime_start: Day, date: Day, value: Value }))
@@ -122,7 +122,7 @@ interface Series {
 const overAYear = "% over a year"
 const overAMonth = "% over a month"
 
-/** By asset and unit. Changes over a year are of unadjusted indices, over a month of adjusted ones, as published. */
+/** Series by asset and unit. Changes over a year are of unadjusted indices, over a month of adjusted ones, as published. */
 const known: Readonly<Record<string, Readonly<Record<string, Series>>>> = {
   CPI: {
     [overAYear]: { id: "CPIAUCNS", units: "pc1", decimals: 1 },
@@ -146,7 +146,7 @@ const known: Readonly<Record<string, Readonly<Record<string, Series>>>> = {
   GDP: { "% annualised": { id: "A191RL1Q225SBEA", units: "lin", decimals: 1 } }
 }
 
-/** None for other units: a value is never guessed. */
+/** Other units have none: a value is never guessed. */
 const seriesOf = (asset: string, unit: string | null): Series | undefined => known[asset]?.[unit ?? ""]
 
 /** The first day of a period: `2026-03` or `2026-Q1`. */

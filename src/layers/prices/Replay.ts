@@ -1,5 +1,5 @@
 /**
- * Recorded prices, repeated for ever. A recording of n whole weeks is repeated every n weeks, so every moment has the
+ * Recorded prices, repeated endlessly. A recording of n whole weeks is repeated every n weeks, so every moment has the
  * price of its weekday and hour, and the same one after a restart.
  */
 import { createHash } from "node:crypto"
@@ -44,10 +44,10 @@ interface Recording {
   readonly payloadHash: Uint8Array
 }
 
-/** Imported here, so that a service without recordings does not load it. */
+/** The parser is imported here, so that a service without recordings does not load it. */
 const parser = Effect.promise(() => import("csv-parse/sync"))
 
-/** What the text of a recording holds. */
+/** Parses the candles of a recording's text. */
 export const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"], text: string) {
   const { parse } = yield* parser
   const parsed: unknown = yield* Effect.try({
@@ -63,7 +63,7 @@ export const candlesOf = Effect.fnUntraced(function* (interval: Feed["interval"]
 
 const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
 
-/** The first time that two candles of different values have. */
+/** Finds the first time at which two candles differ. */
 const contradiction = (
   candles: ReadonlyArray<Candle>,
   byTime: ReadonlyMap<number, Candle>
@@ -73,7 +73,7 @@ const contradiction = (
     return other !== undefined && !sameCandle(candle, other)
   })?.time
 
-/** A recording with at least this share of its hours is of a market that never closes. */
+/** A recording with at least this share of its hours comes from a market that never closes. */
 const nearlyAll = 0.99
 
 const recordingOf = (

@@ -9,9 +9,9 @@ import { isPositive } from "../../services/Prices.ts"
 import { candlesIn, hoursOf, makeCare } from "./venue.ts"
 import type { Row, Venue } from "./venue.ts"
 
-/** The largest page that all of them answer. */
+/** The largest page that all exchanges answer. */
 const pageSize = 300
-/** Pages of a window of a year. */
+/** This many pages cover a window of a year. */
 const maxPages = 30
 const hour = 3_600_000
 
@@ -32,7 +32,7 @@ const isClass = (value: unknown): value is new (config: object) => Exchange => t
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** Removes the URL, which says nothing to the reader of a reason. */
+/** Removes the URL, which does not help the reader of a reason. */
 const reasonOf = (error: unknown): string =>
   messageOf(error)
     .replaceAll(/https?:\/\/\S+/g, "")
@@ -145,7 +145,7 @@ const parseExchange = (text: string): Option.Option<ExchangeSetting> => {
     : Option.some({ exchange: shape[1], quote: shape[2] ?? "USD" })
 }
 
-/** Exchanges as an operator lists them: names in ccxt with commas between, each with `:QUOTE` if it is not USD. */
+/** Parses an operator's list of exchanges: names in ccxt with commas between, each with `:QUOTE` if it is not USD. */
 export const parseExchanges = (text: string): Option.Option<ReadonlyArray<ExchangeSetting>> =>
   Option.filter(
     Option.all(text.split(",").map(parseExchange)),

@@ -10,7 +10,7 @@ import { SourceFailed } from "../../services/PriceSource.ts"
 const maxBytes = 32 * 1024 * 1024
 
 const timeout = Duration.seconds(20)
-/** The pause between two requests to one source, which the slowest exchange demands. */
+/** The pause between two requests to one source; the slowest exchange requires it. */
 const spacing = Duration.toMillis(Duration.seconds(1))
 
 /** The underlying `fetch`; tests replace it. */

@@ -6,7 +6,7 @@ import { Candle } from "../../services/Prices.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Reading, Window } from "../../services/PriceSource.ts"
 
-/** An answer of a venue, with the hours of which it says something that is no candle. */
+/** An answer of a venue, with the hours for which it has something other than a candle. */
 export interface VenueReading extends Reading {
   /** Open times, in milliseconds since 1970. */
   readonly unusable: ReadonlyArray<number>
@@ -76,7 +76,7 @@ export const hoursOf = ({ from, until }: Window): ReadonlyArray<number> => {
 const decodeCandle = Schema.decodeUnknownOption(Schema.toType(Candle))
 const sameCandle = Schema.toEquivalence(Schema.toType(Candle))
 
-/** A row of an answer, as the client of a venue hands it out. */
+/** A row of an answer, as a venue's client returns it. */
 export interface Row {
   readonly time: unknown
   readonly open: unknown
@@ -95,9 +95,9 @@ const timeOf = ({ time }: Row): Option.Option<DateTime.Utc> => {
 }
 
 /**
- * The candles of an answer, which are whole hours of the window that are over, and the hours of which the answer says something else: a
- * candle that cannot be, two candles, a time within the hour and none at its beginning. A row without a readable time, or of
- * the future, may be of any hour, so every hour without a candle is unusable then.
+ * Splits an answer into candles, which are whole past hours of the window, and unusable hours: those with an impossible
+ * candle, with two candles, or with a time within the hour but none at its beginning. A row without a readable time, or
+ * of the future, may belong to any hour, so every hour without a candle is then unusable.
  */
 export const candlesIn = (
   rows: ReadonlyArray<Row>,

@@ -25,7 +25,7 @@ const inspect = (status: number, body: Uint8Array) => {
   if (status >= 400 && body[0] !== firstBrace) throw new Error(`it answered ${status}`)
 }
 
-/** Yahoo's error for an unknown or delisted symbol. */
+/** Matches Yahoo's error for an unknown or delisted symbol. */
 const isUnknownSymbol = (message: string): boolean => /no data found|delisted|not found/i.test(message)
 
 const failed = (error: unknown) => {
@@ -42,8 +42,9 @@ const failed = (error: unknown) => {
 }
 
 /**
- * Yahoo prints single-precision numbers as doubles: 2712.199951171875 is 2712.2. The price is the shortest decimal that is
- * the same number in single precision; nine digits always are. A number of at most nine digits is exact: 128.015625 is a tick of a note.
+ * Yahoo prints single-precision numbers as doubles: 2712.199951171875 is 2712.2. The price is the shortest decimal that
+ * is the same number in single precision; nine digits always suffice. A number of at most nine digits is exact:
+ * 128.015625 is a tick of a note.
  */
 const asQuoted = (value: number | null): number | null => {
   if (value === null || Math.fround(value) !== value || Number(value.toPrecision(9)) === value) return value
@@ -91,7 +92,7 @@ export const makeYahoo = Effect.gen(function* () {
         close: asQuoted(close)
       })),
       { from, until },
-      // Crude oil had prices below 0; of which targets that can be, ingestion knows.
+      // Crude oil had prices below 0; ingestion knows which targets can have them.
       { isPossible: () => true, now: fetchedAt }
     )
     return { source: `yahoo ${symbol}`, ...shown, fetchedAt, payloadHash }

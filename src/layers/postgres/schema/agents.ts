@@ -2,20 +2,20 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, kept } from "./guards.ts"
 
-/** Operators and how they sign in, agents, their registration and authentication, and how they are claimed. */
+/** Operators and their sign-in, agents, their registration and authentication, and their claims. */
 export const agents = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
   yield* sql`
     create table operators (
       id uuid primary key,
-      -- Verified, in lower case: a sign-in link to this address signs in to this account.
+      -- This address is verified and in lower case: a sign-in link to it signs in to this account.
       email text constraint operators_one_per_email unique
         constraint operators_email_lower_case check (email = lower(email)),
-      -- Whatever form of the address reaches it, a mailbox has one account.
+      -- A mailbox has one account, whichever form of its address is used.
       mailbox text constraint operators_one_per_mailbox unique,
       plan text not null default 'free' constraint operators_plan check (plan in ('free', 'pro', 'team')),
-      -- How much of its plan's credit it got, and for which month; '-infinity': it never got any.
+      -- The credit of its plan that the owner got, and the month of it; '-infinity' before the first.
       credited_month date not null default '-infinity',
       credited bigint not null default 0 constraint operators_credited check (credited >= 0),
       created_at timestamptz not null,
@@ -48,7 +48,7 @@ export const agents = Effect.gen(function* () {
     create table sign_in_links (
       token_hash bytea primary key constraint sign_in_links_token_is_sha256 check (length(token_hash) = 32),
       email text not null,
-      -- Encrypted, because the path of a claim page holds a secret.
+      -- This is encrypted, because the path of a claim page holds a secret.
       return_to bytea not null,
       created_at timestamptz not null,
       expires_at timestamptz not null,
@@ -85,25 +85,25 @@ export const agents = Effect.gen(function* () {
       secret_hash bytea not null constraint agents_secret_is_sha256 check (length(secret_hash) = 32),
       public_key text,
       jwks_url text,
-      -- When what authenticates the agent was last changed; null: at its registration.
+      -- The time of the last change of the agent's credentials; null since its registration.
       key_set_at timestamptz,
       token_epoch integer not null default 0,
       first_token_at timestamptz,
       created_at timestamptz not null,
       challenge_passed_at timestamptz,
       provisional_until timestamptz not null,
-      -- What the agent was promised when it registered; null once it is claimed.
+      -- The limit that the agent was promised when it registered; null once it is claimed.
       prediction_limit integer,
       predictions_used integer not null default 0,
-      -- How many of the notices about the end of the provisional period were given.
+      -- The number of notices about the end of the provisional period so far.
       grace_notices smallint not null default 0
         constraint agents_grace_notices check (grace_notices between 0 and 3),
       issuance_paused_at timestamptz,
-      -- The operator that claimed it, once and for good.
+      -- The operator that claimed it; this is final.
       owner_id uuid constraint agents_owner references operators (id),
       claimed_at timestamptz,
       claim_grant bigint,
-      -- Whether the owner lets it spend its credit on models.
+      -- True if the owner lets it spend its credit on models.
       credit_arena_enabled boolean not null default false,
       suspended_at timestamptz,
       constraint agents_key_by_method check (
@@ -129,7 +129,7 @@ export const agents = Effect.gen(function* () {
     create trigger agents_claimed_once before update of claimed_at, owner_id on agents for each row
       when ((new.claimed_at, new.owner_id) is distinct from (old.claimed_at, old.owner_id) and old.claimed_at is not null)
       execute function agents_claimed_once()`
-  // A track record belongs to the agent that was registered.
+  // A track record belongs to the agent that registered.
   yield* sql`
     create function agents_stay() returns trigger language plpgsql as $$
     begin
@@ -169,7 +169,7 @@ export const agents = Effect.gen(function* () {
     )`
   yield* appendOnly("registration_attempts")
 
-  // Logged, unlike rate_limits: an assertion that a crash forgot could be used again.
+  // This table is logged, unlike rate_limits: an assertion that a crash forgot could be used again.
   yield* sql`
     create table used_assertions (
       agent_id uuid not null constraint used_assertions_agent references agents (id),

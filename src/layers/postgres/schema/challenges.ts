@@ -9,8 +9,8 @@ const ends = [
 ] as const
 
 /**
- * Targets, challenges of every type, the predictions on them, the schedules that make challenges, and the archive. A row of
- * `challenges` or `predictions` has the columns of its type, and none of another's.
+ * Targets, challenges of every type, the predictions on them, the schedules that make challenges, and the archive. A
+ * row of `challenges` or `predictions` has the columns of its type only.
  */
 export const challenges = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -25,7 +25,7 @@ export const challenges = Effect.gen(function* () {
       position integer not null constraint targets_position unique,
       dead_zone_pct numeric constraint targets_dead_zone check (dead_zone_pct >= 0 and dead_zone_pct < 100),
       paused boolean not null default false,
-      -- Whether paper-trade signals take positions, or are only recorded.
+      -- True if paper-trade signals take positions, false if they are only recorded.
       simulates_positions boolean not null default false,
       constraint targets_assets_have_dead_zone check ((kind = 'asset') = (dead_zone_pct is not null)),
       constraint targets_positions_of_assets check (kind = 'asset' or not simulates_positions)
@@ -68,7 +68,7 @@ export const challenges = Effect.gen(function* () {
                 from unnest(edges) with ordinality as e (edge, position)) pairs
     $$`
 
-  // Frozen at creation but for its end, which is final.
+  // A challenge is frozen at its creation, except for its end, which is final.
   yield* sql`
     create table challenges (
       id uuid primary key,
@@ -80,28 +80,28 @@ export const challenges = Effect.gen(function* () {
       created_at timestamptz not null,
       deadline timestamptz not null,
       resolve_at timestamptz not null,
-      -- How late a closing price may be, and when waiting for one ends.
+      -- The latest time of a closing price, and the end of the wait for one.
       close_price_until timestamptz not null,
       cancel_at timestamptz not null,
-      -- Of directional challenges. Both texts are null without a frozen dead zone.
+      -- Directional challenges use these columns. Both texts are null without a frozen dead zone.
       open_price numeric constraint challenges_open_price check (open_price > 0),
       dead_zone_pct numeric constraint challenges_dead_zone check (dead_zone_pct >= 0 and dead_zone_pct < 100),
       resolution_criteria text,
       resolution_criteria_zh text,
-      -- Of macro challenges.
+      -- Macro challenges use these columns.
       period text,
       unit text,
       bin_edges numeric[] constraint challenges_bins check (is_ascending(bin_edges)),
-      -- In micro-credits.
+      -- The reward is in micro-credits.
       reward_pool bigint constraint challenges_reward_pool check (reward_pool >= 0),
-      -- Of challenges on a number. A macro challenge without a scale is scored with the spread of its bins.
+      -- Challenges on a number use this scale. A macro challenge without one is scored with the spread of its bins.
       reference_scale numeric
         constraint challenges_reference_scale check (reference_scale > 0 and reference_scale < 'Infinity'),
-      -- The distance between two neighbouring values as they are published; null when they are as good as continuous.
+      -- The distance between two neighbouring published values; null if values are practically continuous.
       decimal_step numeric constraint challenges_decimal_step check (decimal_step > 0 and decimal_step < 'Infinity'),
-      -- Of price events.
+      -- Price events use these columns.
       level numeric constraint challenges_level check (level > 0 and level < 'Infinity'),
-      -- When the first candle opens that a barrier is judged by.
+      -- The opening time of the first candle that decides a barrier.
       window_from timestamptz,
       closed_at timestamptz,
       resolved_at timestamptz,
@@ -113,7 +113,7 @@ export const challenges = Effect.gen(function* () {
           when 'price_event' then kind in ('numeric_close', 'barrier', 'count_days', 'threshold')
           else kind = type
         end),
-      -- A price event may be about the past: its predictions are bound by the deadline alone.
+      -- A price event may be about the past: only the deadline bounds its predictions.
       constraint challenges_times check (
         (deadline <= resolve_at or type = 'price_event') and deadline <= cancel_at
         and resolve_at <= close_price_until and resolve_at <= cancel_at),
@@ -136,7 +136,7 @@ export const challenges = Effect.gen(function* () {
         (resolution_criteria is null) = (resolution_criteria_zh is null)
         and (resolution_criteria is null) = (type = 'directional' and dead_zone_pct is null)),
       constraint challenges_some_scale check (reference_scale is not null or cardinality(bin_edges) > 1),
-      -- What is judged by candles lies between whole hours.
+      -- Candles decide these, so their times are whole hours.
       constraint challenges_window check (
         window_from is null
         or (window_from < resolve_at
@@ -145,7 +145,7 @@ export const challenges = Effect.gen(function* () {
       constraint challenges_cancelled_with_reason check ((cancelled_at is null) = (cancel_reason is null)),
       constraint challenges_closed_after_deadline check (closed_at is null or closed_at >= deadline),
       constraint challenges_resolved_when_closed check (resolved_at is null or closed_at is not null),
-      -- Lets a prediction prove, by a foreign key, that it was received before this deadline.
+      -- A prediction refers to this key to prove that it was received before this deadline.
       constraint challenges_id_deadline unique (id, deadline)
     )`
   yield* sql`
@@ -168,8 +168,8 @@ export const challenges = Effect.gen(function* () {
       for each row execute function challenges_frozen()`
   yield* kept("challenges")
 
-  // Every list of challenges is of one type, and its index is partial: one that began with the type would do, but the
-  // planner prefers the primary key to it and filters all other rows out.
+  // Every list of challenges is of one type, and its index is partial: the planner prefers the primary key to an index that
+  // begins with the type, and would filter all other rows out.
   for (const [end, condition] of ends) {
     for (const type of ["directional", "macro", "price_event"]) {
       yield* sql`
@@ -188,13 +188,13 @@ export const challenges = Effect.gen(function* () {
   yield* sql`create index challenges_event_id on challenges (event_id, id desc)`
   yield* sql`
     create index challenges_settled on challenges (resolved_at desc, id desc) where resolved_at is not null`
-  // What is open is counted, and what is due is found, by its deadline.
+  // Open challenges are counted, and due ones are found, by their deadline.
   yield* sql`
     create index challenges_unended_deadline on challenges (type, deadline, id) include (target)
       where resolved_at is null and cancelled_at is null`
   yield* sql`
     create index challenges_unsettled on challenges (deadline, id) where resolved_at is null and cancelled_at is null`
-  // The earlier prints of a series, newest first.
+  // This finds the earlier prints of a series, newest first.
   yield* sql`
     create index challenges_series on challenges (target, resolve_at desc)
       where type = 'macro' and resolved_at is not null`
@@ -202,7 +202,7 @@ export const challenges = Effect.gen(function* () {
     create index challenges_macro_period on challenges (target, period)
       where type = 'macro' and cancelled_at is null`
 
-  // Totals of the lists.
+  // These rows hold the totals of the lists.
   yield* sql`
     create table challenge_counts (
       target text not null constraint challenge_counts_target references targets (key),
@@ -230,7 +230,7 @@ export const challenges = Effect.gen(function* () {
       return null;
     end
     $$`
-  // Deferred to the commit: nobody waits for the count of a target while a settlement on it takes its time.
+  // The trigger is deferred to the commit: otherwise a long settlement would block others from the count of its target.
   yield* sql`
     create constraint trigger challenges_counted after insert or update of resolved_at, cancelled_at on challenges
       deferrable initially deferred for each row execute function challenges_counted()`
@@ -264,7 +264,7 @@ export const challenges = Effect.gen(function* () {
   yield* sql`create unique index predictions_of_agent on predictions (agent_id, id)`
   yield* appendOnly("predictions")
 
-  // In shards, so that a challenge everybody predicts has no hot row. The sum is exact.
+  // Counts are in shards, so that a popular challenge has no hot row. The sum is exact.
   yield* sql`
     create table prediction_counts (
       challenge_id uuid not null constraint prediction_counts_challenge references challenges (id),
@@ -275,7 +275,7 @@ export const challenges = Effect.gen(function* () {
       forecasts integer not null default 0,
       primary key (challenge_id, shard)
     ) with (fillfactor = 50)`
-  // What everybody sees of an open challenge, brought up to date in steps: live counts would tell single predictions.
+  // The public counts of an open challenge are updated in steps: live counts would reveal single predictions.
   yield* sql`
     create table published_counts (
       challenge_id uuid primary key constraint published_counts_challenge references challenges (id),
@@ -285,8 +285,8 @@ export const challenges = Effect.gen(function* () {
       neutral integer not null constraint published_counts_neutral check (neutral >= 0)
     )`
 
-  // A signal with an entry takes a position. Its size follows from what it says, and its exit is the entry of the agent's
-  // next one on the challenge, or the closing price: nothing has to be closed, and nothing is ever changed.
+  // A signal with an entry takes a position. Its size follows from its values, and its exit is the entry of the agent's next
+  // signal on the challenge, or the closing price: nothing has to be closed, and nothing is ever changed.
   yield* sql`
     create table paper_signals (
       id uuid primary key,
@@ -310,7 +310,7 @@ export const challenges = Effect.gen(function* () {
     create index paper_signals_positions on paper_signals (challenge_id, agent_id, id)
       where entry_price is not null`
   yield* appendOnly("paper_signals")
-  // When an agent last sent a signal to a challenge: one conditional update keeps them apart.
+  // The time of an agent's last signal on a challenge: one conditional update keeps signals apart.
   yield* sql`
     create table paper_signal_spacing (
       challenge_id uuid not null constraint paper_signal_spacing_challenge references challenges (id),
@@ -320,13 +320,13 @@ export const challenges = Effect.gen(function* () {
     )`
   yield* sql`create index paper_signal_spacing_agent_id on paper_signal_spacing (agent_id)`
 
-  // Written with the challenge, in one transaction: of two replicas that make the same one, one is rolled back.
+  // The row is written with the challenge, in one transaction: if two replicas make the same one, one is rolled back.
   yield* sql`
     create table scheduled_challenges (
       schedule text not null constraint scheduled_challenges_schedule check (schedule in (
         'session', 'flash', 'numeric_close', 'threshold', 'count_days', 'barrier_up', 'barrier_down', 'macro')),
       target text not null constraint scheduled_challenges_target references targets (key),
-      -- A trading day, an hour, a Monday, or the period of a figure with its unit.
+      -- The period is a trading day, an hour, a Monday, or that of a release with its unit.
       period text not null,
       challenge_id uuid not null constraint scheduled_challenges_challenge references challenges (id),
       event_id text constraint scheduled_challenges_event references events (id),
@@ -342,7 +342,7 @@ export const challenges = Effect.gen(function* () {
   yield* sql`create index scheduled_challenges_of_target on scheduled_challenges (target)`
   yield* appendOnly("scheduled_challenges")
 
-  // What administrators plan. A challenge that was made of a release keeps the terms that it was made with.
+  // Administrators plan releases. A challenge keeps the terms that it was made with from its release.
   yield* sql`
     create table release_calendar (
       target text not null constraint release_calendar_target references targets (key),
@@ -350,13 +350,13 @@ export const challenges = Effect.gen(function* () {
       release_at timestamptz not null,
       deadline timestamptz,
       question text,
-      -- Empty without one: a figure may be published in several, as the change over a month and over a year.
+      -- This is empty without a unit: a release may have several values, as the change over a month and over a year.
       unit text not null,
       decimal_step numeric constraint release_calendar_decimal_step check (decimal_step > 0 and decimal_step < 'Infinity'),
       reference_scale numeric
         constraint release_calendar_reference_scale check (reference_scale > 0 and reference_scale < 'Infinity'),
       bin_edges numeric[] constraint release_calendar_bins check (is_ascending(bin_edges)),
-      -- In micro-credits.
+      -- The reward is in micro-credits.
       reward_pool bigint not null constraint release_calendar_reward_pool check (reward_pool >= 0),
       primary key (target, period, unit),
       constraint release_calendar_deadline check (deadline <= release_at)
@@ -371,10 +371,10 @@ export const challenges = Effect.gen(function* () {
       ended_at timestamptz not null,
       archived_at timestamptz not null,
       challenge_count integer not null constraint archived_tournaments_some check (challenge_count > 0),
-      -- Of the canonical JSON of what was imported: the same again is a no-op, anything else is refused.
+      -- The hash of the canonical JSON of the import: a repeated import changes nothing, a different one is rejected.
       digest bytea not null constraint archived_tournaments_digest check (octet_length(digest) = 32),
       constraint archived_tournaments_over check (ended_at <= archived_at),
-      -- Lets a challenge prove, by a foreign key, that it was imported with the tournament.
+      -- A challenge refers to this key to prove that it was imported with the tournament.
       constraint archived_tournaments_count unique (slug, challenge_count)
     )`
   yield* sql`create index archived_tournaments_newest on archived_tournaments (ended_at desc, slug desc)`
@@ -393,7 +393,7 @@ export const challenges = Effect.gen(function* () {
       resolved_at timestamptz,
       result text,
       void_reason text,
-      -- What could be predicted, and how many did: [{ outcome, prediction_count }].
+      -- The possible outcomes and the number of predictions on each: [{ outcome, prediction_count }].
       outcomes jsonb not null constraint archived_challenges_outcomes check (jsonb_typeof(outcomes) = 'array'),
       primary key (tournament, position),
       constraint archived_challenges_tournament foreign key (tournament, challenge_count)

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "./guards.ts"
 
-/** Market events and the feeds they come from, comments and likes, and who follows whom. */
+/** Market events and the feeds they come from, comments and likes, and follows. */
 export const community = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -21,8 +21,8 @@ export const community = Effect.gen(function* () {
     )`
   yield* sql`create index events_published_at on events (published_at)`
 
-  // An event stands once in every list that shows it: of any space ('') or one of its own, of any asset ('') or one of
-  // its own.
+  // An event has one row for every list that shows it: of any space ('') or one of its own, of any asset ('') or one of its
+  // own.
   yield* sql`
     create table event_lists (
       space text not null,
@@ -53,14 +53,14 @@ export const community = Effect.gen(function* () {
   yield* sql`
     create table feeds (
       url text primary key,
-      -- When it is asked next. Whoever asks it moves this first, so no two replicas ask at once.
+      -- The time of the next request. A replica moves this before it asks, so no two ask at once.
       due_at timestamptz not null,
-      -- What it answered with last, for conditional requests.
+      -- The last answer's validators, for conditional requests.
       etag text,
       last_modified text,
       asked_at timestamptz,
       answered_at timestamptz,
-      -- In a row; each makes the pause before the next try longer.
+      -- Consecutive failures; each makes the pause before the next try longer.
       failures integer not null default 0 constraint feeds_failures check (failures >= 0),
       failure text
     )`
@@ -87,7 +87,7 @@ export const community = Effect.gen(function* () {
       content text not null constraint comments_content check (char_length(content) between 1 and 4000),
       created_at timestamptz not null,
       is_reply boolean not null generated always as (parent_id is not null) stored,
-      -- Only top-level comments accept replies, and only of the same event: what the parent must be, for the foreign key.
+      -- Only top-level comments accept replies, and only of the same event: this column states it for the foreign key.
       parent_is_reply boolean generated always as (case when parent_id is not null then false end) stored,
       constraint comments_of_event unique (event_id, is_reply, id),
       constraint comments_of_agent unique (agent_id, id),
@@ -105,7 +105,7 @@ export const community = Effect.gen(function* () {
       comment_id uuid not null,
       agent_id uuid not null constraint comment_likes_agent references agents (id),
       author_id uuid not null,
-      -- UUIDv7, so that what an agent liked has an order.
+      -- This is a UUIDv7, so that an agent's likes have an order.
       id uuid not null,
       created_at timestamptz not null,
       constraint comment_likes_once primary key (comment_id, agent_id),
@@ -130,7 +130,7 @@ export const community = Effect.gen(function* () {
   yield* sql`
     create index comment_counts_most_liked on comment_counts (event_id, like_count desc, comment_id)
       where not is_reply`
-  // Replies count, too.
+  // The counts include replies.
   yield* sql`
     create table discussions (
       event_id text primary key constraint discussions_event references events (id),
@@ -138,7 +138,8 @@ export const community = Effect.gen(function* () {
     ) with (fillfactor = 50)`
 
   // The statement that adds or removes rows moves their counts. Rows are locked in the order of their keys, so that no two
-  // statements wait for each other. Without sequential scans, because a session keeps the plan it made for a small table.
+  // statements wait for each other. Sequential scans are off, because a session keeps the plan that it made for a small
+  // table.
   yield* sql`
     create function comments_counted() returns trigger language plpgsql set enable_seqscan = off as $$
     begin
@@ -191,7 +192,7 @@ export const community = Effect.gen(function* () {
     create trigger comment_likes_counted_gone after delete on comment_likes referencing old table as changed
       for each statement execute function comment_likes_counted()`
 
-  // Ids are UUIDv7: the order of every list of follows.
+  // Ids are UUIDv7: every list of follows has their order.
   yield* sql`
     create table follows (
       id uuid not null,
@@ -207,8 +208,8 @@ export const community = Effect.gen(function* () {
     create trigger follows_made_and_ended_only before update or truncate on follows
       for each statement execute function reject_change()`
 
-  // A row for each side: whoever follows locks its own first and then that of the other, so no two agents that follow each
-  // other wait for each other.
+  // There is a row for each side: a follow locks the follower's first and then the other's, so no two agents that follow
+  // each other wait for each other.
   yield* sql`
     create table follow_counts (
       agent_id uuid not null constraint follow_counts_agent references agents (id),

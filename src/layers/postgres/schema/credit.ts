@@ -3,14 +3,15 @@ import { SqlClient } from "effect/sql"
 import { appendOnly, asOwner, kept } from "./guards.ts"
 
 /**
- * Credit as a double-entry ledger in micro-credits, the pools that agents stake it in, and what owners buy. Balances move
- * only by the trigger on `transfers`, in the statement that writes the transfers, so neither can be without the other.
+ * Credit as a double-entry ledger in micro-credits, the pools that agents stake it in, and the purchases of owners.
+ * Balances move only by the trigger on `transfers`, in the statement that writes the transfers, so neither can be
+ * without the other.
  */
 export const credit = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const asTablesOwner = yield* asOwner
 
-  // Accounts of agents, owners and pools are named after them, those of the system after what they are.
+  // Accounts of agents, owners and pools are named after them, those of the system after their purpose.
   yield* sql`
     create table accounts (
       id text collate "C" primary key,
@@ -23,13 +24,13 @@ export const credit = Effect.gen(function* () {
       challenge_id uuid generated always as (case kind when 'pool' then substr(id, 6)::uuid end) stored
         constraint accounts_pool references challenges (id),
       posted bigint not null default 0,
-      -- By pending transfers out of the account; not available from the first moment.
+      -- Pending transfers out of the account hold this amount; it is not available from the first moment.
       held bigint not null default 0 constraint accounts_held check (held >= 0),
       constraint accounts_id check (
         id = kind || coalesce(':' || coalesce(agent_id, owner_id, challenge_id)::text, '')),
-      -- All credit comes from the treasury, so what it lacks is what all others have.
+      -- All credit comes from the treasury, so its debt is the sum of all other accounts.
       constraint accounts_covered check (kind = 'treasury' or posted >= held),
-      -- Up to here a number of credits has 15 digits, which any reader of JSON keeps.
+      -- Up to this amount a number of credits has 15 digits, which every reader of JSON keeps.
       constraint accounts_exact check (kind not in ('agent', 'owner') or posted <= 1000000000000000)
     ) with (fillfactor = 70)`
   yield* sql`
@@ -73,11 +74,11 @@ export const credit = Effect.gen(function* () {
     create trigger challenges_pool_account_opened after insert on challenges referencing new table as opened
       for each statement execute function pool_account_opened()`
 
-  // 'pending' holds credit, 'post' moves it, at once or out of a pending transfer, 'void' lets it go again.
+  // 'pending' holds credit; 'post' moves it, directly or out of a pending transfer; 'void' releases it.
   yield* sql`
     create table transfers (
       seq bigint generated always as identity,
-      -- Derived from what it is for, so that whatever is done twice is refused or changes nothing.
+      -- The id is derived from the purpose, so that a repeated transfer is rejected or changes nothing.
       id text collate "C" primary key constraint transfers_id check (length(id) between 1 and 300),
       kind text not null constraint transfers_kind check (kind in ('pending', 'post', 'void')),
       debit text collate "C" not null,
@@ -96,9 +97,9 @@ export const credit = Effect.gen(function* () {
   yield* sql`create index transfers_credit on transfers (credit, seq desc) where kind = 'post'`
   yield* appendOnly("transfers")
 
-  // Its probes stand in the place of foreign keys. A session plans it once for all statements: sequential scans and joins
-  // are off and pending transfers looked up one by one, because a plan for a settlement, or for a table that was empty
-  // when it was last analyzed, would read all of it for a single transfer.
+  // The probes of this function replace foreign keys. A session plans it once for all statements: sequential scans and joins
+  // are off and pending transfers are looked up one by one. A plan for a settlement, or for a table that was empty when it
+  // was last analyzed, would read all of it for a single transfer.
   yield* sql`
     create function transfers_applied() returns trigger language plpgsql
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off ${asTablesOwner} as $$
@@ -122,7 +123,7 @@ export const credit = Effect.gen(function* () {
         raise exception 'transfer % does not fit the pending one that it ends', wrong
           using errcode = 'check_violation', constraint = 'transfers_fit_pending';
       end if;
-      -- In the order of ids, so that no two statements wait for each other.
+      -- Rows are locked in the order of ids, so that no two statements wait for each other.
       perform 1 from accounts
         where id in (select debit from made union select credit from made where kind = 'post')
         order by id for no key update;
@@ -149,16 +150,16 @@ export const credit = Effect.gen(function* () {
       challenge_id uuid not null,
       agent_id uuid not null,
       id uuid not null constraint stakes_id unique,
-      -- The order in which the stakes of a pool were taken: the 50 % rule is checked again by replaying them.
+      -- The order in which the stakes of a pool were taken: the check replays them by the 50 % rule.
       position integer not null constraint stakes_position check (position > 0),
-      -- Whose agent it was when it staked; the agents of one owner count as one.
+      -- The owner of the agent when it staked; the agents of one owner count as one.
       owner_id uuid constraint stakes_owner references operators (id),
       predicted_value numeric not null constraint stakes_value check (abs(predicted_value) < 'Infinity'),
       bin integer not null constraint stakes_bin check (bin >= 0),
       amount bigint not null constraint stakes_amount check (amount > 0),
       received_at timestamptz not null,
       deadline timestamptz not null,
-      -- Whoever stakes has predicted.
+      -- An agent that stakes has predicted.
       revision integer not null default 0 constraint stakes_first_prediction check (revision = 0),
       constraint stakes_one_per_agent_and_pool primary key (challenge_id, agent_id),
       constraint stakes_in_order unique (challenge_id, position),
@@ -168,7 +169,7 @@ export const credit = Effect.gen(function* () {
       constraint stakes_before_deadline check (received_at < deadline)
     )`
   yield* sql`create unique index stakes_of_agent on stakes (agent_id, id)`
-  // What an owner's agents hold of a pool.
+  // This index finds the stakes of an owner's agents in a pool.
   yield* sql`create index stakes_of_owner on stakes (challenge_id, owner_id, bin) where owner_id is not null`
   yield* appendOnly("stakes")
 
@@ -181,13 +182,13 @@ export const credit = Effect.gen(function* () {
       stakers integer not null constraint pool_bins_stakers check (stakers > 0),
       primary key (challenge_id, bin)
     ) with (fillfactor = 70)`
-  // What everybody sees of an open pool, brought up to date in steps: live odds would tell single stakes.
+  // The public odds of an open pool are updated in steps: live odds would reveal single stakes.
   yield* sql`
     create table published_odds (
       challenge_id uuid primary key constraint published_odds_challenge references challenges (id),
       published_at timestamptz not null,
       stakers integer not null constraint published_odds_stakers check (stakers > 0),
-      -- Of the bins that somebody has staked on: [{ bin, staked, stakers }], staked as text.
+      -- The bins with stakes: [{ bin, staked, stakers }], with staked as text.
       bins jsonb not null
     )`
 
@@ -195,7 +196,7 @@ export const credit = Effect.gen(function* () {
     create table pool_settlements (
       challenge_id uuid primary key constraint pool_settlements_challenge references challenges (id),
       outcome text not null constraint pool_settlements_outcome check (outcome in ('paid', 'void')),
-      -- Null where the challenge is void.
+      -- Null if the challenge is void.
       winning_bin integer,
       reward_pool bigint not null constraint pool_settlements_reward_pool check (reward_pool >= 0),
       stakes integer not null constraint pool_settlements_stakes check (stakes >= 0),
@@ -206,7 +207,7 @@ export const credit = Effect.gen(function* () {
       constraint pool_settlements_void check (
         case outcome when 'paid' then winners between 1 and stakes and winning_bin is not null and paid >= 0
                      else winners = 0 and paid = 0 end),
-      -- What it was funded with: rewards at the highest coefficient.
+      -- The pool was funded with this: the rewards at the highest coefficient.
       constraint pool_settlements_covered check (paid <= ceil(reward_pool * 1.25))
     )`
   yield* appendOnly("pool_settlements")
@@ -215,11 +216,11 @@ export const credit = Effect.gen(function* () {
       challenge_id uuid not null,
       agent_id uuid not null,
       score numeric not null constraint pool_rewards_score check (score between 0 and 100),
-      -- Of the owner's plan at the settlement.
+      -- The coefficient of the owner's plan at the settlement.
       coefficient numeric not null constraint pool_rewards_coefficient check (coefficient > 0),
-      -- What was paid.
+      -- The amount that was paid.
       reward bigint not null constraint pool_rewards_reward check (reward >= 0),
-      -- Earned, and more than an account may hold.
+      -- The amount that was earned but exceeds the limit of the account.
       withheld bigint not null constraint pool_rewards_withheld check (withheld >= 0),
       primary key (challenge_id, agent_id),
       constraint pool_rewards_settlement foreign key (challenge_id) references pool_settlements (challenge_id),
@@ -227,15 +228,15 @@ export const credit = Effect.gen(function* () {
     )`
   yield* appendOnly("pool_rewards")
 
-  // What an owner set out to buy, on the terms of that moment: what is paid later is compared with them.
+  // A purchase with its terms at that moment: a later payment is compared with them.
   yield* sql`
     create table purchases (
       id uuid primary key,
       owner_id uuid not null constraint purchases_owner references operators (id),
-      -- Of the form: one that is sent twice is one purchase.
+      -- The key of the form: a form that is sent twice is one purchase.
       key text not null,
       credits bigint not null constraint purchases_credits check (credits > 0),
-      -- In the smallest unit of the currency.
+      -- The amount in the smallest unit of the currency.
       amount bigint not null constraint purchases_amount check (amount > 0),
       currency text not null constraint purchases_currency check (currency ~ '^[a-z]{3}$'),
       created_at timestamptz not null,
@@ -243,13 +244,13 @@ export const credit = Effect.gen(function* () {
     )`
   yield* sql`create index purchases_of_owner on purchases (owner_id, id desc)`
   yield* appendOnly("purchases")
-  // Locks a purchase: its payments take turns.
+  // This function locks a purchase: its payments take turns.
   yield* sql`
     create function purchase_held(purchase uuid) returns setof purchases language sql ${asTablesOwner} as $$
       select * from purchases where id = purchase for no key update
     $$`
 
-  // Where the provider takes the money for a purchase. It may be asked twice, and answers the same.
+  // The page where the provider takes the money for a purchase. It may be requested twice, with the same answer.
   yield* sql`
     create table checkout_sessions (
       purchase_id uuid primary key constraint checkout_sessions_purchase references purchases (id),
@@ -259,7 +260,7 @@ export const credit = Effect.gen(function* () {
       constraint checkout_sessions_of_purchase unique (purchase_id, session_id)
     )`
   yield* appendOnly("checkout_sessions")
-  // Checkouts of which the provider has not told how they ended, and when it is asked.
+  // Checkouts whose end the provider has not reported, and the time of the next request about each.
   yield* sql`
     create table awaited_checkouts (
       purchase_id uuid primary key constraint awaited_checkouts_session references checkout_sessions (purchase_id),
@@ -267,21 +268,21 @@ export const credit = Effect.gen(function* () {
     )`
   yield* sql`create index awaited_checkouts_due on awaited_checkouts (due_at, purchase_id)`
 
-  // What the provider told, once each, whatever came of it.
+  // The provider's messages, each once, whatever followed from it.
   yield* sql`
     create table payment_events (
       event_id text primary key constraint payment_events_id check (length(event_id) between 1 and 255),
       kind text not null constraint payment_events_kind check (kind in
         ('paid', 'processing', 'failed', 'expired', 'refunded', 'disputed', 'dispute_won', 'dispute_lost')),
-      -- Null for what does not say of which purchase it is, and no payment tells.
+      -- Null if the message names no purchase and no payment does.
       purchase_id uuid constraint payment_events_purchase references purchases (id),
       payment_id text,
-      -- Of money: what was paid, or has been refunded so far, or is in dispute.
+      -- The amount of money that was paid, has been refunded so far, or is in dispute.
       amount bigint constraint payment_events_amount check (amount >= 0),
       currency text,
       outcome text not null constraint payment_events_outcome check (outcome in
         ('credited', 'noted', 'taken_back', 'already_paid', 'mismatch')),
-      -- By the provider's clock, and by ours.
+      -- Times by the provider's clock, and by ours.
       happened_at timestamptz not null,
       received_at timestamptz not null
     )`
@@ -296,7 +297,7 @@ export const credit = Effect.gen(function* () {
     create table payments (
       purchase_id uuid primary key constraint payments_purchase references purchases (id),
       session_id text not null constraint payments_one_per_session unique,
-      -- What refunds and disputes are about.
+      -- Refunds and disputes refer to this payment.
       payment_id text constraint payments_one_per_payment unique,
       event_id text not null constraint payments_one_per_event unique
         constraint payments_event references payment_events (event_id),

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "./guards.ts"
 
-/** The language-model gateway: who may call, what open calls have reserved, and what every call came to. */
+/** The language-model gateway: its keys, the reservations of open calls, and the record of every call. */
 export const gateway = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -17,9 +17,9 @@ export const gateway = Effect.gen(function* () {
         constraint gateway_keys_one_per_hash unique,
       expires_at timestamptz,
       revoked_at timestamptz,
-      -- In micro-credits; null: no limit but what the agent has.
+      -- The limit is in micro-credits; null leaves only the limit of the agent's balance.
       credit_limit bigint constraint gateway_keys_credit_limit check (credit_limit > 0),
-      -- Kept only where there is a limit: by calls that have ended, and by reservations of those that have not.
+      -- Counts only if there is a limit: the charges of ended calls and the reservations of open ones.
       spent bigint not null default 0 constraint gateway_keys_spent check (spent >= 0),
       held bigint not null default 0 constraint gateway_keys_held check (held >= 0),
       created_at timestamptz not null,
@@ -27,11 +27,11 @@ export const gateway = Effect.gen(function* () {
     ) with (fillfactor = 80)`
   yield* sql`create index gateway_keys_of_agent on gateway_keys (agent_id, id desc)`
   yield* sql`create index gateway_keys_of_owner on gateway_keys (owner_id, id desc)`
-  // The live keys of an agent are counted when it gets another one.
+  // The live keys of an agent are counted when it gets another key.
   yield* sql`
     create index gateway_keys_live on gateway_keys (agent_id, expires_at) where revoked_at is null`
 
-  // Of calls under way: a row goes when its call is settled, and its pending transfer ends with it.
+  // Calls in flight: a row is deleted when its call is settled, together with its pending transfer.
   yield* sql`
     create table gateway_reservations (
       call_id uuid primary key,
@@ -43,13 +43,13 @@ export const gateway = Effect.gen(function* () {
       stream boolean not null,
       amount bigint not null constraint gateway_reservations_amount check (amount > 0),
       created_at timestamptz not null,
-      -- When the process that makes the call said last that it is at it.
+      -- The time of the last sign of life from the process that makes the call.
       alive_at timestamptz not null
     ) with (fillfactor = 80)`
   yield* sql`create index gateway_reservations_key_id on gateway_reservations (key_id)`
   yield* sql`create index gateway_reservations_alive_at on gateway_reservations (alive_at)`
-  // Locks in the order of ids, so that no two statements wait for each other. By key, because a join would be planned as a
-  // scan of the whole table where the table was empty when it was last analyzed.
+  // Rows are locked in the order of ids, so that no two statements wait for each other. They are read by key, because a join
+  // would be planned as a scan of the whole table if the table was empty when it was last analyzed.
   yield* sql`
     create function end_reservations(ids uuid[]) returns table (call_id uuid, amount bigint) language plpgsql
       set enable_seqscan = off as $$
@@ -59,7 +59,7 @@ export const gateway = Effect.gen(function* () {
     end
     $$`
 
-  // Every call that was admitted, also one that failed and cost nothing.
+  // Every admitted call has a row, also one that failed and cost nothing.
   yield* sql`
     create table gateway_calls (
       id uuid constraint gateway_calls_settled_once primary key,
@@ -87,7 +87,7 @@ export const gateway = Effect.gen(function* () {
   yield* sql`create index gateway_calls_of_key on gateway_calls (key_id, created_at desc)`
   yield* appendOnly("gateway_calls")
 
-  // Sums of calls by day, so that totals of a year are not read call by call.
+  // Sums of calls by day spare the totals of a year a read of every call.
   yield* sql`
     create table gateway_days (
       agent_id uuid not null,

@@ -1,4 +1,4 @@
-/** Triggers that reject changes of tables, whichever role asks, with `restrict_violation`. */
+/** Triggers that reject changes of tables with `restrict_violation`, whichever role asks. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -28,7 +28,7 @@ export const kept = (table: string) =>
   )
 
 /**
- * The declaration of a function that does what the running role may not do itself. It runs as the owner of the tables, and
+ * The declaration of a function that does more than the running role may do. It runs as the owner of the tables, and
  * finds them in their schema only, where nobody else can create a table of the same name.
  */
 export const asOwner = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /**
- * The schema and its migrations. The baseline is the schema by area, each after those that its tables refer to. Once
- * released it is not edited: a change is a migration of its own, added to the list below as 0002 and so on, that the
- * version before can run beside (expand first, contract in a later release).
+ * The schema and its migrations. The baseline is the schema by area, each area after those that its tables refer to.
+ * Once released it is not edited: a change is a migration of its own, added to the list below as 0002 and so on, that
+ * the version before can run beside (expand first, contract in a later release).
  */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -63,15 +63,18 @@ const baseline = Effect.gen(function* () {
 /** An index that is built while others read and write its table. */
 export interface Index {
   readonly name: string
-  /** What follows the name: `on predictions (agent_id)`. */
+  /** The text after the name: `on predictions (agent_id)`. */
   readonly definition: string
 }
 
 /** A step of the schema. */
 export interface Migration {
-  /** Made before the indexes that are on them, in any number of attempts: `create or replace`. */
+  /** Functions are made before the indexes that use them, in any number of attempts: `create or replace`. */
   readonly functions?: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
-  /** Built before `run`, in any number of attempts: on large tables, and on columns that an earlier migration made. */
+  /**
+   * Indexes are built before `run`, in any number of attempts: on large tables, and on columns that an earlier
+   * migration made.
+   */
   readonly indexes?: ReadonlyArray<Index>
   readonly run: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
   /** The oldest program, by the newest migration it knows, that may run beside this schema. */
@@ -81,12 +84,12 @@ export interface Migration {
 /** A step that leaves in place all that older programs use. */
 const expand = (run: Migration["run"]): Migration => ({ run, minProgram: 1 })
 
-/** By number and name, in order. */
+/** Migrations by number and name, in order. */
 export const migrations = {
   "0001_baseline": expand(baseline),
   "0002_min_program": expand(minProgram),
   "0003_exact_limits": expand(exactLimits),
-  // An older program would settle by the rules of before what is frozen with others.
+  // An older program would settle by the old rules a challenge that is frozen with others.
   "0004_frozen_rules": { run: frozenRules, minProgram: 4 },
   "0005_held_names": expand(heldNames),
   "0006_gateway_tokens": expand(gatewayTokens),
@@ -95,7 +98,8 @@ export const migrations = {
   "0009_shared_windows": expand(sharedWindows),
   "0010_key_limits": expand(keyLimits),
   "0011_provider_costs": {
-    // Calls of a time are next to each other, as they were made: an index of blocks costs inserts next to nothing.
+    // Calls of the same time are stored together, in the order of their start: an index of blocks costs inserts next to
+    // nothing.
     indexes: [
       {
         name: "gateway_calls_created_at",
@@ -203,5 +207,5 @@ export const migrations = {
   "0034_held_anew": expand(heldAnew)
 }
 
-/** The migration that stores in `instance` which programs may run. */
+/** The migration that first stores in `instance` which programs may run. */
 export const firstWithMinProgram = 2

@@ -2,11 +2,14 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, kept } from "./guards.ts"
 
-/** The public log of the track record: the outbox, entries, tree, checkpoints, and the entries that agents' rows make. */
+/**
+ * The public log of the track record: the outbox, entries, tree, checkpoints, and triggers that write the entries of
+ * agents.
+ */
 export const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // The name that every checkpoint carries: fixed at the first start, whatever a setting says later.
+  // Every checkpoint carries this name, which the first start fixes: a later setting does not change it.
   yield* sql`
     create table log_identity (
       singleton boolean primary key default true constraint log_identity_one check (singleton),
@@ -17,7 +20,7 @@ export const log = Effect.gen(function* () {
     create trigger log_identity_kept before update or delete or truncate on log_identity
       for each statement execute function reject_change()`
 
-  // The keys that have signed, in order; the newest signs.
+  // The keys that have signed, in order; the newest one signs.
   yield* sql`
     create table log_keys (
       number integer primary key constraint log_keys_number check (number >= 1),
@@ -26,7 +29,7 @@ export const log = Effect.gen(function* () {
     )`
   yield* appendOnly("log_keys")
 
-  // How far the log has grown, and why it is not signed any more, if so.
+  // The size of the log, and the reason that it is not signed any more, if there is one.
   yield* sql`
     create table log_state (
       singleton boolean primary key default true constraint log_state_one check (singleton),
@@ -48,10 +51,10 @@ export const log = Effect.gen(function* () {
     create trigger log_state_grows before update on log_state for each row execute function log_only_grows()`
   yield* kept("log_state")
 
-  // The outbox: an entry is inserted in the transaction of what it records, and the sequencer moves it to log_entries. A
-  // close has no bytes yet, for it counts the commits that have an index before it. Constraints on what an entry says
-  // are those of log_entries: here every prediction would pay for them. Rows leave as fast as they come, so vacuum is told
-  // to keep up whatever the size of the table.
+  // The outbox: an entry is inserted in the transaction of its cause, and the sequencer moves it to log_entries. A close has
+  // no bytes yet, because it counts the commits that have an index before it. The constraints on an entry's content are
+  // those of log_entries: here every prediction would pay for them. Rows leave as fast as they come, so vacuum must keep up
+  // whatever the size of the table.
   yield* sql`
     create table log_pending (
       id bigint generated always as identity primary key,
@@ -63,7 +66,7 @@ export const log = Effect.gen(function* () {
       closed_at timestamptz,
       entry bytea
     ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0)`
-  // Whoever has a receipt asks by its commit. Random keys are cheaper to hash than to order.
+  // A holder of a receipt asks by its commit. Random keys are cheaper to hash than to order.
   yield* sql`create index log_pending_commit on log_pending using hash (commit) where commit is not null`
   yield* sql`
     create trigger log_pending_kept before update or truncate on log_pending
@@ -79,14 +82,14 @@ export const log = Effect.gen(function* () {
       commit_index bigint,
       entry bytea not null constraint log_entries_entry check (octet_length(entry) between 2 and 65535)
     )`
-  // Nothing is recorded twice: a commit, its reveal, a challenge's making, close, end, and each version of its settlement.
+  // Nothing is recorded twice: a commit, its reveal, a challenge's creation, close, end, and each version of its settlement.
   yield* sql`create unique index log_entries_commit on log_entries (commit) where type = 'prediction.commit'`
   yield* sql`create unique index log_entries_reveal on log_entries (commit_index) where commit_index is not null`
   yield* sql`
     create unique index log_entries_of_challenge on log_entries (challenge_id, type, version) where version is not null`
   yield* appendOnly("log_entries")
-  // An entry leaves the outbox into the log and nowhere else: what a statement deletes is the end of the log, byte for
-  // byte. (A close gets its bytes on the way.)
+  // An entry leaves the outbox only for the log: the rows that a statement deletes are the end of the log, byte for byte. (A
+  // close gets its bytes on the way.)
   yield* sql`
     create function log_pending_sequenced() returns trigger language plpgsql as $$
     begin
@@ -110,20 +113,20 @@ export const log = Effect.gen(function* () {
     create trigger log_pending_sequenced after delete on log_pending referencing old table as gone
       for each statement execute function log_pending_sequenced()`
 
-  // The bytes of a prediction's entry; stable, and not more, so that it is inlined.
+  // The bytes of a prediction's entry. The function is stable, not immutable, so that it is inlined.
   yield* sql`
     create function log_commit_entry(challenge_id uuid, commit bytea) returns bytea language sql stable as $$
       select convert_to('{"c":"' || encode(commit, 'hex') || '","challenge_id":"' || challenge_id
                         || '","type":"prediction.commit"}', 'UTF8')
     $$`
 
-  // Which predictions are still to be revealed: a row from the close of a challenge to its last reveal.
+  // Predictions that wait for their reveal: a row from the close of a challenge to its last reveal.
   yield* sql`
     create table log_reveals (
       challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
       due_at timestamptz not null,
-      -- Predictions are revealed in the order of their key, which needs no index that predicting would have to keep:
-      -- those up to this one are revealed, or their reveals are pending.
+      -- Predictions are revealed in the order of their key, which needs no further index on predictions: those up to this
+      -- one are revealed, or their reveals are pending.
       last_agent_id uuid,
       last_revision integer,
       constraint log_reveals_last check ((last_agent_id is null) = (last_revision is null))
@@ -165,7 +168,7 @@ export const log = Effect.gen(function* () {
     end
     $$`
 
-  // Signed tree heads; old ones are thinned out, for whoever relies on one has it.
+  // Signed tree heads; old ones are thinned out, because their users have their own copies.
   yield* sql`
     create table log_checkpoints (
       size bigint primary key,
@@ -185,21 +188,21 @@ export const log = Effect.gen(function* () {
       cosigned_at timestamptz not null,
       primary key (size, witness)
     )`
-  // Whom checkpoints are taken to: each witness, and the time stamp authority.
+  // The receivers of checkpoints: each witness, and the time stamp authority.
   yield* sql`
     create table log_witnesses (
       witness text primary key,
       -- The largest tree that it has attested.
       size bigint not null,
-      -- It is left alone until then: it is being asked, it failed, or what it gave is recent enough.
+      -- It is not asked before this time: a request is in flight, failed, or gave a recent enough answer.
       due_at timestamptz not null,
       failures integer not null,
-      -- Why it attested nothing when it was asked last.
+      -- The reason that its last answer attested nothing.
       failure text,
       constraint log_witnesses_failure check ((failures = 0) = (failure is null))
     )`
 
-  // SHA-256 of texts with a zero byte between them, which no text holds, as entries write it.
+  // SHA-256 of texts with a zero byte between them. No text holds a zero byte, and entries are written the same way.
   yield* sql`
     create function log_hash(variadic parts text[]) returns text language sql stable as $$
       select encode(sha256(string_agg(convert_to(part, 'UTF8'), '\\x00'::bytea order by n)), 'hex')
@@ -209,7 +212,7 @@ export const log = Effect.gen(function* () {
     create function log_moment(at timestamptz) returns text language sql stable as $$
       select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
     $$`
-  // Of both methods, for a claim link is renewed with a secret by either.
+  // Agents of both methods have this, because a secret renews claim links by either.
   yield* sql`
     create function agent_key_hash(a agents) returns text language sql stable as $$
       select log_hash('auspex/agent-key/v1', a.id::text, a.auth_method, encode(a.secret_hash, 'hex'),
@@ -241,8 +244,8 @@ export const log = Effect.gen(function* () {
     create function log_entry_agent(entry bytea) returns text language sql immutable strict parallel safe as $$
       select encode(substr(entry, 14, 36), 'escape')
     $$`
-  // An agent registers once and is claimed once; and the audit finds its entries. An index each, so that the planner knows
-  // without statistics that there is one.
+  // An agent registers once and is claimed once; the audit also finds its entries here. Each has its own index, so that the
+  // planner knows without statistics that there is one.
   yield* sql`
     create unique index log_entries_registered on log_entries (log_entry_agent(entry)) where type = 'agent.register'`
   yield* sql`

@@ -2,16 +2,16 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, asOwner, kept } from "./guards.ts"
 
-/** The place of a mail's kind among the urgencies; an index is on it. */
+/** The rank of a mail's kind by urgency; an index uses it. */
 export const mailUrgency =
   "(case when kind in ('sign_in', 'claim') then 0 when kind = 'digest' then 2 else 1 end)"
 
-/** The instance, limits, idempotency keys, scheduled runs, mails, and the record of what administrators did. */
+/** The instance, limits, idempotency keys, scheduled runs, mails, and the record of administrators' calls. */
 export const operations = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const asTablesOwner = yield* asOwner
 
-  // One database serves one site, for ever.
+  // One database serves one site permanently.
   yield* sql`
     create table instance (
       singleton boolean primary key default true constraint instance_is_one check (singleton),
@@ -32,14 +32,14 @@ export const operations = Effect.gen(function* () {
     ) with (fillfactor = 50)`
   yield* sql`create index rate_limits_expires_at on rate_limits (expires_at)`
 
-  // What requests with an Idempotency-Key were answered. Keys of administrators are of no agent.
+  // The answers to requests with an Idempotency-Key. Keys of administrators belong to no agent.
   yield* sql`
     create table idempotency_keys (
       agent_id uuid constraint idempotency_keys_agent references agents (id),
       key text not null constraint idempotency_keys_key check (length(key) between 1 and 255),
       fingerprint bytea not null constraint idempotency_keys_fingerprint check (length(fingerprint) = 32),
       status smallint not null constraint idempotency_keys_status check (status between 200 and 299),
-      -- Encrypted: an answer may hold a secret that is shown once.
+      -- The answer is encrypted: it may hold a secret that is shown once.
       answer bytea not null,
       expires_at timestamptz not null,
       constraint idempotency_keys_once unique nulls not distinct (agent_id, key)
@@ -54,7 +54,7 @@ export const operations = Effect.gen(function* () {
       primary key (job, at)
     )`
 
-  // What a mail says holds secret links, so it is encrypted, and gone once it was sent or given up.
+  // A mail holds secret links, so it is encrypted, and deleted once it was sent or given up.
   yield* sql`
     create table mails (
       id uuid primary key,
@@ -75,7 +75,7 @@ export const operations = Effect.gen(function* () {
   yield* sql`create index mails_due_at on mails (due_at, id) where sent_at is null and failed_at is null`
   yield* sql`create index mails_ended on mails (created_at) where sent_at is not null or failed_at is not null`
 
-  // An administrator's call is recorded before it begins, and how it ended by a row of its own.
+  // An administrator's call is recorded before it begins, and its outcome by a row of its own.
   yield* sql`
     create table audit_log (
       id uuid primary key,
@@ -93,19 +93,19 @@ export const operations = Effect.gen(function* () {
     )`
   yield* appendOnly("audit_outcomes")
 
-  // Calls and outcomes are links of one chain of hashes, so that none can be changed, removed or inserted unnoticed once
-  // its head is in the public log. Triggers add the links, whoever writes.
+  // Calls and outcomes are links of one chain of hashes, so that none can be changed, removed or inserted unnoticed once its
+  // head is in the public log. Triggers add the links, whichever program writes.
   yield* sql`
     create table audit_chain (
       number bigint primary key constraint audit_chain_number check (number >= 1),
       kind text not null constraint audit_chain_kind check (kind in ('call', 'outcome')),
-      -- The call's; its outcome has the same.
+      -- The id of the call; its outcome has the same.
       entry_id uuid not null,
       hash bytea not null constraint audit_chain_hash check (length(hash) = 32),
       constraint audit_chain_once unique (kind, entry_id)
     )`
   yield* appendOnly("audit_chain")
-  // The last link, which whoever adds one locks; and how many links the newest head has that went to the public log.
+  // The last link, which every addition locks; and the number of links under the newest head in the public log.
   yield* sql`
     create table audit_head (
       singleton boolean primary key default true constraint audit_head_one check (singleton),
@@ -128,8 +128,8 @@ export const operations = Effect.gen(function* () {
     create trigger audit_head_grows before update on audit_head for each row execute function audit_head_grows()`
   yield* kept("audit_head")
 
-  // SHA-256 of a prefix, the hash before, and each field as its length in bytes, a colon and itself; a null is "-". The
-  // fields are those that logAudit/adminAudit.ts reads.
+  // SHA-256 of a prefix, the hash before, and each field as its length in bytes, a colon and itself; a null is "-".
+  // logAudit/adminAudit.ts reads the same fields.
   yield* sql`
     create function audit_hash(previous bytea, fields text[]) returns bytea language sql stable as $$
       select sha256(

@@ -2,12 +2,13 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, asOwner } from "./guards.ts"
 
-/** Observed prices, how they are fetched, the points that contradict them, and proposed macro values. */
+/** Observed prices, their fetching, points that contradict them, and proposed macro values. */
 export const prices = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const asTablesOwner = yield* asOwner
 
-  // A quote stands in close; open, high and low belong to candles. A revision above 0 is a value that an admin accepted.
+  // A quote is stored in close; open, high and low belong to candles. A revision above 0 is a value that an administrator
+  // accepted.
   yield* sql`
     create table price_points (
       source text not null,
@@ -21,7 +22,7 @@ export const prices = Effect.gen(function* () {
       close numeric not null,
       observed_at timestamptz not null,
       fetched_at timestamptz not null,
-      -- SHA-256 of the bytes that the source answered; null of what an admin imported.
+      -- SHA-256 of the bytes of the source's answer; null for an administrator's import.
       payload_hash bytea constraint price_points_payload check (octet_length(payload_hash) = 32),
       primary key (source, asset, interval, time, revision),
       constraint price_points_candles check (
@@ -54,13 +55,13 @@ export const prices = Effect.gen(function* () {
       reason text,
       constraint price_quarantine_decided check ((decision is null) = (decided_at is null))
     )`
-  // The same contradiction offered again is one case for the admin, not many.
+  // A repeated contradiction is one case for the administrator, not many.
   yield* sql`
     create unique index price_quarantine_once
       on price_quarantine (source, asset, interval, time, open, high, low, close) nulls not distinct`
   yield* sql`create index price_quarantine_waiting on price_quarantine (id) where decision is null`
   yield* sql`create index price_quarantine_asset_key on price_quarantine (asset)`
-  // Locks the point that a case is about: decisions about one price take turns.
+  // This function locks the point of a case: decisions about one price take turns.
   yield* sql`
     create function price_held(quarantined uuid) returns setof price_points language sql ${asTablesOwner} as $$
       select p.* from price_points p join price_quarantine q using (source, asset, interval, time)
@@ -68,8 +69,8 @@ export const prices = Effect.gen(function* () {
          for update of p
     $$`
 
-  // One row for each candle that ought to be there. awaited: no source has shown it yet; read: shown once; settled: shown
-  // twice alike, and so a price point; contested: shown in two ways; absent: there is none, the market did not trade.
+  // One row for each expected candle. awaited: no source has shown it yet; read: shown once; settled: shown twice alike, and
+  // so a price point; contested: shown in two ways; absent: there is none, the market did not trade.
   yield* sql`
     create table expected_candles (
       asset text not null constraint expected_candles_asset references targets (key),
@@ -78,9 +79,9 @@ export const prices = Effect.gen(function* () {
       ends_at timestamptz not null,
       state text not null default 'awaited' constraint expected_candles_state
         check (state in ('awaited', 'read', 'contested', 'settled', 'absent')),
-      -- When its source is asked next; infinity: never again.
+      -- The time of the next request to its source; infinity for never.
       due_at timestamptz not null,
-      -- From then on something is wrong if it is still not known.
+      -- If the candle is still unknown at this time, something is wrong.
       overdue_at timestamptz not null,
       primary key (asset, interval, time),
       constraint expected_candles_end check (
@@ -94,7 +95,8 @@ export const prices = Effect.gen(function* () {
     create index expected_candles_unknown on expected_candles (asset, ends_at)
       where state in ('awaited', 'read', 'contested')`
 
-  // What a source said first. The second reading is a price point when it agrees, and else a case of the quarantine.
+  // The first reading from a source. The second reading becomes a price point if it agrees, and otherwise a case of the
+  // quarantine.
   yield* sql`
     create table price_readings (
       source text not null,
@@ -112,7 +114,7 @@ export const prices = Effect.gen(function* () {
   yield* sql`create index price_readings_asset_key on price_readings (asset)`
   yield* appendOnly("price_readings")
 
-  // What FRED says that a challenge's figure is, for the administrator, or to settle by where that is switched on.
+  // FRED's value for a challenge, as a proposal to the administrator, or to settle by if that is switched on.
   yield* sql`
     create table macro_proposals (
       challenge_id uuid primary key constraint macro_proposals_challenge references challenges (id),

@@ -1,6 +1,7 @@
 /**
- * What the role that runs may do with each table: what the code needs, and nothing else. Records are only ever added to.
- * What a later version does not need any more stays while an instance of the version before may run beside it.
+ * The privileges of the running role on each table: those that the code needs, and no others. Records are only ever
+ * added to. A privilege that a later version no longer needs stays while an instance of the version before may run
+ * beside it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,8 +12,9 @@ const change = "select, insert, update"
 const all = "select, insert, update, delete"
 
 /**
- * By table, view or sequence. A row is locked by whoever may update a column of it: `update (kind)` lets accounts be locked, and
- * their kinds follow from their ids. What triggers alone write is not written here, where they run as the owner.
+ * Privileges by table, view or sequence. A role can lock a row if it may update a column of it: `update (kind)` lets
+ * accounts be locked, and their kinds follow from their ids. Tables that only triggers write are not listed, since
+ * triggers run as the owner.
  */
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,
@@ -119,12 +121,12 @@ export const privileges: Readonly<Record<string, string>> = {
   webhooks: all
 }
 
-/** A role by this name has these privileges in the schema, and no others on these tables. */
+/** Gives a role by this name these privileges in the schema, and no others on these tables. */
 export const grantTo = Effect.fnUntraced(function* (role: string) {
   const sql = yield* SqlClient.SqlClient
   const [place] = yield* sql`select current_schema(), current_database()`.values
   const schema = sql(String(place?.[0]))
-  // A temporary table could stand in the place of another, and have a trigger of its own.
+  // A temporary table could hide another table, and have a trigger of its own.
   yield* sql`revoke temporary on database ${sql(String(place?.[1]))} from public, ${sql(role)}`
   yield* sql`revoke create on schema ${schema} from public, ${sql(role)}`
   yield* sql`grant usage on schema ${schema} to ${sql(role)}`

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "./guards.ts"
 
-/** Settlements and their amendments, scores, and the sums that leaderboards and profiles show. */
+/** Settlements and their amendments, scores, and the sums on leaderboards and profiles. */
 export const settlement = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -18,18 +18,18 @@ export const settlement = Effect.gen(function* () {
       dead_zone_pct numeric,
       level numeric,
       actual_value numeric,
-      -- What forecasts are scored with: that of the challenge, or the spread of its bins.
+      -- The scale that scores forecasts: that of the challenge, or the spread of its bins.
       reference_scale numeric constraint settlements_reference_scale check (reference_scale > 0),
       source text not null,
       observed_at timestamptz not null,
       fetched_at timestamptz not null,
       raw_sha256 bytea constraint settlements_raw_sha256 check (length(raw_sha256) = 32),
       settled_at timestamptz not null,
-      -- The UTC day the scores count under. It never goes back, so that per-day sums close for good.
+      -- The UTC day the scores count under. It never goes back, so that per-day sums close permanently.
       day date not null,
       reason text,
       primary key (challenge_id, version),
-      -- A change from an open price; a value that forecasts are scored by; a price beside a level.
+      -- The outcome is a change from an open price, a value that scores forecasts, or a price beside a level.
       constraint settlements_one_form check (
         case
           when actual_value is not null then
@@ -42,7 +42,7 @@ export const settlement = Effect.gen(function* () {
       constraint settlements_amendments_have_reason check ((version = 1) = (reason is null)),
       constraint settlements_versions_follow check (previous_version is not distinct from nullif(version - 1, 0)),
       constraint settlements_version_day unique (challenge_id, version, day),
-      -- The version before is there, and an amendment counts under the day on which the challenge was settled.
+      -- The version before exists, and an amendment counts under the day on which the challenge was settled.
       constraint settlements_amend_on_their_day foreign key (challenge_id, previous_version, day)
         references settlements (challenge_id, version, day)
     )`
@@ -103,7 +103,8 @@ export const settlement = Effect.gen(function* () {
       updated_at timestamptz not null
     )`
 
-  // Of numeric forecasts whose challenge has a frozen scale: a row for each agent, and one, without an agent, over all.
+  // Statistics of numeric forecasts whose challenge has a frozen scale: a row for each agent, and one over all, without an
+  // agent.
   yield* sql`
     create table calibration_stats (
       agent_id uuid constraint calibration_stats_one unique nulls not distinct,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Windows of limits that know when each use was counted. The version before keeps its own, `rate_limits`. */
+/** Windows of limits that know the time of each counted use. The version before keeps its own, `rate_limits`. */
 export const exactLimits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -9,20 +9,21 @@ export const exactLimits = Effect.gen(function* () {
   yield* sql`
     create unlogged table limit_windows (
       key text primary key,
-      -- When uses were counted, in milliseconds, ascending.
+      -- The times of counted uses, in milliseconds, ascending.
       times bigint[] not null,
-      -- How many there were up to each of these times, since the row was made.
+      -- The number of uses up to each of these times, since the row was made.
       totals bigint[] not null,
-      -- How many there were before the first of them.
+      -- The number of uses before the first of them.
       gone bigint not null,
       -- The end of a window after the last: it changes once a window, so that most updates touch no index.
       expires_at timestamptz not null
     ) with (fillfactor = 50)`
   yield* sql`create index limit_windows_expires_at on limit_windows (expires_at)`
 
-  // Callers ask for windows, all of one caller in one order. A caller gets as many uses as every window of its own has room
-  // for. A window that is only checked needs room for one and is not used. Windows that are counted belong to one caller
-  // only. The upsert that changes nothing makes missing rows and locks all, in one order; what follows sees them as they are.
+  // Callers ask for windows, all windows of one caller in one order. A caller gets as many uses as every window of its own
+  // has room for. A window that is only checked needs room for one and is not used. Windows that are counted belong to one
+  // caller only. The upsert that changes nothing makes missing rows and locks all, in one order; later parts see the locked
+  // rows.
   yield* sql`
     create function use_limits(
       at_ms bigint, caller_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[],
@@ -46,7 +47,7 @@ export const exactLimits = Effect.gen(function* () {
          cross join lateral (
            select w.times, w.totals, w.gone, cardinality(w.times) as entries, w.times[cardinality(w.times)] as last
              from (values (1)) v left join limit_windows w on w.key = a.key limit 1) r
-         -- A replica whose clock is behind counts by the newest moment that is known.
+         -- A replica whose clock is behind counts by the newest known time.
          cross join lateral (select greatest(at_ms, r.last - a.tick + 1) as moment) m
          cross join lateral (
            select r.times, r.totals, r.last, r.entries, m.moment,
@@ -85,8 +86,8 @@ export const exactLimits = Effect.gen(function* () {
     end
     $$`
 
-  // A use whose time has left the window is taken from those that are gone, which changes nothing. A time without a use goes,
-  // too, so that a row holds no more times than uses.
+  // A use whose time has left the window is subtracted from those that are gone, which changes nothing. A time without a use
+  // is removed, too, so that a row holds no more times than uses.
   yield* sql`
     create function return_uses(key_of text[], stamp_of bigint[]) returns void language plpgsql as $$
     begin

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Letters that look like Latin ones, after case folding, and what they look like: Cyrillic, Greek, Latin and digits. */
+/** Letters that look like Latin ones, after case folding, each with its Latin letter: Cyrillic, Greek, Latin and digits. */
 const lookalikes = [
   ["авсԁеһніјкморԛѕтѵԝху", "abcdehhljkmopqstvwxy"],
   ["αβεηικμνορτυχζ", "abehlkmnoptyxz"],
@@ -9,15 +9,15 @@ const lookalikes = [
 ] as const
 
 /**
- * The claimed agent that has a name first holds it: no other holds one that reads the same. A name is for ever, and claims
- * do not fail for one: whoever comes later is shown with a tag.
+ * The first claimed agent with a name holds it: no other agent holds a name that reads the same. A name is permanent,
+ * and claims never fail because of one: a later agent is shown with a tag.
  */
 export const heldNames = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const from = sql.literal(`'${lookalikes.map(([letters]) => letters).join("")}'`)
   const to = sql.literal(`'${lookalikes.map(([, latin]) => latin).join("")}'`)
 
-  // The same of names that read alike: whatever their case, their spaces and their alphabet.
+  // Names that read alike are equal here, whatever their case, their spaces and their alphabet.
   yield* sql`
     create function name_key(name text) returns text language sql immutable strict parallel safe as $$
       select translate(
@@ -35,7 +35,8 @@ export const heldNames = Effect.gen(function* () {
     declare
       key constant text := name_key(new.name);
     begin
-      -- Claims take turns, so that none fails by the unique index: by one lock, since a statement may claim many agents.
+      -- Claims take turns, so that none fails by the unique index: they use one lock, since a statement may claim many
+      -- agents.
       perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key) then
         new.held_name := key;

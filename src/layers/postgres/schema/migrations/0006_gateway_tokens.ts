@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Tokens of a call that have a price of their own, and the model that stood in for the one that was named. */
+/** Tokens of a call that have a price of their own, and the model that replaced the requested one. */
 export const gatewayTokens = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Not valid: the rows that there are hold the defaults, and checking them would lock the table for as long as that takes.
+  // The constraint is not valid yet: existing rows hold the defaults, and a check of them would lock the table meanwhile.
   yield* sql`
     alter table gateway_calls
       add column served_model text,

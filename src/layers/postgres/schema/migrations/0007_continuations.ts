@@ -2,11 +2,11 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "../guards.ts"
 
-/** What was seen of the public log and is lost, and what administrators said so that it goes on. */
+/** Lost heads of the public log, and the administrators' decisions that let it continue. */
 export const continuations = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Signed tree heads that an instance has seen and the log did not have when it looked.
+  // Signed tree heads that an instance has seen and did not find in the log later.
   yield* sql`
     create table log_lost_heads (
       origin text not null,
@@ -18,7 +18,7 @@ export const continuations = Effect.gen(function* () {
     )`
   yield* appendOnly("log_lost_heads")
 
-  // The log goes on from so many entries, on this server and under this name.
+  // The log continues from this many entries, on this server and under this name.
   yield* sql`
     create table log_continuations (
       number integer primary key constraint log_continuations_number check (number >= 1),
@@ -26,7 +26,7 @@ export const continuations = Effect.gen(function* () {
       origin text not null,
       size bigint not null constraint log_continuations_size check (size >= 0),
       root bytea not null constraint log_continuations_root check (length(root) = 32),
-      -- The largest of the heads that were lost; then the name is another one than before.
+      -- The largest of the lost heads; the log then has a new name.
       lost_size bigint,
       lost_root bytea constraint log_continuations_lost_root check (length(lost_root) = 32),
       reason text not null,

@@ -1,11 +1,12 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Counts what accepted writes owe to limits within the statement that records them. */
+/** Counts the uses that accepted writes owe to limits, within the statement that records the writes. */
 export const acceptedUses = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Fails for those, by their places, whose windows have no room, and so does the statement. Without windows the arrays are null.
+  // It fails, and with it the statement, for the writes, by position, whose windows have no room. Without windows the arrays
+  // are null.
   yield* sql`
     create function accept_uses(
       at_ms bigint, place_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[]

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 export const sharedWindows = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Writes that owe the same are one caller, which has as many uses as there is room for: the first ones, by their places.
+  // Writes that owe the same are one caller, which gets as many uses as there is room for: the first ones by position.
   yield* sql`
     create or replace function accept_uses(
       at_ms bigint, place_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[]

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Limits of gateway keys by day, week and month, the models that a key may call, and what owners are told of limits. */
+/** Limits of gateway keys by day, week and month, the models that a key may call, and owners' alerts about limits. */
 export const keyLimits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Counters are kept only where there is a limit, and are of the day, week and month that `counted_on` is in. Not valid: the
-  // rows that there are hold the defaults, and checking them would lock the table for as long as that takes.
+  // Counters are kept only if there is a limit, and are of the day, week and month of `counted_on`. The constraints are not
+  // valid yet: existing rows hold the defaults, and a check of them would lock the table meanwhile.
   yield* sql`
     alter table gateway_keys
       add column allowed_models text[],
@@ -25,9 +25,9 @@ export const keyLimits = Effect.gen(function* () {
         least(daily_spent, daily_held, weekly_spent, weekly_held, monthly_spent, monthly_held) >= 0) not valid,
       add constraint gateway_keys_allowed_models check (cardinality(allowed_models) > 0) not valid`
 
-  // The day whose limits the reservation counts towards; null where the version before made it.
+  // The day whose limits the reservation counts towards; null if the version before made it.
   yield* sql`alter table gateway_reservations add column counted_on date`
-  // In the place of end_reservations, which the version before calls, and as careful as that is.
+  // This replaces end_reservations, which the version before calls, and takes the same locks.
   yield* sql`
     create function close_reservations(ids uuid[]) returns table (call_id uuid, amount bigint, counted_on date)
       language plpgsql set enable_seqscan = off as $$
@@ -39,17 +39,17 @@ export const keyLimits = Effect.gen(function* () {
     end
     $$`
 
-  // That so much of a limit was spent. Found with the call that spent it, once for a period of the limit.
+  // A row means that this part of a limit was spent. The call that spent it makes the row, once for a period of the limit.
   yield* sql`
     create table gateway_alerts (
       key_id uuid not null constraint gateway_alerts_key references gateway_keys (id),
       period text not null constraint gateway_alerts_period check (period in ('total', 'day', 'week', 'month')),
-      -- The first day of the period; of all time, the day on which the key was made.
+      -- The first day of the period; for a total limit, the day on which the key was made.
       since date not null,
       credit_limit bigint not null,
       percent smallint not null constraint gateway_alerts_percent check (percent in (80, 100)),
       at timestamptz not null,
-      -- When its mail went to the outbox, or it was found that there is nobody to tell.
+      -- The time at which its mail went to the outbox, or was found to have no recipient.
       told_at timestamptz,
       constraint gateway_alerts_once primary key (key_id, period, since, credit_limit, percent)
     )`

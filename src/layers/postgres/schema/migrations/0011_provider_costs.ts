@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** What a provider is paid for a call, in 10^-12 credit; null where the gateway's file does not say. */
+/** The provider's price for a call, in 10^-12 credit; null if the gateway's file has none. */
 export const providerCosts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Not valid: older rows hold null, and checking them would lock the table for as long as that takes.
+  // The constraint is not valid yet: older rows hold null, and a check of them would lock the table meanwhile.
   yield* sql`
     alter table gateway_calls
       add column provider_cost bigint,

@@ -1,12 +1,12 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Practice questions and the answers to them, in tables of their own: no query of challenges ever sees them. */
+/** Practice questions and the answers to them, in tables of their own, so that no query of challenges ever returns them. */
 export const practice = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Never changed, and deleted some days after the deadline. Whole slots of two minutes cannot overlap, so one question an
-  // asset is open.
+  // Rows are never changed, and are deleted some days after the deadline. Whole slots of two minutes cannot overlap, so one
+  // question an asset is open.
   yield* sql`
     create table practice_questions (
       id uuid primary key,
@@ -17,9 +17,9 @@ export const practice = Effect.gen(function* () {
       open_price numeric not null constraint practice_questions_open_price check (open_price > 0),
       dead_zone_pct numeric not null
         constraint practice_questions_dead_zone check (dead_zone_pct >= 0 and dead_zone_pct < 100),
-      -- The hours before the open, the last one first.
+      -- The hours before the open, the newest first.
       candles jsonb not null,
-      -- Told from the deadline on.
+      -- Shown from the deadline on.
       close_price numeric not null constraint practice_questions_close_price check (close_price > 0),
       result text not null constraint practice_questions_result check (result in ('bullish', 'bearish', 'neutral')),
       constraint practice_questions_length check (deadline = opened_at + interval '2 minutes'),
@@ -27,7 +27,7 @@ export const practice = Effect.gen(function* () {
       constraint practice_questions_id_deadline unique (id, deadline)
     )`
 
-  // One an agent and question: a revision takes the place of what it replaces.
+  // There is one row for an agent and question: a revision replaces the answer before.
   yield* sql`
     create table practice_predictions (
       question_id uuid not null,
@@ -45,7 +45,7 @@ export const practice = Effect.gen(function* () {
       -- SHA-256 of "auspex/commit/v1", a zero byte, the salt and the body.
       commit bytea not null constraint practice_predictions_commit
         check (commit = sha256('\\x6175737065782f636f6d6d69742f763100'::bytea || salt || body)),
-      -- Told from the deadline on.
+      -- Shown from the deadline on.
       is_correct boolean not null,
       score numeric not null constraint practice_predictions_score check (score between 0 and 100),
       primary key (question_id, agent_id),

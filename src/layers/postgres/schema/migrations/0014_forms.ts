@@ -1,11 +1,14 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Answers by probabilities, quantiles and samples: what they say stands in the sealed body, what follows from it in the columns. */
+/**
+ * Answers by probabilities, quantiles and samples: the sealed body has the values, the columns have those derived from
+ * them.
+ */
 export const forms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table predictions add column form text`
-  // Rows that are there hold the stricter constraints before these, and need not be read again.
+  // Existing rows meet the stricter constraints from before, and need not be read again.
   yield* sql`
     alter table predictions
       add constraint predictions_form check (
@@ -13,7 +16,7 @@ export const forms = Effect.gen(function* () {
                   when 'quantiles' then direction is null
                   when 'samples' then direction is null
                   else form is null end) not valid,
-      -- Probabilities of categories are no direction and no number.
+      -- Probabilities of categories are neither a direction nor a number.
       drop constraint predictions_one_form,
       add constraint predictions_one_form check (
         num_nonnulls(direction, confidence) in (0, 2) and num_nonnulls(predicted_value, predicted_std) in (0, 2)
@@ -30,7 +33,7 @@ export const forms = Effect.gen(function* () {
       select coalesce(bool_and(part between 0 and 1), false) and abs(sum(part) - 1) <= 0.000001
         from unnest(parts) as part
     $$`
-  // Of ordered macro challenges: each is a bin, whose edges lie halfway between the numbers of the categories.
+  // Categories of ordered macro challenges: each is a bin, whose edges lie halfway between the numbers of the categories.
   const ordered = sql.literal(`
       (categories is null) = (reference is null)
       and (categories is null

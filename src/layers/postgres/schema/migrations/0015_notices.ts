@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** What agents and everybody are told, in one order (docs/notices.md). */
+/** Notices to agents and to everybody, in one order (docs/notices.md). */
 export const notices = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -11,11 +11,11 @@ export const notices = Effect.gen(function* () {
       -- Its place in the order of all notices; null until the sequencer has given it one.
       seq bigint constraint notices_seq unique,
       type text not null,
-      -- Whom it is for; null: everybody.
+      -- The agent that it is for; null for everybody.
       agent_id uuid constraint notices_agent references agents (id),
-      -- What it tells of, so that nothing is told twice.
+      -- The cause, so that no notice is given twice.
       cause text not null,
-      -- The ids of what it is about.
+      -- The ids of its subject.
       subject jsonb not null,
       data jsonb not null,
       created_at timestamptz not null,
@@ -36,7 +36,7 @@ export const notices = Effect.gen(function* () {
       singleton boolean primary key default true constraint notice_state_one check (singleton),
       -- The last place that was given.
       head bigint not null default 0,
-      -- The last one whose notice has been deleted.
+      -- The last place whose notice has been deleted.
       floor bigint not null default 0 constraint notice_state_floor check (floor between 0 and head)
     )`
   yield* sql`insert into notice_state default values`

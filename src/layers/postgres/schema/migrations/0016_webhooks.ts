@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Webhooks and what is delivered to them, and the mails that owners choose (docs/notices.md). */
+/** Webhooks and their deliveries, and the mails that owners choose (docs/notices.md). */
 export const webhooks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -12,22 +12,22 @@ export const webhooks = Effect.gen(function* () {
       owner_id uuid constraint webhooks_owner references operators (id),
       url text not null constraint webhooks_url check (length(url) <= 2048),
       types text[] not null constraint webhooks_types check (cardinality(types) > 0),
-      -- Encrypted. The previous one signs, too, until its end.
+      -- The secrets are encrypted. The previous one signs, too, until its end.
       secret bytea not null,
       previous_secret bytea,
       previous_until timestamptz,
-      -- The last notice before it was made, which it is not told.
+      -- The last notice before the webhook was made, which it is not sent.
       since bigint not null,
-      -- When something is to be sent next; null if nothing waits.
+      -- The time of its next delivery; null if none waits.
       due_at timestamptz,
-      -- While an instance sends to it; a lease that ran out is of one that was killed.
+      -- An instance sends to it until this time; an expired lease belonged to an instance that was killed.
       leased_until timestamptz,
-      -- Since the last delivery that was taken.
+      -- Failures since the last successful delivery.
       failures int not null default 0,
       failing_since timestamptz,
-      -- While it fails it is left alone until then.
+      -- A failing webhook is left alone until this time.
       rest_until timestamptz,
-      -- It failed or took long when last sent to: such receivers share fewer places.
+      -- The receiver failed or was slow at its last delivery: such receivers share fewer places.
       slow boolean not null default false,
       disabled_at timestamptz,
       disabled_reason text,
@@ -44,17 +44,17 @@ export const webhooks = Effect.gen(function* () {
   yield* sql`
     create table webhook_deliveries (
       webhook_id uuid not null constraint webhook_deliveries_webhook references webhooks (id) on delete cascade,
-      -- Of the notice, by which a receiver knows what it was sent before.
+      -- The id of the notice, by which a receiver recognizes a repeated delivery.
       notice_id uuid not null,
       -- The order in which they were made.
       place bigint generated always as identity,
       type text not null,
-      -- As it is sent and signed.
+      -- The payload as it is sent and signed.
       payload text not null,
       created_at timestamptz not null,
       attempts int not null default 0,
       attempted_at timestamptz,
-      -- Null once it is over.
+      -- Null once the delivery is over.
       due_at timestamptz,
       delivered_at timestamptz,
       status int,
@@ -67,7 +67,7 @@ export const webhooks = Effect.gen(function* () {
   yield* sql`create index webhook_deliveries_newest on webhook_deliveries (webhook_id, place)`
   yield* sql`create index webhook_deliveries_over on webhook_deliveries (created_at) where due_at is null`
 
-  // Up to here notices have been looked at for webhooks.
+  // Deliveries have been made of all notices up to this one.
   yield* sql`
     create table webhook_state (
       singleton boolean primary key default true constraint webhook_state_one check (singleton),
@@ -84,7 +84,7 @@ export const webhooks = Effect.gen(function* () {
 
   yield* sql`
     alter table operators
-      -- Which mails the owner wants.
+      -- The mails that the owner wants.
       add column mails text[] not null default '{credit_low,agent_suspended,webhook_disabled}'
         constraint operators_mails check (mails <@ '{credit_low,agent_suspended,webhook_disabled,digest}'),
       -- The first day of the next digest.

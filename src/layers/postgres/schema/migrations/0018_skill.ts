@@ -2,25 +2,28 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "../guards.ts"
 
-/** Skill against the reference (docs/scoring.md): what is frozen with a question, stored with its scores, and kept of each board. */
+/**
+ * Skill against the reference (docs/scoring.md): the values frozen with a question, stored with its scores, and summed
+ * by board.
+ */
 export const skill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // By which method a reference agent answers; such an agent has no owner and no credentials.
+  // The method of a reference agent, which has no owner and no credentials.
   yield* sql`
     alter table agents
       add column reference text,
       add constraint agents_reference_unclaimed check (reference is null or num_nonnulls(claimed_at, owner_id) = 0) not valid`
   yield* sql`create unique index agents_reference on agents (reference) where reference is not null`
 
-  // All null of questions without a reference, and of those that an older program made.
+  // These are null for questions without a reference, and for those that an older program made.
   yield* sql`
     alter table challenges
-      -- Of the logarithm of the price, per square root of an hour; null where too few prices were known.
+      -- The volatility of the logarithm of the price, per square root of an hour; null if too few prices were known.
       add column volatility numeric constraint challenges_volatility check (volatility > 0 and volatility < 'Infinity'),
-      -- What the reference said of each outcome when the question was made; null of numbers.
+      -- The reference's probability of each outcome when the question was made; null for numbers.
       add column odds numeric[],
-      -- What it expected to lose then.
+      -- The loss that the reference expected then.
       add column reference_loss numeric constraint challenges_reference_loss check (reference_loss > 0)`
   // One step for each price that was known before the deadline, as it was at the first settlement.
   yield* sql`
@@ -37,26 +40,26 @@ export const skill = Effect.gen(function* () {
       add constraint prediction_scores_bounded check (bounded_skill between -1 and 1) not valid,
       add constraint prediction_scores_skills check ((reference_skill is null) = (bounded_skill is null)) not valid`
 
-  // Of each question the skill of all agents that were claimed, from which that of an agent's peers follows.
+  // The total skill of all claimed agents on each question, from which the skill of an agent's peers follows.
   yield* sql`
     create table challenge_skill (
       challenge_id uuid primary key,
       answers integer not null,
       skill_sum numeric not null
     )`
-  // Settlement days whose skill is counted, with how many settlements and amendments they had then.
+  // Settlement days whose skill is counted, with the number of settlements and amendments that they had then.
   yield* sql`
     create table skill_days (
       day date primary key,
       settlements integer not null
     )`
-  // Questions with a reference, by the day of their deadline, of which those answered are a share.
+  // Questions with a reference, by the day of their deadline: answered ones are shown as a share of these.
   yield* sql`
     create table skill_questions (
       board text not null,
       day date not null,
       questions integer not null,
-      -- Up to this day.
+      -- The total up to this day.
       total integer not null,
       primary key (board, day)
     )`
@@ -80,7 +83,7 @@ export const skill = Effect.gen(function* () {
       last_day date not null,
       ${sums},
       volume double precision not null,
-      -- Claimed, and so ranked; references are not.
+      -- The agent is claimed, and so ranked; references are not.
       verified boolean not null,
       skill double precision not null generated always as ((skill_sum / answered)::double precision) stored,
       peer double precision generated always as ((peer_sum / nullif(peer_count, 0))::double precision) stored,
@@ -90,7 +93,7 @@ export const skill = Effect.gen(function* () {
   yield* sql`
     create index agent_skill_peer on agent_skill (board, peer desc, answered desc, agent_id) include (verified)
       where peer is not null`
-  // The same by month, which add up.
+  // The same sums by month, which add up.
   yield* sql`
     create table agent_skill_months (
       board text not null,

@@ -2,17 +2,17 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "../guards.ts"
 
-/** What all claimed agents said together of a question, one voice an owner, as it was at its deadline. */
+/** The consensus of all claimed agents on a question, one voice an owner, as it was at the deadline. */
 export const consensus = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
     create table challenge_consensus (
       challenge_id uuid primary key constraint challenge_consensus_challenge references challenges (id),
       owners integer not null constraint challenge_consensus_owners check (owners >= 0),
-      -- The mean vector, in the order of the outcomes; of a number the mean.
+      -- The mean vector, in the order of the outcomes; for a number the mean.
       odds numeric[],
       value numeric,
-      -- The skill that each outcome would have given it, and that in its own span; null without a reference.
+      -- The skill of the consensus for each outcome, and the same divided by its span; null without a reference.
       skills numeric[],
       bounded numeric[],
       made_at timestamptz not null,

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** What the search for words with mistakes in them takes: the extension, and the text that agents are found by. */
+/** The requirements of the search for misspelt words: the extension, and the text by which agents are found. */
 export const trigrams = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`create extension if not exists pg_trgm`

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** The ranks by skill at the end of each day that was counted, of the last weeks. */
+/** The ranks by skill at the end of each counted day of the last weeks. */
 export const ranks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

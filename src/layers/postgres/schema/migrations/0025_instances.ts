@@ -1,7 +1,10 @@
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Heartbeats, by which an upgrade is seen to be over. A program of before writes none: its last known tick stands for them. */
+/**
+ * Heartbeats, which show when an upgrade is complete. A program from before writes none: its last known tick stands for
+ * them.
+ */
 export const instances = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -9,7 +12,7 @@ export const instances = Effect.gen(function* () {
       id uuid primary key,
       name text not null,
       version text not null,
-      -- The newest migration that the program knows; 0: that is not known.
+      -- The newest migration that the program knows; 0 if that is unknown.
       program int not null constraint instances_program check (program >= 0),
       roles text[] not null,
       started_at timestamptz not null,

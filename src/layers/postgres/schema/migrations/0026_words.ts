@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * The functions by which words are found in texts of any script, whatever letters the locale of the database knows:
- * `search_text` folds case and accents, `search_grams` gives the pairs of neighbouring characters, of which an index
+ * The functions that find words in texts of any script, whatever letters the locale of the database knows:
+ * `search_text` folds case and accents, `search_grams` gives the pairs of neighbouring characters, by which an index
  * finds any part of a word of two characters or more.
  */
 export const wordFunctions = Effect.gen(function* () {

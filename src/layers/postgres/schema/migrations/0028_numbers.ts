@@ -2,16 +2,16 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { asOwner } from "../guards.ts"
 
-/** What reads of skill need beside a score, how many bytes an agent stores, and quantiles of one value. */
+/** Values that reads of skill need beside a score, the bytes that an agent stores, and quantiles of one value. */
 export const numbers = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // The largest probability of a vector, so that no read parses a body; null of answers in another form.
+  // The largest probability of a vector, so that no read parses a body; null for answers in another form.
   yield* sql`
     alter table prediction_scores
       add column probability numeric,
       add constraint prediction_scores_probability check (probability between 0 and 1) not valid`
 
-  // What an agent has stored for ever on one day (UTC), the last on which it stored anything.
+  // The bytes that an agent stored permanently on one day (UTC), the last on which it stored any.
   yield* sql`
     create table agent_bytes (
       agent_id uuid primary key constraint agent_bytes_agent references agents (id),

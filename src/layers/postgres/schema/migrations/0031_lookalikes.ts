@@ -20,16 +20,16 @@ const isIgnorable = (code: number): boolean =>
   // A lone surrogate is no character.
   (code < 0xd800 || code > 0xdfff) && /\p{Default_Ignorable_Code_Point}/u.test(String.fromCodePoint(code))
 
-/** Characters that show nothing (Default_Ignorable_Code_Point of Unicode). */
+/** Characters that are invisible (Default_Ignorable_Code_Point of Unicode). */
 const ignorables = (): ReadonlyArray<string> =>
   Array.from({ length: 0x11_0000 }, (_, code) => code)
     .filter(isIgnorable)
     .map((code) => String.fromCodePoint(code))
 
 /**
- * Names that look alike by the whole table of UTS #39, in place of some letters of three alphabets. A claimed agent holds
- * a name that no other one holds in any case, nor one that looks like it. `0034_held_anew` fills the columns: here every reader
- * of agents would wait for it.
+ * Names that look alike by the whole table of UTS #39, which replaces some letters of three alphabets. A claimed agent
+ * holds a name that no other agent holds in any case, nor one that looks like it. `0034_held_anew` fills the columns,
+ * since every reader of agents would wait for that here.
  */
 export const lookalikes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -54,12 +54,12 @@ export const lookalikes = Effect.gen(function* () {
           from string_to_table(normalize(name, NFD), null) with ordinality as l(letter, place)), '');
     end
     $body$`
-  // The same of names that differ in case, width or spaces.
+  // Names that differ only in case, width or spaces are equal here.
   yield* sql`
     create function name_fold(name text) returns text language sql immutable strict parallel safe as $$
       select casefold(normalize(regexp_replace(btrim(name), '\\s+', ' ', 'g'), NFKC) collate pg_unicode_fast)
     $$`
-  // The same of names that look alike, in capitals too.
+  // Names that look alike are equal here, in capitals too.
   yield* sql`
     create or replace function name_key(name text) returns text language sql stable strict parallel safe as $$
       select skeleton(name_fold(skeleton(normalize(regexp_replace(btrim(name), '\\s+', ' ', 'g'), NFKC))))
@@ -71,7 +71,8 @@ export const lookalikes = Effect.gen(function* () {
       key constant text := name_key(new.name);
       fold constant text := name_fold(new.name);
     begin
-      -- Claims take turns, so that none fails by the unique indexes: by one lock, since a statement may claim many agents.
+      -- Claims take turns, so that none fails by the unique indexes: they use one lock, since a statement may claim many
+      -- agents.
       perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key or held_fold = fold) then
         new.held_name := key;

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * `search_letters` gives the letters of a text that have no case, as Unicode knows them: most scripts that set no spaces
- * have words of one letter, which make no pair for `search_grams`.
+ * `search_letters` gives the letters of a text that have no case by Unicode: most scripts without spaces have words of
+ * one letter, which make no pair for `search_grams`.
  */
 export const letterFunction = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -2,8 +2,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * Gives each name to the first claimed agent that may hold it, by the order of the claims: one that looks like a name which is
- * itself not held is free. Claims wait meanwhile, and whoever writes to an agent whose name changes hands; nobody else does.
+ * Gives each name to the first claimed agent that may hold it, in the order of the claims: a name that looks like one
+ * that is itself not held is free. Claims wait meanwhile, and so do writes to an agent whose name changes hands;
+ * nothing else does.
  */
 export const heldAnew = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -19,7 +20,7 @@ export const heldAnew = Effect.gen(function* () {
   yield* sql`create unique index on agent_names (key) where holds`
   yield* sql`create unique index on agent_names (fold) where holds`
   yield* sql`analyze agent_names`
-  // Whether one that is not first holds its name depends on those before.
+  // An agent that is not the first holds its name only if those before do not.
   yield* sql`
     do $$
     declare
