@@ -228,95 +228,90 @@ const answered = Effect.fnUntraced(function* (path: string) {
   return { status, json }
 })
 
-layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "off" } }))(
-  "// Under earlier rules only the records differ.",
-  (it) => {
-    it.effect("Each kind has its row, its log entries, its answers and its page to the byte", () =>
-      Effect.gen(function* () {
-        const arenas = yield* Arenas
-        const prices = yield* Prices
-        const agents = yield* Effect.forEach(["Alder", "Birch", "Cedar"], (name) => claimedAgent(name))
-        for (const agent of agents) {
-          yield* Targets.use((targets) =>
-            Effect.forEach(["ETH", "GC"], (key) => targets.subscribe(agent, key))
-          )
-        }
-        const monday = yield* freshWeek
-        const hours = 24 * 40
-        for (const asset of ["GC", "ETH"]) {
-          yield* prices.import({
-            asset,
-            interval: "1h",
-            candles: Array.from({ length: hours + 8 * 24 }, (_, index) => {
-              const [open, close] = [priceAt(index), priceAt(index + 1)]
-              return {
-                time: plus(monday, (index - hours) * hour),
-                open,
-                close,
-                high: Math.max(open, close) + 1,
-                low: Math.min(open, close) - 1
-              }
-            })
+layer(testServer({ environment: { AUSPEX_PUBLIC_CACHE: "off" } }))("Goldens", (it) => {
+  it.effect("Each kind has its row, its log entries, its answers and its page to the byte", () =>
+    Effect.gen(function* () {
+      const arenas = yield* Arenas
+      const prices = yield* Prices
+      const agents = yield* Effect.forEach(["Alder", "Birch", "Cedar"], (name) => claimedAgent(name))
+      for (const agent of agents) {
+        yield* Targets.use((targets) => Effect.forEach(["ETH", "GC"], (key) => targets.subscribe(agent, key)))
+      }
+      const monday = yield* freshWeek
+      const hours = 24 * 40
+      for (const asset of ["GC", "ETH"]) {
+        yield* prices.import({
+          asset,
+          interval: "1h",
+          candles: Array.from({ length: hours + 8 * 24 }, (_, index) => {
+            const [open, close] = [priceAt(index), priceAt(index + 1)]
+            return {
+              time: plus(monday, (index - hours) * hour),
+              open,
+              close,
+              high: Math.max(open, close) + 1,
+              low: Math.min(open, close) - 1
+            }
+          })
+        })
+      }
+      const all = yield* questionsOn(monday)
+      const files = new Map<string, Record<string, unknown>>()
+      for (const [place, agentId] of agents.entries()) {
+        yield* moveTo(plus(monday, (place + 1) * hour))
+        for (const [, { id }, answers] of all) {
+          const answer = answers[place] ?? answers[0]
+          yield* submit({
+            agentId,
+            challengeId: id,
+            answer: { ...answer, reasoning: "Calm." },
+            receivedAt: yield* DateTime.now
           })
         }
-        const all = yield* questionsOn(monday)
-        const files = new Map<string, Record<string, unknown>>()
-        for (const [place, agentId] of agents.entries()) {
-          yield* moveTo(plus(monday, (place + 1) * hour))
-          for (const [, { id }, answers] of all) {
-            const answer = answers[place] ?? answers[0]
-            yield* submit({
-              agentId,
-              challengeId: id,
-              answer: { ...answer, reasoning: "Calm." },
-              receivedAt: yield* DateTime.now
-            })
-          }
-        }
-        for (const [name, { id }] of all) {
-          files.set(name, {
-            open: yield* answered(`open/${id}`),
-            page: yield* pageOf(id, "en"),
-            pageInChinese: yield* pageOf(id, "zh")
+      }
+      for (const [name, { id }] of all) {
+        files.set(name, {
+          open: yield* answered(`open/${id}`),
+          page: yield* pageOf(id, "en"),
+          pageInChinese: yield* pageOf(id, "zh")
+        })
+      }
+      yield* moveTo(plus(monday, "30 days"))
+      yield* Scoring.use((scoring) => scoring.settleDue)
+      for (const [, question, , value] of all) {
+        const { id } = question
+        if ("release_at" in question)
+          yield* Scoring.use((scoring) =>
+            scoring.resolveMacro(id, "categories" in question && question.categories !== null ? 1 : 3.2)
+          )
+        const field =
+          "release_at" in question ||
+          ("kind" in question && ["numeric_close", "count_days"].includes(question.kind))
+            ? "actual_value"
+            : "close_price"
+        yield* sequenceAll
+        yield* Amendments.use((amendments) =>
+          amendments.amend(id, { [field]: value, reason: "The source was wrong." })
+        )
+      }
+      yield* revealAll
+      for (const [name, { id }] of all) {
+        const golden = {
+          ...(yield* stored(id)),
+          challenge: yield* arenas.get(id),
+          // Under earlier rules only the records differ.
+          ...(!name.includes("-rule-") && {
+            summary: yield* arenas.summary(id),
+            results: yield* answered(`challenges/${id}/results`),
+            ...files.get(name),
+            pageAfter: yield* pageOf(id, "en"),
+            pageAfterInChinese: yield* pageOf(id, "zh")
           })
         }
-        yield* moveTo(plus(monday, "30 days"))
-        yield* Scoring.use((scoring) => scoring.settleDue)
-        for (const [, question, , value] of all) {
-          const { id } = question
-          if ("release_at" in question)
-            yield* Scoring.use((scoring) =>
-              scoring.resolveMacro(id, "categories" in question && question.categories !== null ? 1 : 3.2)
-            )
-          const field =
-            "release_at" in question ||
-            ("kind" in question && ["numeric_close", "count_days"].includes(question.kind))
-              ? "actual_value"
-              : "close_price"
-          yield* sequenceAll
-          yield* Amendments.use((amendments) =>
-            amendments.amend(id, { [field]: value, reason: "The source was wrong." })
-          )
-        }
-        yield* revealAll
-        for (const [name, { id }] of all) {
-          const golden = {
-            ...(yield* stored(id)),
-            challenge: yield* arenas.get(id),
-            // By earlier rules only what is recorded differs.
-            ...(!name.includes("-rule-") && {
-              summary: yield* arenas.summary(id),
-              results: yield* answered(`challenges/${id}/results`),
-              ...files.get(name),
-              pageAfter: yield* pageOf(id, "en"),
-              pageAfterInChinese: yield* pageOf(id, "zh")
-            })
-          }
-          yield* Effect.promise(() =>
-            expect(`${withoutChance(linesOf(golden))}\n`).toMatchFileSnapshot(`./goldens/${name}.snapshot`)
-          )
-        }
-      })
-    )
-  }
-)
+        yield* Effect.promise(() =>
+          expect(`${withoutChance(linesOf(golden))}\n`).toMatchFileSnapshot(`./goldens/${name}.snapshot`)
+        )
+      }
+    })
+  )
+})
