@@ -1,4 +1,4 @@
-/** Purchases of which no message told: the provider is asked, and what it says counts once, whatever else is told. */
+/** Purchases without a message about them: the server asks the provider, and an answer counts once, whatever messages come. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect, Layer, Option, References, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -34,7 +34,7 @@ const shop = selling.pipe(
 const followUp = Payments.use((payments) => payments.followUp)
 const awaited = countOf((sql) => sql`select count(*)::int as count from awaited_checkouts`)
 
-/** A world in which nothing is awaited but what begins from now on. */
+/** A world without awaited checkouts. */
 const afresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`delete from awaited_checkouts`
@@ -43,7 +43,7 @@ const afresh = Effect.gen(function* () {
   return { server, since: server.lookedUp.length, owner: yield* anotherOperator }
 })
 
-/** What Stripe answers of a checkout that began now. */
+/** Makes Stripe's answer about a checkout that began now. */
 const told = Effect.fnUntraced(function* (session: EventObject, status: string, more: EventObject = {}) {
   const { become } = yield* StripeServer
   const created = Math.floor(DateTime.toEpochMillis(yield* DateTime.now) / 1000)
@@ -60,37 +60,35 @@ const purchaseOf = (owner: OperatorId, id: string) =>
     Option.getOrThrow
   )
 
-layer(shop)("A checkout that no message told of", (it) => {
-  it.effect(
-    "is asked about after ten minutes, and its payment credited once, also when it is told later",
-    () =>
-      Effect.gen(function* () {
-        const { owner, server, since } = yield* afresh
-        const { purchaseId, session } = yield* begun(owner, large)
-        yield* told(session, "complete")
-        yield* TestClock.adjust("599 seconds")
-        yield* followUp
-        assert.lengthOf(server.lookedUp, since)
-        yield* TestClock.adjust("1 second")
-        yield* followUp
-        assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
-        yield* has(owner, 2200)
-        const purchase = yield* purchaseOf(owner, purchaseId)
-        assert.deepInclude(purchase, { state: "paid", payment_id: session.payment_intent })
-        assert.deepStrictEqual(
-          purchase.events.map(({ event_id, outcome }) => [event_id, outcome]),
-          [[`asked:${session.id}:paid`, "credited"]]
-        )
-        yield* deliver(stripeEvent("checkout.session.completed", session))
-        yield* TestClock.adjust("1 day")
-        yield* followUp
-        assert.lengthOf(server.lookedUp, since + 1)
-        yield* has(owner, 2200)
-        assert.deepStrictEqual(yield* creditFindings, [])
-      })
+layer(shop)("A checkout without a message", (it) => {
+  it.effect("A checkout is looked up after ten minutes, and credited once, whatever message follows", () =>
+    Effect.gen(function* () {
+      const { owner, server, since } = yield* afresh
+      const { purchaseId, session } = yield* begun(owner, large)
+      yield* told(session, "complete")
+      yield* TestClock.adjust("599 seconds")
+      yield* followUp
+      assert.lengthOf(server.lookedUp, since)
+      yield* TestClock.adjust("1 second")
+      yield* followUp
+      assert.deepStrictEqual(server.lookedUp.slice(since), [session.id])
+      yield* has(owner, 2200)
+      const purchase = yield* purchaseOf(owner, purchaseId)
+      assert.deepInclude(purchase, { state: "paid", payment_id: session.payment_intent })
+      assert.deepStrictEqual(
+        purchase.events.map(({ event_id, outcome }) => [event_id, outcome]),
+        [[`asked:${session.id}:paid`, "credited"]]
+      )
+      yield* deliver(stripeEvent("checkout.session.completed", session))
+      yield* TestClock.adjust("1 day")
+      yield* followUp
+      assert.lengthOf(server.lookedUp, since + 1)
+      yield* has(owner, 2200)
+      assert.deepStrictEqual(yield* creditFindings, [])
+    })
   )
 
-  it.effect("and is told of while it is asked about, at once and on two replicas, is credited once", () =>
+  it.effect("A checkout is credited once when messages come during a look-up, on two replicas", () =>
     Effect.gen(function* () {
       const { owner } = yield* afresh
       const { session } = yield* begun(owner)
@@ -110,7 +108,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("is asked about by one of two replicas", () =>
+  it.effect("A checkout is looked up by one of two replicas", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const ids = yield* Effect.replicateEffect(
@@ -128,7 +126,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("is asked about less and less often while it is open, and no more once it has expired", () =>
+  it.effect("A checkout is looked up less and less often while it is open, and never after it expired", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const { purchaseId, session } = yield* begun(owner)
@@ -153,7 +151,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("is asked about after ten minutes, also where it began by a clock that was ahead", () =>
+  it.effect("A checkout is looked up after ten minutes, also if it began by a clock that was ahead", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const now = yield* DateTime.now
@@ -168,7 +166,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("is given up after thirty days, also where Stripe does not know it", () =>
+  it.effect("A checkout is given up after thirty days, also where Stripe does not know it", () =>
     Effect.gen(function* () {
       const { owner, server } = yield* afresh
       const { session } = yield* begun(owner)
@@ -187,7 +185,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("waits for its money as one of which that was told, and is credited when it has come", () =>
+  it.effect("A checkout waits for its money as after a message, and is credited when it has come", () =>
     Effect.gen(function* () {
       const { owner } = yield* afresh
       const { purchaseId, session } = yield* begun(owner)
@@ -204,7 +202,7 @@ layer(shop)("A checkout that no message told of", (it) => {
     })
   )
 
-  it.effect("credits nothing where it does not fit what was recorded, or is about something else", () =>
+  it.effect("A checkout that does not fit its record, or is about something else, credits nothing", () =>
     Effect.gen(function* () {
       const { owner } = yield* afresh
       const cheap = yield* begun(owner)
@@ -223,7 +221,7 @@ layer(shop)("A checkout that no message told of", (it) => {
   )
 
   it.effect.each(["fails", "rejects", "talks nonsense"] as const)(
-    "is asked about again when Stripe %s",
+    "A checkout is looked up again when Stripe %s",
     (mood) =>
       Effect.gen(function* () {
         const { owner, server } = yield* afresh
@@ -240,7 +238,7 @@ layer(shop)("A checkout that no message told of", (it) => {
       })
   )
 
-  it.effect("is one of at most fifty that a run asks about, those that wait longest first", () =>
+  it.effect("A run looks up at most fifty checkouts, the longest waiting first", () =>
     Effect.gen(function* () {
       const { server, since } = yield* afresh
       const sessions: Array<string> = []
@@ -262,12 +260,12 @@ layer(shop)("A checkout that no message told of", (it) => {
   )
 })
 
-layer(shop)("A checkout whose end was told", (it) => {
+layer(shop)("A checkout with a message about its end", (it) => {
   it.effect.each([
     "checkout.session.completed",
     "checkout.session.expired",
     "checkout.session.async_payment_failed"
-  ])("by %s is not asked about", (type) =>
+  ])("A checkout with the message %s is not looked up", (type) =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const { session } = yield* begun(owner)
@@ -280,8 +278,8 @@ layer(shop)("A checkout whose end was told", (it) => {
   )
 })
 
-layer(shop)("The job that asks", (it) => {
-  it.effect("does so every five minutes", () =>
+layer(shop)("The job that looks up checkouts", (it) => {
+  it.effect("The job looks checkouts up every five minutes", () =>
     Effect.gen(function* () {
       const { owner, server, since } = yield* afresh
       const { session } = yield* begun(owner)

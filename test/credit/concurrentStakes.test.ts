@@ -1,4 +1,4 @@
-/** Stakes that come at once: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
+/** Concurrent stakes: no bin, balance or deadline is broken, on one replica or on two, in batches or alone. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Random, Result, Array as Arr, Context, Layer } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
@@ -22,7 +22,7 @@ const replica = (environment: Readonly<Record<string, string>> = {}) =>
     (context) => Context.get(context, Pools)
   )
 
-/** After so many turns of other fibers. */
+/** Runs an effect after this many turns of other fibers. */
 const after = <A, E, R>(turns: number, effect: Effect.Effect<A, E, R>) =>
   Effect.andThen(
     Effect.forEach(
@@ -41,13 +41,13 @@ const drawnRound = Effect.gen(function* () {
   return { held, pair: [yield* Effect.all(asked), yield* Effect.all(asked)] as const }
 })
 
-/** What is asked in each round; of one seed always the same, whatever else draws at random meanwhile. */
+/** The stakes of each round; one seed always gives the same, whatever else draws at random meanwhile. */
 const drawn = (rounds: number, seed: number) =>
   Effect.replicateEffect(drawnRound, rounds).pipe(Random.withSeed(seed))
 
 type Round = Effect.Success<typeof drawnRound>
 
-/** How many of a round are taken in this order. */
+/** The number of stakes of a round that are taken in this order. */
 const takenInOrder = (held: number, amounts: ReadonlyArray<number>): number =>
   decideStakes(
     amounts.map((amount, index) => ({
@@ -65,7 +65,7 @@ const takenInOrder = (held: number, amounts: ReadonlyArray<number>): number =>
     1n
   ).filter(({ outcome }) => outcome === "taken").length
 
-/** How many are taken if every round goes in the order that takes fewest, or most. */
+/** The numbers of stakes taken if every round goes in the order that takes fewest, or most. */
 const boundsOf = (rounds: ReadonlyArray<Round>) => {
   const either = rounds.map(({ held, pair: [one, other] }) => [
     takenInOrder(held, [one.amount, other.amount]),
@@ -77,9 +77,8 @@ const boundsOf = (rounds: ReadonlyArray<Round>) => {
 }
 
 /**
- * Each round is a pool, empty or with somebody's stake, on which two agents stake at once. Both can be taken or one, or
- * none of what is more than somebody's: which of them is for the order to say, and the replay of `stakeFindings` for
- * whether it was right.
+ * Each round is a pool, empty or with one stake, on which two agents stake at once. Both can be taken or one, or none
+ * that is more than the existing stake: the order decides which, and the replay of `stakeFindings` whether it was right.
  */
 const interleavings = Effect.fnUntraced(function* (
   rounds: ReadonlyArray<Round>,
@@ -125,7 +124,7 @@ const whole = Effect.gen(function* () {
   assert.deepStrictEqual(differences, [])
 })
 
-/** Of these draws at least 20, or 50, stakes are taken in whichever order they come; of others it can be fewer. */
+/** In any order at least 20, or 50, stakes of these draws are taken; other seeds can give fewer. */
 const seed = 2
 
 const assertTaken = (outcomes: ReadonlyMap<string, number>, rounds: Parameters<typeof boundsOf>[0]) => {
@@ -140,21 +139,19 @@ for (const largest of ["1", "500"]) {
   layer(testServices({ AUSPEX_LARGEST_BATCH: largest }))(
     `Stakes at once, in batches of at most ${largest}`,
     (it) => {
-      it.effect(
-        "two agents that stake at once never break the 50 % rule, in any number of random interleavings",
-        () =>
-          Effect.gen(function* () {
-            const rounds = yield* drawn(breadth(20, 50), seed)
-            const { findings, outcomes, samples } = yield* interleavings(rounds, [])
-            assert.deepStrictEqual(findings, [])
-            assertTaken(outcomes, rounds)
-            assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, breadth(2, 5))
-            assert.isAtLeast(samples, 5)
-            yield* whole
-          })
+      it.effect("Two concurrent stakes never break the 50 % rule, in random interleavings", () =>
+        Effect.gen(function* () {
+          const rounds = yield* drawn(breadth(20, 50), seed)
+          const { findings, outcomes, samples } = yield* interleavings(rounds, [])
+          assert.deepStrictEqual(findings, [])
+          assertTaken(outcomes, rounds)
+          assert.isAtLeast(outcomes.get("bin_concentration") ?? 0, breadth(2, 5))
+          assert.isAtLeast(samples, 5)
+          yield* whole
+        })
       )
 
-      it.effect("60 of an agent with credit for 20 leave 20, with nothing available and nothing lost", () =>
+      it.effect("Of 60 stakes with credit for 20 exactly 20 are taken, and no credit is lost", () =>
         Effect.gen(function* () {
           yield* freshWeek
           const agent = yield* staker(1000)
@@ -174,14 +171,14 @@ for (const largest of ["1", "500"]) {
             posted: credits(1000),
             held: credits(1000)
           })
-          // Each was told what it left, and no two the same.
+          // Each answer had its own remainder, and no two the same.
           const left = done.filter(Result.isSuccess).map(({ success }) => success.available)
           assert.strictEqual(new Set(left).size, 20)
           yield* whole
         })
       )
 
-      it.effect("20 of one agent in one pool leave one", () =>
+      it.effect("Of 20 stakes of one agent in one pool one is taken", () =>
         Effect.gen(function* () {
           yield* freshWeek
           const challenge = yield* newMacro()
@@ -200,7 +197,7 @@ for (const largest of ["1", "500"]) {
         })
       )
 
-      it.effect("of many agents on many pools are each decided as if it had been alone", () =>
+      it.effect("Stakes of many agents on many pools are each decided as if alone", () =>
         Effect.gen(function* () {
           yield* freshWeek
           const challenges = yield* Effect.replicateEffect(newMacro(), 5, { concurrency: 5 })
@@ -215,7 +212,7 @@ for (const largest of ["1", "500"]) {
         })
       )
 
-      it.effect("that race the close are in before it, or rejected", () =>
+      it.effect("Stakes that race the close are in before it, or rejected", () =>
         Effect.gen(function* () {
           const now = yield* freshWeek
           const deadline = plus(now, "1 hour")
@@ -250,7 +247,7 @@ for (const largest of ["1", "500"]) {
 }
 
 layer(testServices())("Stakes on two replicas at once", (it) => {
-  it.effect("never break the 50 % rule, in any number of random interleavings", () =>
+  it.effect("Stakes on two replicas never break the 50 % rule, in random interleavings", () =>
     Effect.gen(function* () {
       const rounds = yield* drawn(breadth(20, 500), breadth(seed, yield* Random.nextInt))
       const replicas = [
@@ -277,7 +274,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
     })
   )
 
-  it.effect("of one agent in one pool leave one", () =>
+  it.effect("Of an agent's stakes in one pool on two replicas one is taken", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenge = yield* newMacro()
@@ -295,7 +292,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
     })
   )
 
-  it.effect("never wait for each other in a ring, whichever pools and agents they have in common", () =>
+  it.effect("Stakes never wait for each other in a ring, whichever pools and agents they share", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const challenges = yield* Effect.replicateEffect(newMacro(), 10, { concurrency: 8 })
@@ -309,7 +306,7 @@ layer(testServices())("Stakes on two replicas at once", (it) => {
           Effect.provideService(stake(agent, challenge, 50 + (index % 7)), Pools, replicas[index % 3] ?? here)
         )
       )
-      // How many depends on the order in which they come.
+      // The number depends on the order in which they come.
       assert.isAtLeast(takenOf(results), 40)
       assert.isTrue(codesOf(results).every((code) => code === "bin_concentration"))
       yield* whole

@@ -1,4 +1,4 @@
-/** Credit through HTTP: an agent's own, and what administrators give. */
+/** Credit through HTTP: an agent's own, and grants of administrators. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { claim, onboard, someOperator } from "../support/agents.ts"
@@ -16,7 +16,7 @@ const balance = (token: string) =>
   Effect.map(get("/api/v1/agent/credits/balance", { token }), ({ json }) => json)
 
 layer(testServer())("Credit", (it) => {
-  it.effect("of an agent is available or frozen, in credits", () =>
+  it.effect("An agent's credit is available or frozen, in credits", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       const nothing = { available_balance: 0, frozen_balance: 0, currency: "CREDITS" }
@@ -27,7 +27,7 @@ layer(testServer())("Credit", (it) => {
     })
   )
 
-  it.effect.each(["balance", "transactions"])("%s needs profile:read:self", (what) =>
+  it.effect.each(["balance", "transactions"])("The endpoint %s needs profile:read:self", (what) =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["challenge:read"] })
       const answer = yield* get(`/api/v1/agent/credits/${what}`, { token })
@@ -36,7 +36,7 @@ layer(testServer())("Credit", (it) => {
     })
   )
 
-  it.effect("is listed with what moved it, and is nobody else's to see", () =>
+  it.effect("An agent's transactions list each movement of its credit, for the agent alone", () =>
     Effect.gen(function* () {
       const ada = yield* onboard()
       const ben = yield* onboard()
@@ -57,7 +57,7 @@ layer(testServer())("Credit", (it) => {
       const next = yield* get(`/api/v1/agent/credits/transactions?cursor=${cursor}`, { token: ada.token })
       assert.strictEqual(member(next.json, "items", 0, "amount"), 0.1)
       assert.isNull(next.json["next_cursor"])
-      // Not 0.30000000000000004.
+      // The sum is not 0.30000000000000004.
       assert.strictEqual((yield* balance(ada.token))["available_balance"], 0.3)
       const none = yield* get("/api/v1/agent/credits/transactions", { token: ben.token })
       assert.deepStrictEqual(none.json, { items: [], next_cursor: null })
@@ -69,7 +69,7 @@ layer(testServer())("Credit", (it) => {
 })
 
 layer(testServer())("A grant", (it) => {
-  it.effect("answers 201 with the record, and the same when it is sent again", () =>
+  it.effect("A grant answers 201 with the record, and the same when it is sent again", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       const first = yield* grant(agentId)
@@ -84,7 +84,7 @@ layer(testServer())("A grant", (it) => {
     })
   )
 
-  it.effect("to an owner is the owner's, and to nobody 404", () =>
+  it.effect("A grant to an owner is the owner's, and one to nobody is 404", () =>
     Effect.gen(function* () {
       const owner = yield* someOperator
       const answer = yield* post(`/api/v1/admin/owners/${owner}/credits`, { ...admin, json: prize })
@@ -94,7 +94,7 @@ layer(testServer())("A grant", (it) => {
     })
   )
 
-  it.effect("is of a sum that there is: more than nothing, whole micro-credits, not beyond counting", () =>
+  it.effect("A grant has a possible amount: above 0, in whole micro-credits, within the countable", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* onboard()
       const hostile = [
@@ -143,7 +143,7 @@ layer(testServer())("A grant", (it) => {
     })
   )
 
-  it.effect("names every other field that is wrong", () =>
+  it.effect("A grant names every other field that is wrong", () =>
     Effect.gen(function* () {
       const { agentId } = yield* onboard()
       for (const idempotency_key of ["", "two words", "x".repeat(129), "é", 7, null, "a/b"]) {
@@ -159,7 +159,7 @@ layer(testServer())("A grant", (it) => {
 })
 
 layer(testServer())("The ledger's check", (it) => {
-  it.effect("is an administrator's, with figures in credits", () =>
+  it.effect("The ledger's check is for administrators, with figures in credits", () =>
     Effect.gen(function* () {
       const { agentId } = yield* onboard()
       yield* grant(agentId, { amount: 12.5 })

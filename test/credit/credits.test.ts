@@ -1,4 +1,4 @@
-/** Credit as agents, owners and administrators meet it: grants, balances, transactions, and the check of it all. */
+/** Credit as agents, owners and administrators meet it: grants, balances, transactions, and the ledger's check. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -37,7 +37,7 @@ const changeOf = (
 })
 
 layer(testServices())("The claim grant", (it) => {
-  it.effect("comes with the claim, by link and code", () =>
+  it.effect("The claim grant comes with the claim, by link and code", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       assert.deepInclude(yield* balanceOf(ada.agentId), { available_balance: 0n, frozen_balance: 0n })
@@ -59,7 +59,7 @@ layer(testServices())("The claim grant", (it) => {
     })
   )
 
-  it.effect("comes with the claim by mail, too", () =>
+  it.effect("The claim grant comes with the claim by mail, too", () =>
     Effect.gen(function* () {
       const ada = yield* claimable({ operator_contact: "ada@example.org" })
       const link = claimLinks((yield* newMails).at(-1))
@@ -68,7 +68,7 @@ layer(testServices())("The claim grant", (it) => {
     })
   )
 
-  it.effect("comes once, however many claim at once", () =>
+  it.effect("The claim grant comes once, however many claim at once", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       const operators = yield* Effect.replicateEffect(anOperator, 12)
@@ -81,7 +81,7 @@ layer(testServices())("The claim grant", (it) => {
     })
   )
 
-  it.effect("to a full account is what it has room for, and stops no claim", () =>
+  it.effect("The claim grant to a full account is as much as fits, and stops no claim", () =>
     Effect.gen(function* () {
       for (const [room, granted] of [
         [0, 0n],
@@ -102,7 +102,7 @@ layer(testServices())("The claim grant", (it) => {
     })
   )
 
-  it.effect("and the claim are one: neither is without the other", () =>
+  it.effect("The claim and its grant are recorded together or not at all", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ada = yield* claimable()
@@ -122,7 +122,7 @@ layer(testServices())("The claim grant", (it) => {
 })
 
 layer(testServices({ AUSPEX_CLAIM_GRANT: "0" }))("Without a claim grant", (it) => {
-  it.effect("a claim moves no credit", () =>
+  it.effect("Without a claim grant a claim moves no credit", () =>
     Effect.gen(function* () {
       const ada = yield* claimable()
       yield* claimWithCode(ada.token, ada.code, yield* anOperator)
@@ -134,7 +134,7 @@ layer(testServices({ AUSPEX_CLAIM_GRANT: "0" }))("Without a claim grant", (it) =
 })
 
 layer(testServices())("A grant", (it) => {
-  it.effect("gives to an agent or an owner, and answers the same when it is sent again", () =>
+  it.effect("A grant gives to an agent or an owner, and answers the same when it is sent again", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       const owner = yield* someOperator
@@ -155,7 +155,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("is no other by the same key", () =>
+  it.effect("A grant cannot reuse the key of another one", () =>
     Effect.gen(function* () {
       const to = { kind: "agent", id: yield* claimedAgent() } as const
       yield* grant(to)
@@ -168,7 +168,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("by one key gives each receiver its own", () =>
+  it.effect("A key belongs to its receiver: the same key grants to each of several", () =>
     Effect.gen(function* () {
       for (const id of yield* claimedAgents(2)) {
         yield* grant({ kind: "agent", id })
@@ -177,7 +177,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("sent sixty times at once is one, and sixty grants at once are sixty", () =>
+  it.effect("One grant sent sixty times is one, and sixty grants at once are sixty", () =>
     Effect.gen(function* () {
       const [one, many] = yield* claimedAgents(2)
       assert(one !== undefined && many !== undefined)
@@ -197,7 +197,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("to nobody is 404, whatever the id", () =>
+  it.effect("A grant to nobody is 404, whatever the id", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       for (const to of [
@@ -211,7 +211,7 @@ layer(testServices())("A grant", (it) => {
     })
   )
 
-  it.effect("that an account cannot hold is rejected, by the name of the field", () =>
+  it.effect("A grant that an account cannot hold is rejected, by the name of the field", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       yield* fund(`agent:${id}`, 999_999_990)
@@ -224,7 +224,7 @@ layer(testServices())("A grant", (it) => {
 })
 
 layer(testServices())("Transactions", (it) => {
-  it.effect("say what became available and what was frozen, newest first, and sum up to the balance", () =>
+  it.effect("Transactions show changes of available and frozen credit, and sum to the balance", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       const account = `agent:${id}`
@@ -264,7 +264,7 @@ layer(testServices())("Transactions", (it) => {
     })
   )
 
-  it.effect("come in pages that neither repeat nor skip while new ones arrive, and show nobody else's", () =>
+  it.effect("Pages of transactions neither repeat nor skip one, and show no other agent's", () =>
     Effect.gen(function* () {
       const [id, other] = yield* claimedAgents(2)
       assert(id !== undefined && other !== undefined)
@@ -289,7 +289,7 @@ layer(testServices())("Transactions", (it) => {
     })
   )
 
-  it.effect("reject a cursor that is none of ours", () =>
+  it.effect("Transactions reject a cursor of another list", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       for (const cursor of foreignCursors(

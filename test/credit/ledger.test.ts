@@ -1,4 +1,4 @@
-/** The ledger under any number of writers at once: what the database holds, whatever is asked of it. */
+/** The ledger under any number of concurrent writers: the rules of the database hold for every request. */
 import { randomInt } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Array as Arr, Effect, Exit, Result } from "effect"
@@ -24,7 +24,7 @@ const rejectedBy = (...transfers: ReadonlyArray<Transfer>) =>
   Effect.map(Effect.flip(record(...transfers)), ruleOf)
 
 layer(testServices())("A transfer", (it) => {
-  it.effect("moves what one has to the other, once for its id", () =>
+  it.effect("A transfer moves existing credit from one account to the other, once for its id", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const paid = transfer({ debit: from, credit: to, amount: credits(4) })
@@ -45,7 +45,7 @@ layer(testServices())("A transfer", (it) => {
     })
   )
 
-  it.effect("leaves nobody with less than nothing, to the micro-credit", () =>
+  it.effect("A transfer leaves no account below zero, to the micro-credit", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const all = credits(10)
@@ -64,7 +64,7 @@ layer(testServices())("A transfer", (it) => {
     })
   )
 
-  it.effect("in a batch is recorded with all others, or none of them is", () =>
+  it.effect("A transfer in a batch is recorded with all others, or none of them is", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const batch = times(11, () => transfer({ debit: from, credit: to }))
@@ -76,7 +76,7 @@ layer(testServices())("A transfer", (it) => {
     })
   )
 
-  it.effect("is rejected when it makes no sense", () =>
+  it.effect("A transfer that makes no sense is rejected", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 10)
       const asked = { debit: from, credit: to }
@@ -94,7 +94,7 @@ layer(testServices())("A transfer", (it) => {
     })
   )
 
-  it.effect("to an agent stops where a JSON number is no longer exact", () =>
+  it.effect("A transfer to an agent stops where a JSON number is no longer exact", () =>
     Effect.gen(function* () {
       const [account = ""] = yield* fundedAccounts(1, 1_000_000_000)
       assert.strictEqual(
@@ -106,7 +106,7 @@ layer(testServices())("A transfer", (it) => {
 })
 
 layer(testServices())("A pending transfer", (it) => {
-  it.effect("holds credit, which a void lets go", () =>
+  it.effect("A pending transfer holds credit, which a void frees", () =>
     Effect.gen(function* () {
       const [from = ""] = yield* fundedAccounts(1, 10)
       const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(7) })
@@ -121,7 +121,7 @@ layer(testServices())("A pending transfer", (it) => {
     })
   )
 
-  it.effect("is posted whole or in part, and what is left is free again", () =>
+  it.effect("A pending transfer is posted whole or in part, and the rest is free again", () =>
     Effect.gen(function* () {
       const [from = ""] = yield* fundedAccounts(1, 10)
       const before = yield* stateOf(revenue)
@@ -133,7 +133,7 @@ layer(testServices())("A pending transfer", (it) => {
     })
   )
 
-  it.effect("ends once, and only as what it was", () =>
+  it.effect("A pending transfer ends once, and only with its own terms", () =>
     Effect.gen(function* () {
       const [from = "", other = ""] = yield* fundedAccounts(2, 10)
       const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(5) })
@@ -155,7 +155,7 @@ layer(testServices())("A pending transfer", (it) => {
     })
   )
 
-  it.effect("may end in the statement that makes it", () =>
+  it.effect("A pending transfer may end in the statement that makes it", () =>
     Effect.gen(function* () {
       const [from = ""] = yield* fundedAccounts(1, 10)
       const pending = transfer({ kind: "pending", debit: from, credit: revenue, amount: credits(3) })
@@ -165,8 +165,8 @@ layer(testServices())("A pending transfer", (it) => {
   )
 })
 
-layer(testServices())("Sixty at once", (it) => {
-  it.effect("with credit for twenty: twenty are served, and no sample shows anybody overdrawn", () =>
+layer(testServices())("Sixty transfers at once", (it) => {
+  it.effect("Of sixty transfers with credit for twenty, twenty pass, and nobody is ever overdrawn", () =>
     Effect.gen(function* () {
       for (const kind of ["pending", "post"] as const) {
         const [from = ""] = yield* fundedAccounts(1, 20)
@@ -185,7 +185,7 @@ layer(testServices())("Sixty at once", (it) => {
     })
   )
 
-  it.effect("with one id: one is recorded, and the others answer as it does", () =>
+  it.effect("Of sixty transfers with one id one is recorded, and the others answer as it does", () =>
     Effect.gen(function* () {
       const [from = "", to = ""] = yield* fundedAccounts(2, 20)
       const asked = transfer({ debit: from, credit: to })
@@ -198,7 +198,7 @@ layer(testServices())("Sixty at once", (it) => {
     })
   )
 
-  it.effect("that end one pending transfer, half by post and half by void: one does", () =>
+  it.effect("Of sixty ends of one pending transfer, half posts and half voids, one is recorded", () =>
     Effect.gen(function* () {
       const [from = ""] = yield* fundedAccounts(1, 20)
       const pending = transfer({ kind: "pending", debit: from, credit: revenue })
@@ -214,23 +214,21 @@ layer(testServices())("Sixty at once", (it) => {
     })
   )
 
-  it.effect(
-    "in batches that name the same accounts the other way round: none waits for another in a ring",
-    () =>
-      Effect.gen(function* () {
-        const accounts = yield* fundedAccounts(6, 1000)
-        const ring = (order: ReadonlyArray<string>) =>
-          order.map((debit, index) => transfer({ debit, credit: order[(index + 1) % order.length] ?? "" }))
-        const batches = times(60, (index) => ring(index % 2 === 0 ? accounts : accounts.toReversed()))
-        yield* Effect.forEach(batches, (batch) => record(...batch), { concurrency: "unbounded" })
-        for (const account of accounts) assert.strictEqual((yield* stateOf(account)).posted, credits(1000))
-      })
+  it.effect("Batches that name the same accounts the other way round never wait in a ring", () =>
+    Effect.gen(function* () {
+      const accounts = yield* fundedAccounts(6, 1000)
+      const ring = (order: ReadonlyArray<string>) =>
+        order.map((debit, index) => transfer({ debit, credit: order[(index + 1) % order.length] ?? "" }))
+      const batches = times(60, (index) => ring(index % 2 === 0 ? accounts : accounts.toReversed()))
+      yield* Effect.forEach(batches, (batch) => record(...batch), { concurrency: "unbounded" })
+      for (const account of accounts) assert.strictEqual((yield* stateOf(account)).posted, credits(1000))
+    })
   )
 })
 
-layer(testServices())("Any writers at once", (it) => {
+layer(testServices())("Any concurrent writers", (it) => {
   it.effect.each(times(breadth(1, 20), () => randomInt(1_000_000)))(
-    "keep every invariant at every moment (seed %i)",
+    "Any concurrent writers keep every invariant at every moment (seed %i)",
     (seed) =>
       Effect.gen(function* () {
         const played = yield* runLedgerWorkload({
@@ -238,7 +236,7 @@ layer(testServices())("Any writers at once", (it) => {
           ...breadth({ players: 24, turns: 25 }, { players: 48, turns: 50 })
         })
         assert.deepStrictEqual(played.violations, [])
-        // Enough was done that this means something, and every rule rejected something, however the players met.
+        // The workload means something only if it recorded enough, and every rule rejected something.
         assert.isAtLeast(played.samples, 10)
         assert.isAtLeast(played.recorded, breadth(200, 400))
         for (const rule of rejections) assert.isAtLeast(played.rejected.get(rule) ?? 0, breadth(1, 10), rule)
@@ -247,7 +245,7 @@ layer(testServices())("Any writers at once", (it) => {
 })
 
 layer(testServices())("The ledger's tables", (it) => {
-  it.effect("let nobody move a balance but by a transfer", () =>
+  it.effect("Only a transfer can move a balance", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* fundedAccounts(1, 10)
@@ -264,7 +262,7 @@ layer(testServices())("The ledger's tables", (it) => {
     })
   )
 
-  it.effect("take no account of somebody who is not there, or under another name", () =>
+  it.effect("An account of an absent holder, or under another name, is refused", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const nobody = "0190f000-0000-7000-8000-000000000abc"
@@ -284,7 +282,7 @@ layer(testServices())("The ledger's tables", (it) => {
     })
   )
 
-  it.effect("have an account for every agent and every owner from the beginning", () =>
+  it.effect("Every agent and every owner has an account from the beginning", () =>
     Effect.gen(function* () {
       yield* fundedAccounts(3, 0)
       yield* someOperator

@@ -1,4 +1,4 @@
-/** The check of the ledger names whatever does not hold, and nothing else. */
+/** The check of the ledger names every fault, and nothing else. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,7 +27,7 @@ const check = Credits.use((service) => service.check)
 const differences = Effect.map(check, (checked) => checked.differences)
 
 layer(testServices())("The check of the ledger", (it) => {
-  it.effect("says how much there is, and where", () =>
+  it.effect("The check of the ledger says how much credit there is, and where", () =>
     Effect.gen(function* () {
       const [first = "", second = ""] = yield* claimedAgents(2)
       yield* payClaimGrants
@@ -78,7 +78,7 @@ layer(testServices())("The check of the ledger", (it) => {
     })
   )
 
-  it.effect("sees one moment of a ledger in use", () =>
+  it.effect("The check of the ledger sees one moment of a ledger in use", () =>
     Effect.gen(function* () {
       const agents = yield* claimedAgents(4)
       const grants = times(80, (index) =>
@@ -92,7 +92,7 @@ layer(testServices())("The check of the ledger", (it) => {
     })
   )
 
-  it.effect("names triggers that are switched off or gone", () =>
+  it.effect("The check of the ledger names triggers that are switched off or gone", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`alter table transfers disable trigger transfers_append_only`)
@@ -105,15 +105,15 @@ layer(testServices())("The check of the ledger", (it) => {
   )
 })
 
-layer(testServices())("The check of what was given", (it) => {
-  it.effect("finds the request for a grant however it was written", () =>
+layer(testServices())("The check of given credit", (it) => {
+  it.effect("The check finds the request for a grant in any way of writing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const agent = yield* claimedAgent()
       const asked = [
         `{ "idempotency_key" : "a.b:c-1_2", "amount" : 1e-6, "reason": "\\u0000 \\"amount\\": 3" }`,
         `{"reason":"${"\\u6da8".repeat(1000)}","amount":0.25E+1,\n"idempotency_key":"late"}`,
-        // What was rejected is recorded, too, and may be anything.
+        // A rejected request is recorded, too, and may contain anything.
         `{"amount":"1e999999","idempotency_key":7}`,
         `{"amount":99e99,"idempotency_key":"late"}`,
         "not json"
@@ -138,7 +138,7 @@ layer(testServices())("The check of what was given", (it) => {
     })
   )
 
-  it.effect("names credit that was given for no reason that is recorded, though all balances are right", () =>
+  it.effect("The check names credit given without a recorded reason, though all balances are right", () =>
     Effect.gen(function* () {
       const agent = `agent:${yield* claimedAgent()}`
       const owner = yield* someOperator
@@ -147,7 +147,7 @@ layer(testServices())("The check of what was given", (it) => {
       assert.deepStrictEqual(yield* differences, [])
       const forged = (id: string, credit: string, debit = "treasury") =>
         record({ id, kind: "post", debit, credit, amount: credits(7), reason: "a prize" })
-      // Nobody asked for it; somebody asked for other credit under this key; another agent was to get it.
+      // The three forged grants: without a request, for another amount under this key, and for another agent.
       const key = given.id.split(":").at(-1) ?? ""
       yield* askedFor([agent], credits(8), "less")
       const unasked = [`${agent}:none`, `${agent}:less`, `${agent}:${key}`].map((end) => `grant:admin:${end}`)
@@ -179,48 +179,46 @@ layer(testServices())("The check of what was given", (it) => {
     })
   )
 
-  it.effect(
-    "names credit that was taken or frozen for no reason that is recorded, though all balances are right",
-    () =>
-      Effect.gen(function* () {
-        const agentId = yield* claimedAgent()
-        const agent = `agent:${agentId}`
-        const owner = `owner:${yield* someOperator}`
-        for (const account of [agent, owner]) yield* fund(account, 100)
-        const before = yield* differences
-        const callId = "0190f000-0000-7000-8000-00000000000a"
-        const forged = [
-          ["fee:1", "post", agent, "gateway_revenue"],
-          ["release:1", "post", agent, "gateway_revenue"],
-          ["fee:2", "post", owner, "treasury"],
-          ["return:2", "post", owner, "treasury"],
-          ["fee:3", "pending", agent, "gateway_revenue"],
-          [`stake:${callId}:${agentId}`, "pending", agent, "gateway_revenue"],
-          [`gw:${callId}`, "pending", agent, "gateway_revenue"]
-        ] as const
-        for (const [id, kind, debit, credit] of forged) {
-          yield* record({ id, kind, debit, credit, amount: credits(7), reason: "a fee" })
-        }
-        yield* record({
-          id: "fee:4",
-          kind: "post",
-          debit: agent,
-          credit: "gateway_revenue",
-          amount: credits(7),
-          pendingId: `gw:${callId}`,
-          reason: "a fee"
-        })
-        const found = (yield* differences).filter((line) => !before.includes(line))
-        const named = found.flatMap(
-          (line) => /^transfer (\S+) .* for no reason that is recorded$/.exec(line)?.[1] ?? []
-        )
-        const ids = [...forged.map(([id]) => id), "fee:4"].filter((id) => !id.startsWith("gw:"))
-        assert.deepStrictEqual(named, ids.toSorted())
+  it.effect("The check names credit taken or frozen without a recorded reason", () =>
+    Effect.gen(function* () {
+      const agentId = yield* claimedAgent()
+      const agent = `agent:${agentId}`
+      const owner = `owner:${yield* someOperator}`
+      for (const account of [agent, owner]) yield* fund(account, 100)
+      const before = yield* differences
+      const callId = "0190f000-0000-7000-8000-00000000000a"
+      const forged = [
+        ["fee:1", "post", agent, "gateway_revenue"],
+        ["release:1", "post", agent, "gateway_revenue"],
+        ["fee:2", "post", owner, "treasury"],
+        ["return:2", "post", owner, "treasury"],
+        ["fee:3", "pending", agent, "gateway_revenue"],
+        [`stake:${callId}:${agentId}`, "pending", agent, "gateway_revenue"],
+        [`gw:${callId}`, "pending", agent, "gateway_revenue"]
+      ] as const
+      for (const [id, kind, debit, credit] of forged) {
+        yield* record({ id, kind, debit, credit, amount: credits(7), reason: "a fee" })
+      }
+      yield* record({
+        id: "fee:4",
+        kind: "post",
+        debit: agent,
+        credit: "gateway_revenue",
+        amount: credits(7),
+        pendingId: `gw:${callId}`,
+        reason: "a fee"
       })
+      const found = (yield* differences).filter((line) => !before.includes(line))
+      const named = found.flatMap(
+        (line) => /^transfer (\S+) .* for no reason that is recorded$/.exec(line)?.[1] ?? []
+      )
+      const ids = [...forged.map(([id]) => id), "fee:4"].filter((id) => !id.startsWith("gw:"))
+      assert.deepStrictEqual(named, ids.toSorted())
+    })
   )
 })
 
-/** Statements that change what is recorded, each with what is said of it; names in braces are ids of the fixture. */
+/** Statements that change records, each with the finding about it; names in braces are ids of the fixture. */
 type Tampering = ReadonlyArray<readonly [change: string, finding: RegExp]>
 
 /** Every change is found with the triggers switched off, one after the other, and nothing once it is undone. */
@@ -282,7 +280,7 @@ const transferTampering: Tampering = [
 ]
 
 layer(testServices())("The check of balances and transfers", (it) => {
-  it.effect("names whatever was changed with the triggers switched off, and nothing once it is undone", () =>
+  it.effect("The check names every change made with the triggers off, and nothing once it is undone", () =>
     Effect.gen(function* () {
       const id = yield* claimedAgent()
       yield* anOperator
@@ -441,7 +439,7 @@ const poolTampering: Tampering = [
 ]
 
 layer(testServices())("The check of pools", (it) => {
-  it.effect("says how much is staked and was paid, and finds nothing where nothing was changed", () =>
+  it.effect("The check of pools reports stakes and payments, and finds nothing where nothing changed", () =>
     Effect.gen(function* () {
       yield* pools
       const { open_stakes, pools_settled, rewards, stakes, ...checked } = yield* Credits.use(
@@ -464,7 +462,7 @@ layer(testServices())("The check of pools", (it) => {
 })
 
 layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("The check of pools and their transfers", (it) => {
-  it.effect("names whatever was changed with the triggers switched off, and nothing once it is undone", () =>
+  it.effect("The check of pools names every change made with the triggers off, and nothing once undone", () =>
     Effect.gen(function* () {
       yield* findsEach(
         ["stakes", "pool_bins", "pool_settlements", "pool_rewards", "transfers", "accounts"],
@@ -475,7 +473,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("The check of pools and th
     })
   )
 
-  it.effect("names triggers of pools that are switched off", () =>
+  it.effect("The check of pools names triggers that are switched off", () =>
     Effect.gen(function* () {
       const checked = yield* Credits.use((service) => service.check)
       for (const trigger of ["stakes_append_only of stakes", "pool_rewards_append_only of pool_rewards"]) {

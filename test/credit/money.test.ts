@@ -6,26 +6,26 @@ import { Credit, CreditAmount } from "../../src/services/Credits.ts"
 const decode = Schema.decodeUnknownResult(CreditAmount)
 const encode = Schema.encodeSync(Credit)
 
-/** As a decimal, with all six places. */
+/** The amount as a decimal with all six places. */
 const written = (micro: bigint) => `${micro / 1_000_000n}.${String(micro % 1_000_000n).padStart(6, "0")}`
 
 const between = (minimum: bigint, maximum: bigint) =>
   Schema.BigInt.check(Schema.isBetweenBigInt({ minimum, maximum }))
 
 describe("An amount of credit", () => {
-  it.prop("is exactly the decimal that was sent", [between(1n, 10n ** 13n)], ([micro]) => {
+  it.prop("An amount is read as exactly the decimal that was sent", [between(1n, 10n ** 13n)], ([micro]) => {
     const sent: unknown = JSON.parse(written(micro))
     assert.deepStrictEqual(decode(sent), Result.succeed(micro))
   })
 
-  it.prop("is answered as the decimal that it is", [between(-(10n ** 15n), 10n ** 15n)], ([micro]) => {
+  it.prop("An amount is answered as its decimal", [between(-(10n ** 15n), 10n ** 15n)], ([micro]) => {
     const size = micro < 0n ? -micro : micro
     assert.strictEqual(Math.abs(encode(micro)), Number(written(size)))
     assert.strictEqual(BigInt(Math.round(encode(micro) * 1_000_000)), micro)
   })
 
   it.prop(
-    "has six decimals, not seven",
+    "An amount has six decimals, not seven",
     [between(1n, 10n ** 14n), Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 9 }))],
     ([micro, seventh]) => {
       assert.isTrue(Result.isFailure(decode(Number(`${written(micro)}${seventh}`))))

@@ -1,4 +1,4 @@
-/** Credit that owners buy: begun once, credited once and in full whatever Stripe sends and however often, and taken back. */
+/** Credit that owners buy: a purchase begins once, is credited once and in full whatever Stripe sends, and can be taken back. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Option, Random, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -60,43 +60,41 @@ const buying = (owner: OperatorId, name: string | undefined, key: string) =>
   })
 
 layer(shop())("A purchase", (it) => {
-  it.effect(
-    "is begun at Stripe with its price, its name, where to come back to, and what tells it apart",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* anotherOperator
-        const { asked, checkoutOrigin } = yield* StripeServer
-        const { payAt, purchaseId, session } = yield* begun(owner)
-        assert.strictEqual(payAt, `${checkoutOrigin}/c/pay/${session.id}`)
-        const sent = asked.at(-1)
-        assert.strictEqual(sent?.idempotencyKey, `auspex-${purchaseId}`)
-        assert.deepInclude(sent?.fields, {
-          mode: "payment",
-          client_reference_id: purchaseId,
-          "metadata[auspex_purchase]": purchaseId,
-          "payment_intent_data[metadata][auspex_purchase]": purchaseId,
-          "line_items[0][quantity]": "1",
-          "line_items[0][price_data][currency]": "eur",
-          "line_items[0][price_data][unit_amount]": "500",
-          "line_items[0][price_data][product_data][name]": "500 Auspex credits",
-          "adaptive_pricing[enabled]": "false",
-          success_url: `http://127.0.0.1:8080/account/credit?purchase=${purchaseId}`,
-          cancel_url: "http://127.0.0.1:8080/account/credit"
-        })
-        assert.deepInclude(yield* purchaseOf(owner, purchaseId), {
-          state: "open",
-          credits: credits(500),
-          amount: 500,
-          currency: "eur",
-          session_id: session.id,
-          paid_at: null,
-          events: []
-        })
-        yield* has(owner, 0)
+  it.effect("A purchase begins at Stripe with its price, its name, the way back, and its id", () =>
+    Effect.gen(function* () {
+      const owner = yield* anotherOperator
+      const { asked, checkoutOrigin } = yield* StripeServer
+      const { payAt, purchaseId, session } = yield* begun(owner)
+      assert.strictEqual(payAt, `${checkoutOrigin}/c/pay/${session.id}`)
+      const sent = asked.at(-1)
+      assert.strictEqual(sent?.idempotencyKey, `auspex-${purchaseId}`)
+      assert.deepInclude(sent?.fields, {
+        mode: "payment",
+        client_reference_id: purchaseId,
+        "metadata[auspex_purchase]": purchaseId,
+        "payment_intent_data[metadata][auspex_purchase]": purchaseId,
+        "line_items[0][quantity]": "1",
+        "line_items[0][price_data][currency]": "eur",
+        "line_items[0][price_data][unit_amount]": "500",
+        "line_items[0][price_data][product_data][name]": "500 Auspex credits",
+        "adaptive_pricing[enabled]": "false",
+        success_url: `http://127.0.0.1:8080/account/credit?purchase=${purchaseId}`,
+        cancel_url: "http://127.0.0.1:8080/account/credit"
       })
+      assert.deepInclude(yield* purchaseOf(owner, purchaseId), {
+        state: "open",
+        credits: credits(500),
+        amount: 500,
+        currency: "eur",
+        session_id: session.id,
+        paid_at: null,
+        events: []
+      })
+      yield* has(owner, 0)
+    })
   )
 
-  it.effect("is one for a form, however often it is sent, also at once and on two replicas", () =>
+  it.effect("A form makes one purchase, however often it is sent, also at once and on two replicas", () =>
     Effect.gen(function* () {
       const owner = yield* anotherOperator
       const { operator } = yield* Operators.use((operators) => operators.account(owner))
@@ -116,20 +114,18 @@ layer(shop())("A purchase", (it) => {
     })
   )
 
-  it.effect(
-    "of another package is none of this form's (409), and a package on other terms is unknown (404)",
-    () =>
-      Effect.gen(function* () {
-        const owner = yield* anotherOperator
-        yield* buying(owner, small, "k")
-        assert.strictEqual((yield* Effect.flip(buying(owner, large, "k"))).code, "idempotency_key_reused")
-        for (const name of ["", "500", "500-499-eur", "501-500-eur", "500-500-usd", `${small} `]) {
-          assert.strictEqual((yield* Effect.flip(buying(owner, name, "other"))).code, "not_found")
-        }
-      })
+  it.effect("Another package by the same form is 409, and a package on other terms is 404", () =>
+    Effect.gen(function* () {
+      const owner = yield* anotherOperator
+      yield* buying(owner, small, "k")
+      assert.strictEqual((yield* Effect.flip(buying(owner, large, "k"))).code, "idempotency_key_reused")
+      for (const name of ["", "500", "500-499-eur", "501-500-eur", "500-500-usd", `${small} `]) {
+        assert.strictEqual((yield* Effect.flip(buying(owner, name, "other"))).code, "not_found")
+      }
+    })
   )
 
-  it.effect("is nobody else's to see", () =>
+  it.effect("A purchase is visible to its owner only", () =>
     Effect.gen(function* () {
       const { purchaseId } = yield* begun(yield* anotherOperator)
       const other = yield* anotherOperator
@@ -141,7 +137,7 @@ layer(shop())("A purchase", (it) => {
 })
 
 layer(shop({ AUSPEX_LIMIT_PURCHASES: "3/hour" }))("Purchases", (it) => {
-  it.effect("are begun as often as the limit says", () =>
+  it.effect("Purchases begin as often as the limit says", () =>
     Effect.gen(function* () {
       const owner = yield* anotherOperator
       for (const key of ["a", "b", "c"]) yield* buying(owner, small, key)
@@ -150,34 +146,39 @@ layer(shop({ AUSPEX_LIMIT_PURCHASES: "3/hour" }))("Purchases", (it) => {
   )
 })
 
-layer(shop().pipe(Layer.provideMerge(telemetryRecorder)))("When Stripe is away, or rejects us", (it) => {
-  it.effect("nothing is bought (503), the same form works later, and no log or trace has a secret", () =>
-    Effect.gen(function* () {
-      const { behave } = yield* StripeServer
-      const owner = yield* anotherOperator
-      for (const mood of ["fails", "rejects", "leads elsewhere", "talks nonsense"] as const) {
-        behave(mood)
-        const rejected = yield* Effect.flip(buying(owner, small, `key ${mood}`.replace(/ /g, "-")))
-        assert.strictEqual(rejected.code, "payments_unavailable", mood)
-      }
-      behave("sound")
-      const { payAt } = yield* buying(owner, small, "key-fails")
-      assert.match(payAt ?? "", /^http:\/\/localhost:\d+\/c\/pay\/cs_test_/)
-      yield* Effect.flip(Payments.use((payments) => payments.receive({ body: "{}", signature: "t=1,v1=00" })))
-      const { lines, spans } = yield* TelemetryRecorder
-      const failed = lines.filter((line) => line.includes("did not begin a checkout"))
-      assert.isAtLeast(failed.length, 2)
-      for (const line of failed) assert.notInclude(line, "undefined")
-      for (const text of [...lines, ...spans.map(spanText)]) {
-        assert.notInclude(text, stripeSecretKey)
-        assert.notInclude(text, webhookSecret)
-      }
-    })
-  )
-})
+layer(shop().pipe(Layer.provideMerge(telemetryRecorder)))(
+  "Purchases while Stripe is away or rejects us",
+  (it) => {
+    it.effect("A purchase fails (503), the same form works later, and no log or trace has a secret", () =>
+      Effect.gen(function* () {
+        const { behave } = yield* StripeServer
+        const owner = yield* anotherOperator
+        for (const mood of ["fails", "rejects", "leads elsewhere", "talks nonsense"] as const) {
+          behave(mood)
+          const rejected = yield* Effect.flip(buying(owner, small, `key ${mood}`.replace(/ /g, "-")))
+          assert.strictEqual(rejected.code, "payments_unavailable", mood)
+        }
+        behave("sound")
+        const { payAt } = yield* buying(owner, small, "key-fails")
+        assert.match(payAt ?? "", /^http:\/\/localhost:\d+\/c\/pay\/cs_test_/)
+        yield* Effect.flip(
+          Payments.use((payments) => payments.receive({ body: "{}", signature: "t=1,v1=00" }))
+        )
+        const { lines, spans } = yield* TelemetryRecorder
+        const failed = lines.filter((line) => line.includes("did not begin a checkout"))
+        assert.isAtLeast(failed.length, 2)
+        for (const line of failed) assert.notInclude(line, "undefined")
+        for (const text of [...lines, ...spans.map(spanText)]) {
+          assert.notInclude(text, stripeSecretKey)
+          assert.notInclude(text, webhookSecret)
+        }
+      })
+    )
+  }
+)
 
 layer(shop())("A payment", (it) => {
-  it.effect("credits the purchase in full, and says what it was", () =>
+  it.effect("A payment credits the purchase in full, and names it", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -200,32 +201,30 @@ layer(shop())("A payment", (it) => {
     })
   )
 
-  it.effect(
-    "that is told again, by the same event or another, at once and on two replicas, credits once",
-    () =>
-      Effect.gen(function* () {
-        yield* moveTo(stripeTime)
-        const owner = yield* anotherOperator
-        const { purchaseId, session } = yield* begun(owner)
-        const bodies = [
-          stripeEvent("checkout.session.completed", session),
-          stripeEvent("checkout.session.completed", session),
-          stripeEvent("checkout.session.async_payment_succeeded", session)
-        ]
-        const replicas = [yield* Payments, yield* paymentsReplica]
-        const { done, findings } = yield* sampledWhile(
-          concurrently(times(30, (index) => deliver(bodies[index % 3] ?? "", replicas[index % 2])))
-        )
-        assert.lengthOf(done.filter(Result.isSuccess), 30)
-        assert.deepStrictEqual(findings, [])
-        yield* has(owner, 500)
-        const outcomes = (yield* outcomesOf(owner, purchaseId)).map(([, outcome]) => outcome)
-        assert.deepStrictEqual(outcomes.toSorted(), ["already_paid", "already_paid", "credited"])
-        yield* holds
-      })
+  it.effect("A payment told again, by the same event or another, on two replicas, credits once", () =>
+    Effect.gen(function* () {
+      yield* moveTo(stripeTime)
+      const owner = yield* anotherOperator
+      const { purchaseId, session } = yield* begun(owner)
+      const bodies = [
+        stripeEvent("checkout.session.completed", session),
+        stripeEvent("checkout.session.completed", session),
+        stripeEvent("checkout.session.async_payment_succeeded", session)
+      ]
+      const replicas = [yield* Payments, yield* paymentsReplica]
+      const { done, findings } = yield* sampledWhile(
+        concurrently(times(30, (index) => deliver(bodies[index % 3] ?? "", replicas[index % 2])))
+      )
+      assert.lengthOf(done.filter(Result.isSuccess), 30)
+      assert.deepStrictEqual(findings, [])
+      yield* has(owner, 500)
+      const outcomes = (yield* outcomesOf(owner, purchaseId)).map(([, outcome]) => outcome)
+      assert.deepStrictEqual(outcomes.toSorted(), ["already_paid", "already_paid", "credited"])
+      yield* holds
+    })
   )
 
-  it.effect("that comes later is waited for: complete and unpaid credits nothing", () =>
+  it.effect("A payment that comes later is waited for: complete and unpaid credits nothing", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -242,7 +241,7 @@ layer(shop())("A payment", (it) => {
   it.effect.each([
     ["failed", "checkout.session.async_payment_failed"],
     ["expired", "checkout.session.expired"]
-  ] as const)("that %s credits nothing, unless it came all the same", ([state, type]) =>
+  ] as const)("A payment that %s credits nothing, unless it came all the same", ([state, type]) =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -255,7 +254,7 @@ layer(shop())("A payment", (it) => {
     })
   )
 
-  it.effect("that does not fit what was recorded credits nothing, and is kept for the operator", () =>
+  it.effect("A payment that does not fit its record credits nothing, and is kept for the operator", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -283,25 +282,23 @@ layer(shop())("A payment", (it) => {
     })
   )
 
-  it.effect(
-    "for something else that the Stripe account sells is none of ours, and no kind of event is unknown",
-    () =>
-      Effect.gen(function* () {
-        yield* moveTo(stripeTime)
-        const owner = yield* anotherOperator
-        const { charge, session } = yield* begun(owner)
-        const rows = countOf((sql) => sql`select count(*)::int as count from payment_events`)
-        const before = yield* rows
-        const unknown = { auspex_purchase: "0190f000-0000-7000-8000-000000000000" }
-        for (const metadata of [{}, null, { auspex_purchase: "x" }, unknown]) {
-          yield* deliver(stripeEvent("checkout.session.completed", { ...session, metadata }))
-          yield* deliver(stripeEvent("charge.refunded", { ...charge(500), metadata }))
-        }
-        yield* deliver(stripeEvent("invoice.paid", { id: "in_1" }))
-        yield* deliver(stripeEvent("some.day.invented", {}))
-        assert.strictEqual(yield* rows, before)
-        yield* has(owner, 0)
-      })
+  it.effect("A payment for something else is ignored, and so is an unknown kind of event", () =>
+    Effect.gen(function* () {
+      yield* moveTo(stripeTime)
+      const owner = yield* anotherOperator
+      const { charge, session } = yield* begun(owner)
+      const rows = countOf((sql) => sql`select count(*)::int as count from payment_events`)
+      const before = yield* rows
+      const unknown = { auspex_purchase: "0190f000-0000-7000-8000-000000000000" }
+      for (const metadata of [{}, null, { auspex_purchase: "x" }, unknown]) {
+        yield* deliver(stripeEvent("checkout.session.completed", { ...session, metadata }))
+        yield* deliver(stripeEvent("charge.refunded", { ...charge(500), metadata }))
+      }
+      yield* deliver(stripeEvent("invoice.paid", { id: "in_1" }))
+      yield* deliver(stripeEvent("some.day.invented", {}))
+      assert.strictEqual(yield* rows, before)
+      yield* has(owner, 0)
+    })
   )
 })
 
@@ -314,7 +311,7 @@ layer(shop())("A message", (it) => {
     assert.strictEqual(error.code, "invalid_payment_event")
   })
 
-  it.effect("is believed when Stripe's library signed these very bytes, within five minutes", () =>
+  it.effect("A message is believed if Stripe's library signed these very bytes, within five minutes", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -348,7 +345,7 @@ layer(shop())("A message", (it) => {
     })
   )
 
-  it.effect("that is signed and no event of Stripe's is rejected", () =>
+  it.effect("A signed message that is no event of Stripe's is rejected", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       for (const body of [
@@ -369,7 +366,7 @@ layer(shop())("A message", (it) => {
 })
 
 layer(shop())("A refund", (it) => {
-  it.effect("takes back its share of the credit, rounded up, and no more however often it is told", () =>
+  it.effect("A refund takes back its share of the credit, rounded up, however often it is told", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -383,7 +380,7 @@ layer(shop())("A refund", (it) => {
       // 0.01 of 20.00 is 1.1 credits.
       yield* deliver(stripeEvent("charge.refunded", charge(1001)))
       assert.strictEqual((yield* stateOf(`owner:${owner}`)).posted, 1_098_900_000n)
-      // Told late: what was refunded by then is less than what is known.
+      // This message is late: its amount is less than the known one.
       yield* deliver(stripeEvent("charge.refunded", charge(500)))
       yield* deliver(stripeEvent("charge.refunded", charge(2000)))
       yield* has(owner, 0)
@@ -392,7 +389,7 @@ layer(shop())("A refund", (it) => {
     })
   )
 
-  it.effect("takes what is left in the owner's account, and nothing from agents", () =>
+  it.effect("A refund takes the rest of the owner's account, and nothing from agents", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -414,7 +411,7 @@ layer(shop())("A refund", (it) => {
     })
   )
 
-  it.effect("that is told before its payment ends as one that is told after it", () =>
+  it.effect("A refund told before its payment has the same result as one told after it", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -430,7 +427,7 @@ layer(shop())("A refund", (it) => {
 })
 
 layer(shop())("A dispute", (it) => {
-  it.effect("is recorded, and takes the credit back when it is lost", () =>
+  it.effect("A dispute is recorded, and takes the credit back when it is lost", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -449,7 +446,7 @@ layer(shop())("A dispute", (it) => {
     })
   )
 
-  it.effect("that is lost just while its payment is told takes the credit back", () =>
+  it.effect("A dispute lost just while its payment is told takes the credit back", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -463,7 +460,7 @@ layer(shop())("A dispute", (it) => {
     })
   )
 
-  it.effect("that is won takes nothing", () =>
+  it.effect("A dispute that is won takes nothing", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -477,8 +474,8 @@ layer(shop())("A dispute", (it) => {
   )
 })
 
-layer(shop())("Whatever Stripe sends", (it) => {
-  it.effect.each([1, 2, 3])("in any order and any number of times ends the same (seed %i)", (seed) =>
+layer(shop())("Messages of Stripe", (it) => {
+  it.effect.each([1, 2, 3])("Messages in any order and any number have the same result (seed %i)", (seed) =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -510,7 +507,7 @@ layer(shop())("Whatever Stripe sends", (it) => {
 })
 
 layer(shop())("The ledger's check", (it) => {
-  it.effect("counts what was bought and taken back", () =>
+  it.effect("The ledger's check counts credit that was bought and taken back", () =>
     Effect.gen(function* () {
       yield* moveTo(stripeTime)
       const owner = yield* anotherOperator
@@ -522,7 +519,7 @@ layer(shop())("The ledger's check", (it) => {
     })
   )
 
-  it.effect("names credit that was bought by nobody, and what was taken back for nothing", () =>
+  it.effect("The ledger's check names credit bought by nobody, and credit taken back for nothing", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const owner = yield* anotherOperator

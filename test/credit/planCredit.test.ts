@@ -1,4 +1,4 @@
-/** What an owner's plan gives each calendar month: once, whoever runs the job, and the difference to a better plan. */
+/** The credit that an owner's plan gives each calendar month: once, whoever runs the job, and the difference to a better plan. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -42,8 +42,8 @@ const replica = (environment: Readonly<Record<string, string>>) =>
     (context) => Context.get(context, Credits)
   )
 
-layer(testServices())("By default a plan", (it) => {
-  it.effect("gives nothing", () =>
+layer(testServices())("Plans by default", (it) => {
+  it.effect("A plan gives nothing by default", () =>
     Effect.gen(function* () {
       const owners = yield* Effect.forEach(["free", "pro", "team"] as const, ownerOn)
       yield* pay
@@ -53,7 +53,7 @@ layer(testServices())("By default a plan", (it) => {
 })
 
 layer(testServices(plans))("The credit of a plan", (it) => {
-  it.effect("is paid once a calendar month (UTC), however often the job runs", () =>
+  it.effect("Plan credit is paid once a calendar month (UTC), however often the job runs", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-03-31T23:59:59Z"))
       const [free, pro, team] = yield* Effect.forEach(["free", "pro", "team"] as const, ownerOn)
@@ -65,7 +65,7 @@ layer(testServices(plans))("The credit of a plan", (it) => {
       yield* pay
       yield* pay
       yield* Effect.all([has(free, 0), has(pro, 200), has(team, 1000)])
-      // What was missed is not paid afterwards.
+      // A missed month is not paid afterwards.
       yield* moveTo(instant("2026-07-15T12:00:00Z"))
       yield* pay
       yield* has(pro, 300)
@@ -73,7 +73,7 @@ layer(testServices(plans))("The credit of a plan", (it) => {
     })
   )
 
-  it.effect("says of itself which month it is of", () =>
+  it.effect("Plan credit names its month", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-08-02T00:00:00Z"))
       const owner = yield* ownerOn("pro")
@@ -86,33 +86,31 @@ layer(testServices(plans))("The credit of a plan", (it) => {
     })
   )
 
-  it.effect(
-    "is the difference for who comes to a better plan within the month, and no more for going to and fro",
-    () =>
-      Effect.gen(function* () {
-        yield* moveTo(instant("2026-09-02T00:00:00Z"))
-        const owner = yield* ownerOn("free")
-        for (const [plan, amount] of [
-          ["free", 0],
-          ["pro", 100],
-          ["team", 500],
-          ["pro", 500],
-          ["free", 500],
-          ["team", 500]
-        ] as const) {
-          yield* put(owner, plan)
-          yield* pay
-          yield* has(owner, amount)
-        }
-        yield* moveTo(instant("2026-10-02T00:00:00Z"))
-        yield* put(owner, "pro")
+  it.effect("A better plan within the month pays the difference, once for any number of changes", () =>
+    Effect.gen(function* () {
+      yield* moveTo(instant("2026-09-02T00:00:00Z"))
+      const owner = yield* ownerOn("free")
+      for (const [plan, amount] of [
+        ["free", 0],
+        ["pro", 100],
+        ["team", 500],
+        ["pro", 500],
+        ["free", 500],
+        ["team", 500]
+      ] as const) {
+        yield* put(owner, plan)
         yield* pay
-        yield* has(owner, 600)
-        yield* holds
-      })
+        yield* has(owner, amount)
+      }
+      yield* moveTo(instant("2026-10-02T00:00:00Z"))
+      yield* put(owner, "pro")
+      yield* pay
+      yield* has(owner, 600)
+      yield* holds
+    })
   )
 
-  it.effect("is the difference, too, when it is raised within the month", () =>
+  it.effect("A raised plan credit pays the difference within the month", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-11-02T00:00:00Z"))
       const owner = yield* ownerOn("pro")
@@ -128,7 +126,7 @@ layer(testServices(plans))("The credit of a plan", (it) => {
     })
   )
 
-  it.effect("is paid once by any number of replicas at once, also across the turn of a month", () =>
+  it.effect("Any number of replicas pay plan credit once, also across the turn of a month", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2026-12-02T00:00:00Z"))
       const owners = yield* Effect.replicateEffect(ownerOn("team"), 20)
@@ -143,7 +141,7 @@ layer(testServices(plans))("The credit of a plan", (it) => {
     })
   )
 
-  it.effect("by a clock that is behind is not paid again for the month before", () =>
+  it.effect("A clock that is behind does not pay the month before again", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* moveTo(instant("2027-01-31T23:59:59Z"))
@@ -156,7 +154,7 @@ layer(testServices(plans))("The credit of a plan", (it) => {
     })
   )
 
-  it.effect("to an account that is full is what it has room for, and counts as paid", () =>
+  it.effect("Plan credit to a full account is as much as fits, and counts as paid", () =>
     Effect.gen(function* () {
       yield* moveTo(instant("2027-03-01T00:00:00Z"))
       const owner = yield* ownerOn("pro")
@@ -169,8 +167,8 @@ layer(testServices(plans))("The credit of a plan", (it) => {
   )
 })
 
-layer(testServices(plans))("The ledger's check names", (it) => {
-  it.effect("more credit of plans than they came to", () =>
+layer(testServices(plans))("The ledger's check of plans", (it) => {
+  it.effect("The ledger's check names more credit of plans than they came to", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* moveTo(instant("2026-03-02T00:00:00Z"))

@@ -1,4 +1,4 @@
-/** How credit pools are funded, settled and void. */
+/** Credit pools: funding, settlement and void. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Random, Result, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -98,7 +98,7 @@ const recorded = [
   "transfers"
 ]
 
-/** Of every row of what a settlement writes. */
+/** A hash of every row that a settlement writes. */
 const rowHash = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const each = recorded.map(
@@ -113,7 +113,7 @@ const rowHash = Effect.gen(function* () {
 })
 
 layer(testServices())("The pool of a macro challenge", (it) => {
-  it.effect("is funded with its reward pool times the highest coefficient when it opens", () =>
+  it.effect("A pool opens with its reward pool times the highest coefficient", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const one = yield* newMacro({ reward_pool: 1000.000001 })
@@ -130,7 +130,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("goes to those on the bin that holds the value, and every stake returns", () =>
+  it.effect("A pool goes to the stakers on the value's bin, and every stake returns", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first, second, third } = yield* staked()
       assert.deepStrictEqual(yield* accountOf(first), { posted: credits(1000), held: credits(300) })
@@ -176,42 +176,40 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect(
-    "stands in the log with the root over what everybody staked and got, as the results show it",
-    () =>
-      Effect.gen(function* () {
-        const { challenge, deadline } = yield* staked()
-        yield* moveTo(deadline)
-        yield* resolve(challenge, 3.1)
-        const { predictions } = yield* results(challenge)
-        const leaves = predictions.map(({ agent_id, reward, stake }) =>
-          Buffer.from(
-            JSON.stringify({
-              agent_id,
-              reward: String(Number(reward) / 1_000_000),
-              stake: String(Number(stake) / 1_000_000)
-            })
-          )
+  it.effect("A pool's entry in the log has the root over all stakes and rewards, as in the results", () =>
+    Effect.gen(function* () {
+      const { challenge, deadline } = yield* staked()
+      yield* moveTo(deadline)
+      yield* resolve(challenge, 3.1)
+      const { predictions } = yield* results(challenge)
+      const leaves = predictions.map(({ agent_id, reward, stake }) =>
+        Buffer.from(
+          JSON.stringify({
+            agent_id,
+            reward: String(Number(reward) / 1_000_000),
+            stake: String(Number(stake) / 1_000_000)
+          })
         )
-        const [entry] = yield* rowsOf(
-          Schema.Struct({ json: Schema.String }),
-          (sql) => sql`
+      )
+      const [entry] = yield* rowsOf(
+        Schema.Struct({ json: Schema.String }),
+        (sql) => sql`
           select convert_from(entry, 'UTF8') as json from log_pending
            where type = 'settlement' and challenge_id = ${challenge.id}::uuid`
-        )
-        assert.deepStrictEqual(JSON.parse(entry?.json ?? "{}").pool, {
-          outcome: "paid",
-          winning_bin: 2,
-          reward_pool: "1000",
-          staked: "450",
-          stakes: 3,
-          paid: "1000",
-          root: new Rfc6962Tree(leaves).root(0, leaves.length).toString("hex")
-        })
+      )
+      assert.deepStrictEqual(JSON.parse(entry?.json ?? "{}").pool, {
+        outcome: "paid",
+        winning_bin: 2,
+        reward_pool: "1000",
+        staked: "450",
+        stakes: 3,
+        paid: "1000",
+        root: new Rfc6962Tree(leaves).root(0, leaves.length).toString("hex")
       })
+    })
   )
 
-  it.effect("pays rewards that can be spent at once", () =>
+  it.effect("A pool pays rewards that can be spent at once", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first } = yield* staked()
       yield* moveTo(deadline)
@@ -228,7 +226,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("is void when nobody is on the winning bin: everything returns, and forecasts are scored", () =>
+  it.effect("A pool without stakers on the winning bin is void: stakes return, forecasts are scored", () =>
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -244,7 +242,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("is void with its challenge: everything returns, and nobody is scored", () =>
+  it.effect("A pool is void with its challenge: everything returns, and nobody is scored", () =>
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -273,7 +271,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("is void by the job when no value came in 60 days", () =>
+  it.effect("A pool is void by the job when no value came in 60 days", () =>
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked()
       yield* moveTo(plus(deadline, "60 days"))
@@ -289,7 +287,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("without stakes returns all that it was funded with", () =>
+  it.effect("A pool without stakes returns all its funding", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* opened(1)
       yield* moveTo(deadline)
@@ -300,7 +298,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("without a reward pool has winners and pays nothing", () =>
+  it.effect("A pool without a reward pool has winners and pays nothing", () =>
     Effect.gen(function* () {
       const { agentIds, challenge, deadline } = yield* staked({ reward_pool: 0 })
       yield* moveTo(deadline)
@@ -313,7 +311,7 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("pays a full account what it has room for, and is settled all the same", () =>
+  it.effect("A pool pays a full account as much as fits, and is settled all the same", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first, second } = yield* staked()
       yield* fund(`agent:${first}`, 999_998_990)
@@ -337,11 +335,11 @@ layer(testServices())("The pool of a macro challenge", (it) => {
     })
   )
 
-  it.effect("of each of these outcomes holds in the audit of the log, too", () => audited)
+  it.effect("The audit of the log holds for each of these outcomes, too", () => audited)
 })
 
 layer(testServices())("The settlement of a pool", (it) => {
-  it.effect("happens once, whoever does it at once, and again changes nothing", () =>
+  it.effect("A settlement happens once, also by several runners, and a second one changes nothing", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -360,7 +358,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("by runners that want different ends at once is one of them, whole", () =>
+  it.effect("Of runners with different ends at once one prevails, whole", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* staked()
       yield* moveTo(deadline)
@@ -375,7 +373,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("takes the treasury, which claims wait for, only once all else is written", () =>
+  it.effect("A settlement takes the treasury, which claims wait for, only once all else is written", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* asOwner(sql`
@@ -407,7 +405,7 @@ layer(testServices())("The settlement of a pool", (it) => {
     })
   )
 
-  it.effect("beside stakes and spending elsewhere keeps every balance right at every moment", () =>
+  it.effect("A settlement beside stakes and spending keeps every balance right at every moment", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const agentIds = yield* agentsApart(40)
@@ -453,10 +451,10 @@ layer(testServices())("The settlement of a pool", (it) => {
 
 const planOf = (index: number): Plan => (["free", "free", "pro", "team"] as const)[index % 4] ?? "free"
 
-/** By an independent computation in fractions. */
+/** An independent computation in fractions. */
 type Formula = (rewardPool: bigint, winners: ReadonlyArray<OwnedWinner>) => ReadonlyArray<bigint>
 
-/** A pool of agents of whom some have one owner settles to the micro-credit as the formula says. */
+/** Settles a pool of agents, some with one owner, and compares every micro-credit with the formula. */
 const round = (rule: "off" | "on", formula: Formula) =>
   Effect.gen(function* () {
     const deadline = plus(yield* freshWeek, "1 hour")
@@ -535,49 +533,45 @@ const round = (rule: "off" | "on", formula: Formula) =>
   })
 
 layer(testServices())("A round with 1 000 agents", (it) => {
-  it.effect(
-    "settles agent by agent to the micro-credit as an independent computation says, and the ledger check agrees",
-    () => round("off", (pool, winners) => winners.map((winner) => plainReward(pool, winners, winner)))
+  it.effect("A round of 1 000 agents settles as an independent computation, and the audit agrees", () =>
+    round("off", (pool, winners) => winners.map((winner) => plainReward(pool, winners, winner)))
   )
 })
 
 layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))(
   "A round with 1 000 agents and the owner rule",
   (it) => {
-    it.effect(
-      "settles to the micro-credit as an independent computation says, and the ledger check agrees",
-      () => round("on", ownedRewards)
+    it.effect("A round with the owner rule settles as an independent computation, and the audit agrees", () =>
+      round("on", ownedRewards)
     )
   }
 )
 
-layer(testServices())("A pool", (it) => {
-  it.effect(
-    "of the time before the owner rule was a setting is settled with it, and holds in the audit",
-    () =>
-      Effect.gen(function* () {
-        const deadline = plus(yield* freshWeek, "1 hour")
-        const challenge = yield* newMacro({ deadline, reward_pool: 1000 })
-        yield* createdBefore(challenge.id)
-        const [owner = null, other = null] = yield* ownersOn(["free", "free"])
-        const agentIds = yield* agentsOf([owner, owner, other])
-        yield* creditFor(agentIds)
-        yield* forecastsOn(
-          challenge,
-          agentIds.map((agentId) => ({ agentId, value: 3.1, std: 0.1 }))
-        )
-        const [first = "", second = "", third = ""] = agentIds
-        yield* stakeOn(challenge, [
-          { agentId: first, bin: 2, amount: credits(100) },
-          { agentId: second, bin: 0, amount: credits(100) },
-          { agentId: third, bin: 2, amount: credits(100) }
-        ])
-        yield* moveTo(deadline)
-        yield* resolve(challenge, 3.1)
-        // Half of what the owner staked stands on the winning bin.
-        assert.deepStrictEqual(yield* accountOf(first), { posted: credits(1250), held: 0n })
-        assert.deepStrictEqual(yield* accountOf(third), { posted: credits(1500), held: 0n })
-        yield* audited
-      })
+layer(testServices())("A pool from before the owner rule", (it) => {
+  it.effect("A pool from before the owner rule was a setting is settled with it, and passes the audit", () =>
+    Effect.gen(function* () {
+      const deadline = plus(yield* freshWeek, "1 hour")
+      const challenge = yield* newMacro({ deadline, reward_pool: 1000 })
+      yield* createdBefore(challenge.id)
+      const [owner = null, other = null] = yield* ownersOn(["free", "free"])
+      const agentIds = yield* agentsOf([owner, owner, other])
+      yield* creditFor(agentIds)
+      yield* forecastsOn(
+        challenge,
+        agentIds.map((agentId) => ({ agentId, value: 3.1, std: 0.1 }))
+      )
+      const [first = "", second = "", third = ""] = agentIds
+      yield* stakeOn(challenge, [
+        { agentId: first, bin: 2, amount: credits(100) },
+        { agentId: second, bin: 0, amount: credits(100) },
+        { agentId: third, bin: 2, amount: credits(100) }
+      ])
+      yield* moveTo(deadline)
+      yield* resolve(challenge, 3.1)
+      // Half of the owner's stakes are on the winning bin.
+      assert.deepStrictEqual(yield* accountOf(first), { posted: credits(1250), held: 0n })
+      assert.deepStrictEqual(yield* accountOf(third), { posted: credits(1500), held: 0n })
+      yield* audited
+    })
   )
 })

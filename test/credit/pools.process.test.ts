@@ -84,8 +84,8 @@ const killedWhileSettling = Effect.fnUntraced(function* (at: ReadonlyArray<(type
   }).pipe(Effect.provide(servicesOn(url)))
 }, Effect.provide(NodeServices.layer))
 
-describe("kill -9 of the process that settles a pool", () => {
-  it.live("changes nothing, whatever the step, and the next one settles it once", () =>
+describe("A process killed while it settles a pool", () => {
+  it.live("A killed settlement changes nothing at any step, and the next one settles the pool once", () =>
     killedWhileSettling(breadth(["pool_rewards"], points))
   )
 })

@@ -1,4 +1,4 @@
-/** Whom a stake waits for, and who waits for it; and what the database itself rejects of stakes. */
+/** Waits between stakes and other work, and the constraints of the database on stakes. */
 import { Arenas } from "../../src/services/Arenas.ts"
 import { Scoring } from "../../src/services/Scoring.ts"
 import type { AgentId } from "../../src/services/domain/ids.ts"
@@ -25,7 +25,7 @@ const codeOf = (...asked: Parameters<typeof stake>) =>
   Effect.map(Effect.flip(stake(...asked)), ({ code }) => code)
 
 layer(testServices())("A stake under way", (it) => {
-  it.effect("holds up the next one of its pool, which is then decided with it", () =>
+  it.effect("A stake under way holds up the next one of its pool, which is then decided with it", () =>
     Effect.gen(function* () {
       const { challenge, first, second } = yield* scene
       const staking = yield* held(stake(first, challenge, 50))
@@ -36,7 +36,7 @@ layer(testServices())("A stake under way", (it) => {
     })
   )
 
-  it.effect("that fails leaves nothing, and the next one is the first into its bin", () =>
+  it.effect("A failed stake leaves nothing, and the next one is the first into its bin", () =>
     Effect.gen(function* () {
       const { challenge, first, second } = yield* scene
       const staking = yield* held(stake(first, challenge, 50))
@@ -48,22 +48,20 @@ layer(testServices())("A stake under way", (it) => {
     })
   )
 
-  it.effect(
-    "holds up neither forecasts of its challenge, nor stakes in other pools, nor who reads the odds",
-    () =>
-      Effect.gen(function* () {
-        const { challenge, first, second } = yield* scene
-        const other = yield* newMacro({ period: "2026-04" })
-        yield* forecast(second, other)
-        const staking = yield* held(stake(first, challenge, 50))
-        yield* forecast(second, challenge)
-        yield* stake(second, other, 50)
-        assert.strictEqual((yield* oddsOf(challenge)).stakers, 0)
-        yield* staking.commit
-      })
+  it.effect("A stake under way holds up no forecast, no stake in another pool and no read of odds", () =>
+    Effect.gen(function* () {
+      const { challenge, first, second } = yield* scene
+      const other = yield* newMacro({ period: "2026-04" })
+      yield* forecast(second, other)
+      const staking = yield* held(stake(first, challenge, 50))
+      yield* forecast(second, challenge)
+      yield* stake(second, other, 50)
+      assert.strictEqual((yield* oddsOf(challenge)).stakers, 0)
+      yield* staking.commit
+    })
   )
 
-  it.effect("is waited for by the resolver", () =>
+  it.effect("The resolver waits for a stake under way", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first, inTime } = yield* scene
       yield* moveTo(plus(deadline, "10 seconds"))
@@ -77,8 +75,8 @@ layer(testServices())("A stake under way", (it) => {
   )
 })
 
-layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake that meets the claim of its agent", (it) => {
-  it.effect("has its grant only as one of its owner's agents, which count as one", () =>
+layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake during the claim of its agent", (it) => {
+  it.effect("A stake gets the claim's grant only as one of its owner's agents, which count as one", () =>
     Effect.gen(function* () {
       const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
       const owner = yield* anOperator
@@ -93,7 +91,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake that meets the cl
     })
   )
 
-  it.effect("comes before it, or after it", () =>
+  it.effect("A stake comes before the claim of its agent, or after it", () =>
     Effect.gen(function* () {
       const challenge = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
       const { agentId, code, token } = yield* claimable()
@@ -108,8 +106,8 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake that meets the cl
   )
 })
 
-layer(testServices())("Stakes of agents whose accounts a long transaction holds", (it) => {
-  it.effect("wait for it by themselves: neither their pools nor other agents wait with them", () =>
+layer(testServices())("Stakes on accounts that a long transaction holds", (it) => {
+  it.effect("Held-up stakes wait by themselves: neither their pools nor other agents wait with them", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const pools = yield* Effect.replicateEffect(newMacro({ deadline }), 8)
@@ -121,7 +119,7 @@ layer(testServices())("Stakes of agents whose accounts a long transaction holds"
           return { agent, pool }
         })
       )
-      // As the settlement of a large pool does.
+      // This is as in the settlement of a large pool.
       const settling = yield* held(
         Effect.forEach(blocked, ({ agent }) => fund(`agent:${agent}`, 1), { discard: true })
       )
@@ -146,7 +144,7 @@ const withStake = Effect.fnUntraced(function* (
 })
 
 layer(testServices())("A forecast with a stake", (it) => {
-  it.effect("waits for the agent's account by itself: its pool does not wait with it", () =>
+  it.effect("A forecast with a stake waits for the account by itself, and its pool does not wait", () =>
     Effect.gen(function* () {
       const pool = yield* newMacro({ deadline: plus(yield* freshWeek, "1 hour") })
       const [blocked, free] = [yield* staker(1000), yield* staker(1000)]
@@ -159,7 +157,7 @@ layer(testServices())("A forecast with a stake", (it) => {
     })
   )
 
-  it.effect("in a batch waits for it by itself: neither its pools nor the agent's limits wait with it", () =>
+  it.effect("A forecast with a stake in a batch waits without its pools and the agent's limits", () =>
     Effect.gen(function* () {
       const deadline = plus(yield* freshWeek, "1 hour")
       const [first, second, plain] = yield* Effect.replicateEffect(newMacro({ deadline }), 3)
@@ -186,7 +184,7 @@ layer(testServices())("A forecast with a stake", (it) => {
       const [again, ...stakes] = yield* Fiber.join(waiting)
       assert(again !== undefined)
       assert(Result.isSuccess(again))
-      // After the one beside it: nothing of the batch was done while it waited.
+      // It comes after the one beside it: nothing of the batch was done while it waited.
       assert.strictEqual(again.success.answer.revision_count, 1)
       assert.deepStrictEqual(
         stakes.map((each) => (Result.isSuccess(each) ? each.success.answer.stake?.amount : each.failure)),
@@ -195,7 +193,7 @@ layer(testServices())("A forecast with a stake", (it) => {
     })
   )
 
-  it.effect("meets others and the resolver at the deadline without a deadlock, whole or not at all", () =>
+  it.effect("Forecasts with stakes meet the resolver without deadlock, whole or not at all", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const deadline = plus(yield* freshWeek, "1 hour")
@@ -220,7 +218,7 @@ layer(testServices())("A forecast with a stake", (it) => {
 })
 
 layer(testServices())("A stake that meets the resolver", (it) => {
-  it.effect("waits for it when it was in time, and finds the pool closed", () =>
+  it.effect("A stake in time waits for the resolver, and finds the pool closed", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first, inTime } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))
@@ -231,7 +229,7 @@ layer(testServices())("A stake that meets the resolver", (it) => {
     })
   )
 
-  it.effect("does not wait for it to be rejected as too late", () =>
+  it.effect("A late stake is rejected without waiting for the resolver", () =>
     Effect.gen(function* () {
       const { challenge, deadline, first } = yield* scene
       yield* moveTo(plus(deadline, "1 minute"))
@@ -272,7 +270,7 @@ layer(testServices())("A stake in the database", (it) => {
     ["is of more than nothing", { amount: "0" }, "stakes_amount"],
     ["is on a value", { predicted_value: "'NaN'" }, "stakes_value"],
     ["is on a bin", { bin: "-1" }, "stakes_bin"]
-  ] as const)("%s", ([, changes, constraint]) =>
+  ] as const)("A stake in the database %s", ([, changes, constraint]) =>
     Effect.gen(function* () {
       assert.strictEqual(yield* forged(changes), constraint)
     })

@@ -1,4 +1,4 @@
-/** Stakes and odds through HTTP: what is answered, what is rejected before it is looked at, and the limits. */
+/** Stakes and odds through HTTP: answers, early rejections, and the limits. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -29,7 +29,7 @@ const having = (answers: ReadonlyArray<Answer>, status: number) =>
   answers.filter((answer) => answer.status === status).length
 
 layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
-  it.effect("answers 201 with the stake and what is left", () =>
+  it.effect("A stake answers 201 with the stake and the rest of the credit", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { agentId, token } = yield* gambler(101)
@@ -51,7 +51,7 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
     })
   )
 
-  it.effect("needs credits:stake, which is not granted by default and comes with a fresh token", () =>
+  it.effect("A stake needs credits:stake, which is not granted by default and comes with a fresh token", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { agentId, secret, token } = yield* onboard()
@@ -70,7 +70,7 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
     })
   )
 
-  it.effect("takes an amount of whole micro-credits and a value within bounds, and names what is none", () =>
+  it.effect("A stake has whole micro-credits and a value within bounds, or the error names them", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const { agentId, token } = yield* gambler(1000)
@@ -106,7 +106,7 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
     })
   )
 
-  it.effect("60 parallel stakes with credit for 20 leave 20, whoever looks at whatever moment", () =>
+  it.effect("Of 60 parallel stakes with credit for 20 exactly 20 are taken, at whatever moment", () =>
     Effect.gen(function* () {
       const { agentId, token } = yield* gambler(1000)
       const challenges = yield* Effect.replicateEffect(newMacro(), 60, { concurrency: 8 })
@@ -132,7 +132,7 @@ layer(testServer())("POST /eval/macro/challenges/{id}/stake", (it) => {
 })
 
 layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
-  it.effect("is anybody's, with an ETag that a stake changes", () =>
+  it.effect("Anybody may read the odds, with an ETag that a stake changes", () =>
     Effect.gen(function* () {
       const { id } = yield* newMacro()
       const before = yield* get(oddsPath(id))
@@ -157,7 +157,7 @@ layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
     })
   )
 
-  it.effect.each(["nothing", "0190f000-0000-7000-8000-000000000000"])("of %s is 404", (id) =>
+  it.effect.each(["nothing", "0190f000-0000-7000-8000-000000000000"])("The odds of %s are 404", (id) =>
     Effect.gen(function* () {
       assert.strictEqual((yield* get(oddsPath(id))).status, 404)
     })
@@ -165,9 +165,9 @@ layer(testServer())("GET /eval/macro/challenges/{id}/odds", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.defaultText ?? "" } }))(
-  "More than 5 stakes per minute or 50 per day",
+  "The limit of 5 stakes a minute and 50 a day",
   (it) => {
-    it.effect("are 429, rejected stakes use none, and waiting as long as is said is enough", () =>
+    it.effect("Stakes over the limit are 429, rejected stakes use none, and waiting as told is enough", () =>
       Effect.gen(function* () {
         const { agentId, secret } = yield* gambler(10_000)
         const other = yield* gambler(0)
@@ -202,7 +202,7 @@ layer(testServer({ environment: { AUSPEX_LIMIT_STAKES: rateLimits.stakes.default
         yield* TestClock.adjust("1 second")
         assert.strictEqual((yield* attempt()).status, 201)
 
-        // Within the hour that the token is good for.
+        // All this is within the hour of the token.
         for (const _ of times(44, () => 0)) {
           yield* TestClock.adjust("1 minute")
           assert.strictEqual((yield* attempt()).status, 201)

@@ -50,7 +50,7 @@ const traces = (agent: AgentId) =>
            + (select count(*) from transfers where id like 'stake:%' and debit = 'agent:' || ${agent}::text)::int as count`
   )
 
-/** The steps of a stake: what has been done by then, the table that it waits for, and the lock that holds it up. */
+/** The steps of a stake: the work done by then, the table that it waits for, and the lock that holds it up. */
 const steps = [
   ["the pool is locked", "stakes", "access exclusive"],
   ["the account is locked, too, and the stake is decided", "stakes", "exclusive"],
@@ -58,7 +58,7 @@ const steps = [
   ["it is committed", undefined, undefined]
 ] as const
 
-/** At each of these steps a process is killed. */
+/** Kills a process at each of these steps. */
 const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof steps)[number]>) {
   const url = yield* freshDatabase
   yield* Effect.gen(function* () {
@@ -74,7 +74,7 @@ const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof step
           Effect.map(traces(agentId), (count) => count === 2)
         )
         yield* killed(victim)
-        // It has happened, and the agent may never have heard of it.
+        // The stake is recorded, and the agent may never have heard of it.
         assert.strictEqual((yield* Effect.flip(stake(agentId, challenge, 50))).code, "already_staked")
       } else {
         yield* heldUpAt(table, mode, sending, killed(victim))
@@ -90,8 +90,8 @@ const killedAt = Effect.fnUntraced(function* (struck: ReadonlyArray<(typeof step
   }).pipe(Effect.provide(servicesOn(url)))
 })
 
-describe("kill -9 of the process that takes a stake", () => {
-  it.live("leaves the stake there once or not at all, whatever the step, and it can be sent again", () =>
+describe("A process killed while it takes a stake", () => {
+  it.live("A killed process leaves the stake once or not at all, and it can be sent again", () =>
     killedAt(breadth([steps[2]], steps)).pipe(Effect.provide(NodeServices.layer))
   )
 })

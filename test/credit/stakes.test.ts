@@ -1,4 +1,4 @@
-/** Stakes in macro pools: each rule, their order, and what a stake leaves behind. */
+/** Stakes in macro pools: each rule, their order, and the records of a stake. */
 import { Scoring } from "../../src/services/Scoring.ts"
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
@@ -33,7 +33,7 @@ const scene = Effect.fnUntraced(function* (amount = 1000) {
 })
 
 layer(testServices())("A stake", (it) => {
-  it.effect("freezes its amount for the pool, and says what is left", () =>
+  it.effect("A stake freezes its amount for the pool, and answers the rest", () =>
     Effect.gen(function* () {
       const { agent, challenge, now } = yield* scene()
       const answer = yield* stake(agent, challenge, 100)
@@ -60,30 +60,28 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect(
-    "is on the bin of its value: on an edge the one above, beyond the outer edges the open ones",
-    () =>
-      Effect.gen(function* () {
-        const { challenge } = yield* scene()
-        const values = [
-          [-1e15, 0],
-          [2.999999999, 0],
-          [3, 1],
-          [3.0999999, 1],
-          [3.1, 2],
-          [3.2, 3],
-          [1e15, 3]
-        ] as const
-        const agents = yield* stakers(challenge, values.length, 100)
-        for (const [index, [value, bin]] of values.entries()) {
-          const agent = agents[index]
-          assert(agent !== undefined)
-          assert.strictEqual((yield* stake(agent, challenge, 50, value)).bin, bin, String(value))
-        }
-      })
+  it.effect("A stake is on the bin of its value: the upper one on an edge, the open ones beyond", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* scene()
+      const values = [
+        [-1e15, 0],
+        [2.999999999, 0],
+        [3, 1],
+        [3.0999999, 1],
+        [3.1, 2],
+        [3.2, 3],
+        [1e15, 3]
+      ] as const
+      const agents = yield* stakers(challenge, values.length, 100)
+      for (const [index, [value, bin]] of values.entries()) {
+        const agent = agents[index]
+        assert(agent !== undefined)
+        assert.strictEqual((yield* stake(agent, challenge, 50, value)).bin, bin, String(value))
+      }
+    })
   )
 
-  it.effect("stays on its bin when the forecast is replaced", () =>
+  it.effect("A stake stays on its bin when the forecast is replaced", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       yield* stake(agent, challenge, 100, 3.05)
@@ -96,7 +94,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("on an unknown challenge, or one of another type, is 404", () =>
+  it.effect("A stake on an unknown challenge, or one of another type, is 404", () =>
     Effect.gen(function* () {
       const { agent } = yield* scene()
       const directional = yield* newChallenge()
@@ -110,7 +108,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("takes an id in capitals for the same one", () =>
+  it.effect("A stake takes an id in capitals for the same one", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       const answer = yield* stake(agent, { id: challenge.id.toUpperCase() }, 50)
@@ -119,7 +117,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("counts when it is stamped a millisecond before the deadline, and not at it or after", () =>
+  it.effect("A stake counts a millisecond before the deadline, and not at it or after", () =>
     Effect.gen(function* () {
       const { challenge, deadline } = yield* scene()
       const agents = yield* stakers(challenge, 3, 100)
@@ -135,7 +133,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("is rejected once the challenge is closed, whenever it was stamped, and when it is void", () =>
+  it.effect("A stake is rejected once the challenge is closed, whatever its stamp, and when it is void", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* scene()
       const unvalued = yield* newMacro({ deadline })
@@ -153,7 +151,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("without a prior prediction on the same challenge is rejected", () =>
+  it.effect("A stake without a prior prediction on the same challenge is rejected", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       const other = yield* newMacro({ period: "2026-04" })
@@ -165,7 +163,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("is one an agent and pool, in one bin, and sent again changes nothing", () =>
+  it.effect("An agent has one stake a pool, in one bin, and a second one changes nothing", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       yield* stake(agent, challenge, 50)
@@ -183,7 +181,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("has a minimum, to the micro-credit", () =>
+  it.effect("A stake has a minimum, to the micro-credit", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       assert.deepStrictEqual(yield* rejectionOf(agent, challenge, credits(50) - 1n), {
@@ -194,7 +192,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("is covered by available credit, to the micro-credit: what is frozen is not available", () =>
+  it.effect("A stake is covered by available credit, to the micro-credit: frozen credit does not count", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene(150)
       const other = yield* newMacro({ period: "2026-04" })
@@ -208,21 +206,19 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect(
-    "of an agent that nobody has claimed has no credit to be covered by, and with a grant is taken",
-    () =>
-      Effect.gen(function* () {
-        const { challenge } = yield* scene()
-        const agent = yield* provisionalAgent()
-        yield* forecast(agent, challenge)
-        assert.strictEqual(yield* codeOf(agent, challenge, 50), "insufficient_credit")
-        yield* fund(`agent:${agent}`, 50)
-        assert.strictEqual((yield* stake(agent, challenge, 50)).available, 0n)
-        assert.deepStrictEqual((yield* stakeFindings).findings, [])
-      })
+  it.effect("An unclaimed agent has no credit for a stake, and stakes once it has a grant", () =>
+    Effect.gen(function* () {
+      const { challenge } = yield* scene()
+      const agent = yield* provisionalAgent()
+      yield* forecast(agent, challenge)
+      assert.strictEqual(yield* codeOf(agent, challenge, 50), "insufficient_credit")
+      yield* fund(`agent:${agent}`, 50)
+      assert.strictEqual((yield* stake(agent, challenge, 50)).available, 0n)
+      assert.deepStrictEqual((yield* stakeFindings).findings, [])
+    })
   )
 
-  it.effect("is at most half of its bin, but in an empty one", () =>
+  it.effect("A stake is at most half of its bin, but in an empty one", () =>
     Effect.gen(function* () {
       const { challenge } = yield* scene()
       const [first, second, third, fourth] = yield* stakers(challenge, 4, 10_000)
@@ -236,13 +232,13 @@ layer(testServices())("A stake", (it) => {
       yield* stake(second, challenge, 100)
       assert.strictEqual(yield* codeOf(third, challenge, credits(200) + 1n), "bin_concentration")
       yield* stake(third, challenge, 200)
-      // Another bin is another matter.
+      // Another bin has a limit of its own.
       yield* stake(fourth, challenge, 10_000, 3.5)
       assert.deepStrictEqual((yield* stakeFindings).findings, [])
     })
   )
 
-  it.effect("of an owner's second agent counts as that of any other agent", () =>
+  it.effect("A stake of an owner's second agent counts as that of any other agent", () =>
     Effect.gen(function* () {
       const { challenge } = yield* scene()
       assert.isFalse(challenge.pool_owner_rule)
@@ -262,7 +258,7 @@ layer(testServices())("A stake", (it) => {
     })
   )
 
-  it.effect("is rejected for the first rule that it breaks", () =>
+  it.effect("A stake is rejected for the first rule that it breaks", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* scene(40)
       const [crowd] = yield* stakers(challenge, 1, 60)
@@ -283,7 +279,7 @@ layer(testServices())("A stake", (it) => {
 })
 
 layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake in a pool with the owner rule", (it) => {
-  it.effect("of an owner's second agent counts with the first one's", () =>
+  it.effect("A second agent's stake counts with that of its owner's first one", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       assert.isTrue(challenge.pool_owner_rule)
@@ -307,7 +303,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake in a pool with th
         assert(other !== undefined)
         yield* stake(other, challenge, amount)
       }
-      // Of 300 it has 50: with 200 more it would have half.
+      // The owner has 50 of 300: with 200 more it would have half.
       assert.strictEqual(yield* codeOf(second, challenge, credits(200) + 1n), "bin_concentration")
       yield* stake(second, challenge, 200)
       assert.strictEqual(yield* codeOf(third, challenge, 50), "bin_concentration")
@@ -320,7 +316,7 @@ layer(testServices({ AUSPEX_POOL_OWNER_RULE: "on" }))("A stake in a pool with th
 })
 
 layer(testServices())("A pool that opened before the owner rule was a setting", (it) => {
-  it.effect("keeps it: the agents of one owner count as one", () =>
+  it.effect("An earlier pool keeps the owner rule: the agents of one owner count as one", () =>
     Effect.gen(function* () {
       const { challenge } = yield* scene()
       yield* createdBefore(challenge.id)
@@ -337,7 +333,7 @@ layer(testServices())("A pool that opened before the owner rule was a setting", 
 })
 
 layer(testServices({ AUSPEX_MIN_STAKE: "7" }))("The minimum stake", (it) => {
-  it.effect("is what AUSPEX_MIN_STAKE says", () =>
+  it.effect("The minimum stake is the one of AUSPEX_MIN_STAKE", () =>
     Effect.gen(function* () {
       const { agent, challenge } = yield* scene()
       assert.strictEqual(yield* codeOf(agent, challenge, credits(7) - 1n), "stake_too_small")
@@ -346,8 +342,8 @@ layer(testServices({ AUSPEX_MIN_STAKE: "7" }))("The minimum stake", (it) => {
   )
 })
 
-layer(testServices())("Odds", (it) => {
-  it.effect("are each bin's share of what is staked, and nothing of who staked it", () =>
+layer(testServices())("The odds of a pool", (it) => {
+  it.effect("Odds are each bin's share of the stakes, and show nothing of the stakers", () =>
     Effect.gen(function* () {
       const { challenge } = yield* scene()
       const none = yield* oddsOf(challenge)
@@ -384,7 +380,7 @@ layer(testServices())("Odds", (it) => {
     })
   )
 
-  it.effect("stay as they were when the challenge has ended", () =>
+  it.effect("Odds stay as they were when the challenge has ended", () =>
     Effect.gen(function* () {
       const { agent, challenge, deadline } = yield* scene()
       yield* stake(agent, challenge, 50)

@@ -29,7 +29,7 @@ const differences = Effect.map(
 )
 
 layer(testServices())("A top-up", (it) => {
-  it.effect("moves credit from the owner's account to the agent's, and both see it", () =>
+  it.effect("A top-up moves credit from the owner's account to the agent's, and both see it", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(2, 20)
       const [first, second] = agents
@@ -48,7 +48,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("is among the agent's transactions, with its reason", () =>
+  it.effect("A top-up is among the agent's transactions, with its reason", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
@@ -65,7 +65,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("goes to a claimed agent of this owner only; any other is as unknown as none", () =>
+  it.effect("A top-up goes to a claimed agent of this owner only, and any other is 404", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [own = ""] = agents
@@ -89,12 +89,12 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("happens once for a key: sent again it answers the same and moves nothing", () =>
+  it.effect("A top-up happens once for a key: sent again it answers the same and moves nothing", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 5)
       const [agent = ""] = agents
       const first = yield* topUp(owner, agent)
-      // The account is empty by now: what was moved is not asked for again.
+      // The account is empty by now: a repeated top-up does not ask for the credit again.
       assert.deepStrictEqual(yield* topUp(owner, agent), first)
       assert.deepStrictEqual(yield* topUp(owner, agent.toUpperCase()), first)
       yield* has(`agent:${agent}`, credits(5))
@@ -105,7 +105,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("the same key with another amount, or for another agent, is rejected", () =>
+  it.effect("The same key with another amount, or for another agent, is rejected", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(2, 20)
       const [agent = "", other = ""] = agents
@@ -121,7 +121,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("the keys of two owners have nothing to do with each other", () =>
+  it.effect("The keys of two owners are independent", () =>
     Effect.gen(function* () {
       for (const { agents, owner } of [yield* ownerOf(1, 20), yield* ownerOf(1, 20)]) {
         yield* topUp(owner, agents[0] ?? "")
@@ -130,7 +130,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("moves what there is to the last micro-credit, and not one more", () =>
+  it.effect("A top-up moves the available credit to the last micro-credit, and not one more", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
@@ -144,7 +144,7 @@ layer(testServices())("A top-up", (it) => {
     })
   )
 
-  it.effect("to an account that is full is rejected, and stays with the owner", () =>
+  it.effect("A top-up to a full account is rejected, and stays with the owner", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
@@ -159,7 +159,7 @@ layer(testServices())("A top-up", (it) => {
 })
 
 layer(testServices())("Fifty top-ups at once", (it) => {
-  it.effect("with credit for twenty: twenty move, and no sample shows anybody overdrawn", () =>
+  it.effect("Of fifty top-ups with credit for twenty, twenty move, and nobody is ever overdrawn", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(5, 20)
       const asked = times(50, (index) =>
@@ -177,7 +177,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
     })
   )
 
-  it.effect("with credit for twenty, on two replicas: twenty move", () =>
+  it.effect("Of fifty top-ups with credit for twenty on two replicas, twenty move", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(5, 20)
       const replicas = [yield* Credits, yield* creditsReplica]
@@ -194,7 +194,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
     })
   )
 
-  it.effect("of one key, on two replicas: one moves, and all answer as it does", () =>
+  it.effect("Of fifty top-ups with one key on two replicas one moves, and all answer as it does", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       const [agent = ""] = agents
@@ -218,7 +218,7 @@ layer(testServices())("Fifty top-ups at once", (it) => {
 
 layer(testServices())("Any top-ups", (it) => {
   it.effect.each([1, 2, 3])(
-    "sum up to zero and leave nobody in debt, also when sent again (seed %i)",
+    "Any top-ups sum up to zero and leave nobody in debt, also when sent again (seed %i)",
     (seed) =>
       Effect.gen(function* () {
         const owners = yield* Effect.replicateEffect(ownerOf(3, 40), 3)
@@ -237,7 +237,7 @@ layer(testServices())("Any top-ups", (it) => {
         assert.deepStrictEqual(findings, [])
         assert.deepStrictEqual(yield* creditFindings, [])
         assert.deepStrictEqual(yield* differences, [])
-        // What is with owners and agents together is what the owners were given.
+        // Owners and agents together have the credit that the owners were given.
         for (const { agents, owner } of owners) {
           const accounts = [`owner:${owner}`, ...agents.map((id) => `agent:${id}`)]
           const states = yield* Effect.forEach(accounts, stateOf)
@@ -255,7 +255,7 @@ layer(testServices())("Any top-ups", (it) => {
 const aTransfer = { kind: "post" as const, amount: 1n, reason: "a test" }
 
 layer(testServices())("The ledger's check", (it) => {
-  it.effect("counts what owners moved to agents", () =>
+  it.effect("The ledger's check counts the credit that owners moved to agents", () =>
     Effect.gen(function* () {
       const { agents, owner } = yield* ownerOf(1, 20)
       yield* topUp(owner, agents[0] ?? "")
@@ -266,8 +266,8 @@ layer(testServices())("The ledger's check", (it) => {
   )
 })
 
-layer(testServices())("The ledger's check names", (it) => {
-  it.effect("credit that went from an owner to an agent of somebody else, or of nobody", () =>
+layer(testServices())("The ledger's check of top-ups", (it) => {
+  it.effect("The ledger's check names credit from an owner to an agent of somebody else, or of nobody", () =>
     Effect.gen(function* () {
       const { owner } = yield* ownerOf(1, 20)
       const strangers = [yield* claimedAgent(), yield* provisionalAgent()]
@@ -279,7 +279,7 @@ layer(testServices())("The ledger's check names", (it) => {
     })
   )
 
-  it.effect("a top-up from before the agent was claimed", () =>
+  it.effect("The ledger's check names a top-up from before the agent was claimed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { agents, owner } = yield* ownerOf(1, 20)
@@ -292,7 +292,7 @@ layer(testServices())("The ledger's check names", (it) => {
     })
   )
 
-  it.effect("a top-up that is none, by its id", () =>
+  it.effect("The ledger's check names a false top-up by its id", () =>
     Effect.gen(function* () {
       const { owner } = yield* ownerOf(1, 20)
       const other = yield* ownerOf(1, 20)
