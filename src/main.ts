@@ -319,24 +319,21 @@ const addressTaken =
       Effect.fail(new SettingError({ message: `cannot listen at ${place} (${codeOf(error)}): ${advice}.` }))
     )
 
-/**
- * What listens, first of all: a port that is taken leaves no migrated database behind, and what a long start is at can be
- * asked.
- */
-const listeners = (config: Composition, doing: () => string) => ({
+/** What listens, first of all: a port that is taken leaves no migrated database behind, and what a long start is at can be asked. */
+const listeners = (config: Composition, progress: () => string) => ({
   serving: listening({
     host: config.host,
     port: config.port,
     gracefulShutdownTimeout: "20 seconds",
     rules: config.rules,
-    doing
+    progress
   }).pipe(
     Layer.catchTag(
       "ServeError",
       addressTaken(`${config.host}:${config.port}`, "set AUSPEX_HOST and AUSPEX_PORT to a free address")
     )
   ),
-  operated: operations.layer({ ...config.operations, rules: config.rules, doing }).pipe(
+  operated: operations.layer({ ...config.operations, rules: config.rules, progress }).pipe(
     // A second instance on this machine starts as well; a port that is set is one that somebody asks at.
     Layer.catchTag("ServeError", (error) =>
       !config.isOpsPortSet && codeOf(error) === "EADDRINUSE"
@@ -344,7 +341,7 @@ const listeners = (config: Composition, doing: () => string) => ({
             host: config.operations.host,
             port: Option.some(0),
             rules: config.rules,
-            doing
+            progress
           })
         : Layer.effectContext(Effect.fail(error))
     ),
@@ -359,8 +356,8 @@ const listeners = (config: Composition, doing: () => string) => ({
 })
 
 const application = (config: Composition, format: LogFormat, instance: string) => {
-  let doing = "the database is looked for"
-  const { operated, serving } = listeners(config, () => doing)
+  let progress = "the database is looked for"
+  const { operated, serving } = listeners(config, () => progress)
   const serves = config.roles.includes("api")
   const started = Effect.gen(function* () {
     const disposable = yield* disposableDomains(config)
@@ -389,7 +386,7 @@ const application = (config: Composition, format: LogFormat, instance: string) =
       serves ? httpLayer.pipe(Layer.provide(serving)) : Layer.empty
     ).pipe(Layer.provide(Jobs.heartbeats({ name: instance, version, roles: config.roles })))
     const announced = Effect.gen(function* () {
-      doing = "the database is ready, the services start"
+      progress = "the database is ready, the services start"
       const log = yield* config.roles.includes("jobs") ? logFacts : Effect.succeed([])
       const { attend, url } = yield* operations.Operations
       const known = [...facts, mail.fact, operationsFact(url, config), ...log]
@@ -426,7 +423,7 @@ const application = (config: Composition, format: LogFormat, instance: string) =
           migrates: config.migrates
         })
       ),
-      Layer.provide(Layer.succeed(Database.Progress, (what) => Effect.sync(() => void (doing = what)))),
+      Layer.provide(Layer.succeed(Database.Progress, (what) => Effect.sync(() => void (progress = what)))),
       Layer.provide(settings)
     )
   })

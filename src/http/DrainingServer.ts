@@ -8,8 +8,8 @@ import { Duration, Effect, Layer, Metric } from "effect"
 import { countedAddress } from "../services/RateLimiter.ts"
 import type { Settings } from "../services/Settings.ts"
 import { trustedProxies } from "./CurrentRequest.ts"
-import { makeRareLog } from "./rareLog.ts"
-import { whileStarting } from "./starting.ts"
+import { makeThrottledLog } from "./throttledLog.ts"
+import { respondWhileStarting } from "./readiness.ts"
 
 /** Requests of one connection that run at a time; the next ones wait. */
 const maxInFlight = 8
@@ -69,9 +69,8 @@ const unreadOf = ({ inFlight }: Connection): number => {
 }
 
 /**
- * A Node server with bounds on connections, requests in flight and unread answers. `close` waits for requests, not for
- * connections: Node's own also waits for connections that are idle, have sent half a head or poll, and no longer enforces
- * its time limits.
+ * A Node server with bounds on connections, requests in flight and unread answers. `close` waits for requests, not for connections:
+ * Node's own also waits for connections that are idle, have sent half a head or poll, and no longer enforces its time limits.
  */
 export class DrainingServer extends Server {
   readonly #limits: ConnectionLimits
@@ -160,9 +159,7 @@ export class DrainingServer extends Server {
     setImmediate(() => this.#beginNext())
   }
 
-  /**
-   * Begins one request a turn of the event loop, so that a burst of many connections does not keep others waiting.
-   */
+  /** Begins one request a turn of the event loop, so that a burst of many connections does not keep others waiting. */
   #beginNext(): void {
     this.#isTurnSet = false
     const [connection] = this.#waiting
@@ -255,11 +252,11 @@ const closedTotal = Metric.counter("http_connections_closed_total", {
 /** Counts connections closed for a limit, and logs at most one line a minute. */
 const countClosed = Effect.gen(function* () {
   const context = yield* Effect.context<never>()
-  const rarely = makeRareLog(Duration.minutes(1))
+  const throttled = makeThrottledLog(Duration.minutes(1))
   return (why: ClosedFor, address: string) => {
     Metric.withAttributes(closedTotal, { why }).updateUnsafe(1, context)
     Effect.runForkWith(context)(
-      rarely("closed", (connections) =>
+      throttled("closed", (connections) =>
         Effect.logWarning("connections were closed for a limit; others are counted only for a minute").pipe(
           Effect.annotateLogs({ why, address, connections })
         )
@@ -302,12 +299,12 @@ const responseTo = (error: string | undefined): string => {
 }
 
 /** The Node server with its time limits and its answers to unparsable requests. */
-const makeNodeServer = Effect.fnUntraced(function* ({ doing, rules, timeouts }: Listening) {
+const makeNodeServer = Effect.fnUntraced(function* ({ progress, rules, timeouts }: Listening) {
   const { maxConnections, maxConnectionsPerAddress } = rules
   const server = new DrainingServer({
     ...defaultTimeouts,
     ...timeouts,
-    unattended: whileStarting(doing ?? (() => "the start")),
+    unattended: respondWhileStarting(progress ?? (() => "the start")),
     // The edge rejects a missing Host: Node's own answer would have no body.
     requireHostHeader: false,
     maxConnections,
@@ -329,7 +326,7 @@ type Listening = Parameters<typeof NodeHttpServer.layer>[1] & {
   readonly rules: Pick<Settings["Service"], "maxConnections" | "maxConnectionsPerAddress" | "trustedProxies">
   readonly timeouts?: Timeouts | undefined
   /** What the start is at, while nothing is served yet. */
-  readonly doing?: (() => string) | undefined
+  readonly progress?: (() => string) | undefined
 }
 
 /** Listens on this server. */

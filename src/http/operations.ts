@@ -11,7 +11,7 @@ import { cachedSteadily } from "../services/domain/steadyCache.ts"
 import { live, ready } from "./handlers/health.ts"
 import { pathOf } from "./routes.ts"
 import { listening } from "./DrainingServer.ts"
-import { notYet } from "./starting.ts"
+import { notReady } from "./readiness.ts"
 
 export class Operations extends Context.Service<
   Operations,
@@ -34,7 +34,7 @@ const nothingThere = HttpServerResponse.jsonUnsafe(
 )
 
 /** Without a router: layers are built once, so this would be the public one. */
-const served = (doing: () => string) =>
+const served = (progress: () => string) =>
   Layer.effect(
     Operations,
     Effect.gen(function* () {
@@ -55,7 +55,7 @@ const served = (doing: () => string) =>
           paths.ready,
           Effect.suspend(() =>
             health === undefined
-              ? Effect.succeed(HttpServerResponse.jsonUnsafe(notYet(doing()), { status: 503 }))
+              ? Effect.succeed(HttpServerResponse.jsonUnsafe(notReady(progress()), { status: 503 }))
               : ready(health)
           )
         ]
@@ -74,15 +74,15 @@ const served = (doing: () => string) =>
     })
   ).pipe(Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)))
 
-/** Listens there, unless it is turned off; `doing` says what the start is at. */
+/** Listens at the place, unless it is turned off; `progress` names the current step of the start. */
 export const layer = (place: {
   readonly host: string
   readonly port: Option.Option<number>
   readonly rules: Parameters<typeof listening>[0]["rules"]
-  readonly doing: () => string
+  readonly progress: () => string
 }): Layer.Layer<Operations, HttpServerError.ServeError> =>
   Option.match(place.port, {
     onNone: () => Layer.succeed(Operations, { url: null, attend: () => Effect.void }),
     onSome: (port) =>
-      served(place.doing).pipe(Layer.provide(listening({ host: place.host, port, rules: place.rules })))
+      served(place.progress).pipe(Layer.provide(listening({ host: place.host, port, rules: place.rules })))
   })

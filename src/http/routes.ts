@@ -30,8 +30,8 @@ export const logPaths = {
 /** The payment provider's webhook. */
 export const webhookPath = "/api/v1/stripe/webhook"
 
-/** Calls of clients that were written for another service of the same interface; the published API does not have them. */
-export const foreignPaths = {
+/** Paths that only clients written for another service of the same interface call; the published API does not have them. */
+export const compatibilityPaths = {
   rankings: "/api/v1/eval/rankings",
   odds: "/api/v1/eval/challenges/:challenge_id/odds",
   ownerBalance: "/api/v1/agent/owner/balance",
@@ -39,11 +39,11 @@ export const foreignPaths = {
   ownerPolicy: "/api/v1/agent/owner/wallet-policy"
 } as const
 
-/** Those about the owner's account, with their methods. */
+/** The paths about the owner's account, with their methods. */
 export const ownerPaths = [
-  [foreignPaths.ownerBalance, ["GET"]],
-  [foreignPaths.ownerTopUp, ["POST"]],
-  [foreignPaths.ownerPolicy, ["GET", "POST"]]
+  [compatibilityPaths.ownerBalance, ["GET"]],
+  [compatibilityPaths.ownerTopUp, ["POST"]],
+  [compatibilityPaths.ownerPolicy, ["GET", "POST"]]
 ] as const
 
 const methodsByPath = new Map<string, Set<string>>([
@@ -53,8 +53,8 @@ const methodsByPath = new Map<string, Set<string>>([
     (path) => [path, new Set([path.startsWith(gatewayPaths.models) ? "GET" : "POST"])] as const
   ),
   [webhookPath, new Set(["POST"])],
-  [foreignPaths.rankings, new Set(["GET"])],
-  [foreignPaths.odds, new Set(["GET"])],
+  [compatibilityPaths.rankings, new Set(["GET"])],
+  [compatibilityPaths.odds, new Set(["GET"])],
   ...ownerPaths.map(([path, methods]) => [path, new Set<string>(methods)] as const),
   ...[...assets, ...wellKnown].map(({ path }) => [path, new Set(["GET"])] as const),
   ...Object.entries(pageMethods).map(([path, methods]) => [path, new Set(methods)] as const)
@@ -111,10 +111,10 @@ const segmentsOf = (path: string): ReadonlyArray<string> =>
 const calledAs = (path: string, methods: ReadonlySet<string>): string =>
   `${[...methods].filter((each) => each !== "HEAD").join(", ")} ${path.replaceAll(/:(\w+)/g, "{$1}")}`
 
-/** Those that agents and readers call by themselves. */
-const foreign: ReadonlySet<string> = new Set([webhookPath, ...Object.values(foreignPaths)])
+/** Paths that agents and readers do not call by themselves. */
+const notSuggested: ReadonlySet<string> = new Set([webhookPath, ...Object.values(compatibilityPaths)])
 const named = [...methodsByPath]
-  .filter(([path]) => !foreign.has(path))
+  .filter(([path]) => !notSuggested.has(path))
   .map(([path, methods]) => ({ path, template: segmentsOf(path), called: calledAs(path, methods) }))
 
 const challengePaths = ["challenges", "macro/challenges", "price-events/challenges"]
@@ -125,7 +125,7 @@ const ofAnotherType = (path: string): string | undefined => {
     .map((each) =>
       knownPath(path.replace(/\/eval\/(?:(?:macro|price-events)\/)?challenges\//, `/eval/${each}/`))
     )
-    .find((each) => each !== undefined && !foreign.has(each.path))
+    .find((each) => each !== undefined && !notSuggested.has(each.path))
   if (known === undefined) return undefined
   const called = calledAs(known.path, known.methods)
   return /\/(?:odds|stake)$/.test(path) ? `${called}, for only macro challenges have a pool` : called

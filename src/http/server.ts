@@ -11,7 +11,7 @@ import * as challenges from "./handlers/challenges.ts"
 import * as community from "./handlers/community.ts"
 import * as gateway from "./handlers/gateway.ts"
 import * as documents from "./handlers/documents.ts"
-import * as foreign from "./handlers/foreign.ts"
+import * as compatibility from "./handlers/compatibility.ts"
 import * as health from "./handlers/health.ts"
 import * as log from "./handlers/log.ts"
 import * as notices from "./handlers/notices.ts"
@@ -65,7 +65,7 @@ const routes = Layer.mergeAll(
   api,
   pages.layer.pipe(Layer.provide(httpCaching.layer)),
   payments.layer,
-  foreign.layer,
+  compatibility.layer,
   log.files,
   calls.layer,
   models.layer,

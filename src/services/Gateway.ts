@@ -1,7 +1,7 @@
 /**
- * The language-model gateway: one key and one base address reach every configured model, in either of the two styles of
- * calling one. The gateway picks the provider, falls back to the next before anything is delivered, and charges a
- * price per token that is the same whoever served.
+ * The language-model gateway: one key and one base address reach every configured model, in either of the two styles. The
+ * gateway picks the provider, falls back to the next one until something is delivered, and charges a price per token that is
+ * the same for every provider.
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime, Scope, Stream } from "effect"
@@ -11,18 +11,18 @@ import { Timestamp } from "./domain/text.ts"
 import type { GatewayDisabled, InvalidGatewayKey, KeyHolder } from "./GatewayKeys.ts"
 import type { TooManyRequests } from "./RateLimiter.ts"
 
-/** How a model is called: chat completions as OpenAI has them, or messages as Anthropic has them. */
+/** The style of calling a model: chat completions as OpenAI has them, or messages as Anthropic has them. */
 export const Style = Schema.Literals(["openai", "anthropic"])
 export type Style = typeof Style.Type
 
-/** What is called: each belongs to a style, and has its errors. */
+/** Each endpoint belongs to a style and has its errors. */
 export type Endpoint = "chat" | "embeddings" | "messages" | "responses"
 
 export const styleOf = (endpoint: Endpoint): Style => (endpoint === "messages" ? "anthropic" : "openai")
 
 /**
- * What a model can take or give beside text, as the operator says, by the names that clients of messages read. One with
- * embeddings gives nothing else.
+ * Media and features of a model besides text, as the operator gives them, under the names that clients of messages read. A
+ * model with embeddings generates nothing else.
  */
 export const Capability = Schema.Literals([
   "tools",
@@ -34,7 +34,7 @@ export const Capability = Schema.Literals([
 ])
 export type Capability = typeof Capability.Type
 
-/** 400, 413 or 415: the body cannot be sent on. `param` names the member. */
+/** 400, 413 or 415: the body cannot be forwarded. `param` names the member. */
 export class BadCall extends apiErrorWith("BadCall", 400, {
   code: Schema.Literals([
     "invalid_request",
@@ -45,7 +45,7 @@ export class BadCall extends apiErrorWith("BadCall", 400, {
   param: Schema.NullOr(Schema.String)
 }) {}
 
-/** 400 for a call, 404 where a model is asked for by its path: no such model is configured. */
+/** 400 for a call, 404 for a model requested by its path: no such model is configured. */
 export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
   code: errorCode("unknown_model"),
   status: Schema.Literals([400, 404]).pipe(Schema.withConstructorDefault(Effect.succeed(400 as const)))
@@ -54,16 +54,16 @@ export class UnknownModel extends apiErrorWith("UnknownModel", 400, {
 /** 403: the key may not call this model. */
 export class ModelNotAllowed extends apiError("ModelNotAllowed", 403, "model_not_allowed") {}
 
-/** What can be spent now, in micro-credits, and what the caller can do beside asking for fewer tokens. */
+/** The credit that can be spent now, in micro-credits, and a remedy besides requesting fewer tokens. */
 const funds = { left: Schema.BigInt, remedy: Schema.String }
 
-/** 402: the agent's available credit, or what is left of the key's limit, does not cover the largest possible cost. */
+/** 402: the agent's available credit, or the rest of the key's limit, does not cover the largest possible cost. */
 export class CreditTooLow extends apiErrorWith("CreditTooLow", 402, {
   code: errorCode("insufficient_credit"),
   ...funds
 }) {}
 
-/** 402: it would, with what calls under way have reserved. `retry_after` is in seconds. */
+/** 402: the credit would suffice without the reservations of calls under way. `retry_after` is in seconds. */
 export class CreditInFlight extends apiErrorWith("CreditInFlight", 402, {
   code: errorCode("credit_in_flight"),
   ...funds,
@@ -76,15 +76,15 @@ export class UpstreamsBusy extends apiErrorWith("UpstreamsBusy", 429, {
   retry_after: Schema.Int
 }) {}
 
-/** 502: no provider of the model answered, however often in all they were asked. */
+/** 502: no provider of the model answered. `attempts` counts all requests to them. */
 export class UpstreamsFailed extends apiErrorWith("UpstreamsFailed", 502, {
   code: errorCode("upstreams_failed"),
   attempts: Schema.Int
 }) {}
 
-/** A provider's own rejection of the request (400, 413 or 422), without what names the provider or its account. */
+/** A provider's own rejection of the request (400, 413 or 422), without the names of the provider and its account. */
 export class RejectedUpstream extends apiErrorWith("RejectedUpstream", 400, {
-  /** The provider's own where it has one. */
+  /** The provider's own code, if it has one. */
   code: Schema.String,
   type: Schema.NullOr(Schema.String),
   status: Schema.Literals([400, 413, 422]),
@@ -105,17 +105,17 @@ export type CallError =
   | UpstreamsFailed
   | RejectedUpstream
 
-/** One call as it arrived. */
+/** A call before its body is parsed. */
 export interface Call {
   readonly endpoint: Endpoint
   readonly holder: KeyHolder
   readonly body: Uint8Array
   readonly requestId: string
-  /** `anthropic-version` and `anthropic-beta`, which travel on to providers of that style. */
+  /** `anthropic-version` and `anthropic-beta`, which are forwarded to providers of that style. */
   readonly versionHeaders: Readonly<Record<string, string>>
 }
 
-/** The answer, whole or as a stream. A stream that fails is incomplete. The headers tell what it costs and what is left. */
+/** The answer, whole or as a stream. A stream that fails is incomplete. The headers give the cost and the remaining credit. */
 export type Answer = {
   readonly contentType: string
   readonly headers: Readonly<Record<string, string>>
@@ -127,18 +127,18 @@ export type Answer = {
 /** A model that clients may name. */
 export interface ModelOffer {
   readonly id: string
-  /** Credit per token, by what it is: input, output, cached_input, cache_write, cache_write_1h, reasoning; and per image. */
+  /** Credit per token of each kind (input, output, cached_input, cache_write, cache_write_1h, reasoning) and per image. */
   readonly prices: Readonly<Record<string, number>>
-  /** Undefined where it generates nothing. */
+  /** Undefined if the model generates nothing. */
   readonly maxOutputTokens: number | undefined
-  /** Tokens of prompt and answer together; undefined: the operator does not say, as with capabilities. */
+  /** Tokens of prompt and answer together; undefined if the operator does not give it, and so with capabilities. */
   readonly contextLength: number | undefined
   readonly capabilities: ReadonlyArray<Capability> | undefined
-  /** When this instance first read the configuration. */
+  /** The time when this instance first read the configuration. */
   readonly since: DateTime.Utc
 }
 
-/** A route of a model, and how it went at the instance that answers since that began. */
+/** A route of a model, with its results since the answering instance started. */
 export const RouteHealth = Schema.Struct({
   model: Schema.String.annotate({ description: "as clients name it" }),
   provider: Schema.String,
@@ -161,14 +161,14 @@ export const RouteHealth = Schema.Struct({
 }).annotate({ identifier: "GatewayRoute" })
 export type RouteHealth = typeof RouteHealth.Type
 
-/** An error as it is answered: the whole of it. */
+/** A complete error answer. */
 export interface ErrorAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A request that was rejected before it was known to be a call, or for no fault of its own. */
+/** A request that was rejected before it was known to be a call, or for a reason outside of the request. */
 export interface RejectedRequest {
   readonly status: number
   readonly code: string
@@ -180,23 +180,23 @@ export class Gateway extends Context.Service<
   Gateway,
   {
     /**
-     * Fails when credit does not cover even the smallest call of the cheapest model. A body's length says no more about its
-     * cost: an image is paid by its tokens, white space and members that steer a call are free.
+     * Fails if the credit does not cover even the smallest call of the cheapest model. A longer body does not cost more: an
+     * image is paid by its tokens, and white space and members that steer a call are free.
      */
     readonly checkCredit: (
       holder: KeyHolder
     ) => Effect.Effect<void, CreditInFlight | CreditTooLow | GatewayDisabled>
     /**
-     * Reserves, calls and settles; fails only when nothing was delivered. The scope is the client's: when it closes early,
-     * the provider is cancelled, and what was generated is settled.
+     * Reserves, calls and settles; fails only if nothing was delivered. The scope is the client's: when it closes early, the
+     * request to the provider is cancelled, and the generated part is settled.
      */
     readonly call: (call: Call) => Effect.Effect<Answer, CallError, Scope.Scope>
-    /** The tokens of a prompt in the messages style, counted here; costs nothing. */
+    /** Counts the tokens of a prompt in the messages style; costs nothing. */
     readonly countTokens: (holder: KeyHolder, body: Uint8Array) => Effect.Effect<number, CallError>
     readonly models: Effect.Effect<ReadonlyArray<ModelOffer>>
-    /** Fails for names that no model has, each by its place in `allowed_models` of a key. */
+    /** Fails for names without a model, each with its place in `allowed_models` of a key. */
     readonly requireModels: (names: ReadonlyArray<string>) => Effect.Effect<void, InvalidRequest>
-    /** Of this instance: others have their own experience. Empty without a gateway. */
+    /** The routes as this instance has experienced them. Empty without a gateway. */
     readonly routes: Effect.Effect<ReadonlyArray<RouteHealth>>
     /** A call's error in this style. */
     readonly errorAnswer: (style: Style, error: CallError, requestId: string) => ErrorAnswer

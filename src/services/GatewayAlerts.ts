@@ -1,6 +1,6 @@
 /**
- * Mails to owners of gateway keys: when 80 % of a limit is spent, and when all of it is or it refuses a call for good. Each is
- * sent once for a period of the limit, and once more for a limit that was changed.
+ * Mails to owners of gateway keys: when 80 % of a limit is spent, and when all of it is spent or it refuses a call for good.
+ * Each is sent once for a period of the limit, and once more for a changed limit.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
@@ -8,7 +8,7 @@ import type { Effect } from "effect"
 export class GatewayAlerts extends Context.Service<
   GatewayAlerts,
   {
-    /** Mails what was found since, and answers how many mails. Any number of replicas may do so at once. */
+    /** Sends the mails of new alerts and answers their number. Any number of replicas may do so at once. */
     readonly sendDue: Effect.Effect<number>
   }
 >()("auspex/services/GatewayAlerts") {}

@@ -1,5 +1,5 @@
 /**
- * What model calls cost. The largest possible cost is reserved before anything is sent and replaced by the real one
+ * Billing of model calls. The largest possible cost is reserved before anything is sent and replaced by the real cost
  * afterwards, so that concurrent calls never overspend and a failed call costs nothing.
  */
 import { Context } from "effect"
@@ -12,31 +12,31 @@ export interface OpenCall {
   readonly callId: string
   readonly holder: KeyHolder
   readonly requestId: string
-  /** As the client named it. */
+  /** The client's name of the model. */
   readonly model: string
   readonly style: Style
   readonly stream: boolean
-  /** Its maximum cost in micro-credits; 0: nothing is reserved or charged. */
+  /** The call's maximum cost in micro-credits; if it is 0, nothing is reserved or charged. */
   readonly reserved: bigint
   /** In milliseconds since 1970. */
   readonly createdAt: number
 }
 
-/** How a call ended. */
+/** A call that has ended, with its result. */
 export interface EndedCall extends OpenCall {
   readonly provider: string | null
-  /** The model that stood in for the one that was named. */
+  /** The model that stood in for the named one. */
   readonly servedModel: string | null
   readonly promptTokens: number
-  /** Of the prompt's: those that were read from the provider's cache, and those that were written to it. */
+  /** The part of the prompt's tokens that was read from the provider's cache; `cacheWriteTokens` were written to it. */
   readonly cachedTokens: number
   readonly cacheWriteTokens: number
   readonly completionTokens: number
-  /** Of the completion's. */
+  /** The part of the completion's tokens that were reasoning. */
   readonly reasoningTokens: number
-  /** In micro-credits. At most what was reserved is charged. */
+  /** The cost in micro-credits. The charge is at most the reservation. */
   readonly cost: bigint
-  /** What the provider charges, in 10^-12 credit; null: the gateway's file does not say. */
+  /** The provider's price of the call, in 10^-12 credit; null if the gateway's file does not give it. */
   readonly providerCost: bigint | null
   readonly status: number
   readonly error: string | null
@@ -46,30 +46,30 @@ export interface EndedCall extends OpenCall {
   readonly estimated: boolean
 }
 
-/** In micro-credits. */
+/** Amounts are in micro-credits. */
 export interface Settled {
   readonly charged: bigint
-  /** What can still be spent: of the agent's credit, or of the key's limit where that is less; undefined: it is not known. */
+  /** The rest of the agent's credit, or of the key's limit if that is less; undefined if unknown. */
   readonly left: bigint | undefined
 }
 
 export class GatewayBilling extends Context.Service<
   GatewayBilling,
   {
-    /** Fails when the agent's credit, or the rest of the key's limit, is less than this; reserves nothing. */
+    /** Fails if the agent's credit, or the rest of the key's limit, is less than the amount; reserves nothing. */
     readonly covers: (holder: KeyHolder, amount: bigint) => Effect.Effect<void, CreditInFlight | CreditTooLow>
-    /** Reserves the call's maximum cost; checks again that the key may be used. Answers what can still be spent. */
+    /** Reserves the call's maximum cost; checks again that the key may be used. The result is the credit that can still be spent. */
     readonly reserve: (
       call: OpenCall
     ) => Effect.Effect<bigint, CreditInFlight | CreditTooLow | GatewayDisabled | InvalidGatewayKey>
     /**
-     * Records and charges the call, once however often it is repeated. A call that reserved nothing is not charged; one
-     * whose reservation was swept meanwhile is neither charged nor recorded again.
+     * Records and charges the call once, even if it is repeated. A call without a reservation is not charged; a call whose
+     * reservation was swept meanwhile is neither charged nor recorded again.
      */
     readonly settle: (call: EndedCall) => Effect.Effect<Settled>
     /** Renews the reservations of open calls. */
     readonly keepAlive: (callIds: ReadonlyArray<string>) => Effect.Effect<void>
-    /** Releases reservations that nobody renewed, because their process died; answers how many. */
+    /** Releases reservations that nobody renewed, because their process died; answers their number. */
     readonly sweep: Effect.Effect<number>
   }
 >()("auspex/services/GatewayBilling") {}

@@ -21,7 +21,7 @@ export type GatewayKeyId = typeof GatewayKeyId.Type
 
 const limit = (description: string) => Schema.optional(Schema.NullOr(CreditAmount)).annotate({ description })
 
-/** Null, and in a new key absent: none but what the agent has. */
+/** Null, or absent in a new key, means no limit but the agent's credit. */
 const newLimits = {
   credit_limit: limit("credit that the key may spend in all; null: what the agent has"),
   daily_limit: limit("in a day, from 00:00 UTC"),
@@ -31,7 +31,7 @@ const newLimits = {
 
 const Name = text({ minimum: 1, maximum: 100 })
 
-/** An empty list would be taken for all models by one reader and for none by another. */
+/** The list must not be empty: one reader would take that for all models, another for none. */
 const newModels = Schema.optional(
   Schema.NullOr(list(text({ minimum: 1, maximum: 256 }), { minimum: 1, maximum: 100 }))
 ).annotate({ description: "names of the models that it may call; null: all" })
@@ -48,7 +48,7 @@ export const NewGatewayKey = Schema.Struct({
 }).annotate({ identifier: "NewGatewayKey" })
 export type NewGatewayKey = typeof NewGatewayKey.Type
 
-/** What is left out stays as it is. */
+/** Absent members stay unchanged. */
 export const GatewayKeyChange = Schema.Struct({
   name: Schema.optional(Name),
   expires_at: Schema.optional(Schema.NullOr(Term)).annotate({
@@ -59,7 +59,7 @@ export const GatewayKeyChange = Schema.Struct({
 }).annotate({ identifier: "GatewayKeyChange" })
 export type GatewayKeyChange = typeof GatewayKeyChange.Type
 
-/** What a key may do, as it was set. */
+/** The settings of a key. */
 const terms = {
   credit_limit: Schema.NullOr(Credit),
   daily_limit: Schema.NullOr(Credit),
@@ -68,11 +68,11 @@ const terms = {
   allowed_models: Schema.NullOr(Schema.Array(Schema.String)).annotate({ description: "null: all" })
 }
 
-/** What a limit is of: all time, or a period that begins at 00:00 UTC, weeks on Monday and months on their first day. */
+/** The period of a limit: all time, or a period that begins at 00:00 UTC, weeks on Monday and months on their first day. */
 export const LimitPeriod = Schema.Literals(["total", "day", "week", "month"])
 export type LimitPeriod = typeof LimitPeriod.Type
 
-/** The field that sets the limit of each. */
+/** The field that sets the limit of each period. */
 export const limitNames = {
   total: "credit_limit",
   day: "daily_limit",
@@ -80,7 +80,7 @@ export const limitNames = {
   month: "monthly_limit"
 } as const satisfies Readonly<Record<LimitPeriod, keyof NewGatewayKey>>
 
-/** A limit now. */
+/** A limit with its current state. */
 export const KeyLimit = Schema.Struct({
   period: LimitPeriod,
   limit: Credit,
@@ -91,7 +91,7 @@ export const KeyLimit = Schema.Struct({
 }).annotate({ identifier: "GatewayKeyLimit" })
 export type KeyLimit = typeof KeyLimit.Type
 
-/** The only answer that shows a key. */
+/** No other answer shows the key itself. */
 export const CreatedGatewayKey = Schema.Struct({
   key_id: GatewayKeyId,
   api_key: Schema.String.annotate({ description: "shown this once: only its hash is kept" }),
@@ -134,36 +134,36 @@ export type OneGatewayKey = typeof OneGatewayKey.Type
 
 export const GatewayKeyList = pageSchema(GatewayKey)
 
-/** 403: the gateway may be used by claimed agents only, with credit_arena_enabled, whose owner is on a paid plan. */
+/** 403: only claimed agents with credit_arena_enabled, whose owner is on a paid plan, may use the gateway. */
 export class GatewayDisabled extends apiError("GatewayDisabled", 403, "gateway_disabled") {}
 
-/** 400: the agent has as many live keys as it may have, or has made as many within a day. */
+/** 400: the agent has the maximum number of live keys, or has made the maximum number within a day. */
 export class GatewayKeyLimitReached extends apiError("GatewayKeyLimitReached", 400, "gateway_key_limit") {}
 
 /** 409: the key has been revoked or has expired, and cannot be changed any more. */
 export class GatewayKeyEnded extends apiError("GatewayKeyEnded", 409, "gateway_key_ended") {}
 
-/** 401: no gateway key of ours, or one that is revoked or expired; or two different ones in the two headers. */
+/** 401: the key is unknown, revoked or expired; or the two headers have different keys. */
 export class InvalidGatewayKey extends apiError("InvalidGatewayKey", 401, "invalid_api_key") {}
 
 /** An accepted key and its agent. */
 export interface KeyHolder {
   readonly keyId: GatewayKeyId
   readonly agentId: AgentId
-  /** The models that it may call; left out: all. */
+  /** The models that the key may call; absent means all. */
   readonly allowedModels?: ReadonlyArray<string>
 }
 
 /**
  * Callers are agents, by access token, or owners, on the account pages: an agent sees the keys made for it, an owner those of
- * all its agents. Somebody else's key is answered as an unknown one.
+ * all its agents. Another owner's key is answered as an unknown one.
  */
 export class GatewayKeys extends Context.Service<
   GatewayKeys,
   {
     /**
      * Makes a key that spends this agent's credit; the agent is the caller or owned by it. Fails for an expiry in the past or
-     * too far ahead, and for a token that has been ended.
+     * too far ahead, and for an ended token.
      */
     readonly create: (
       by: Maker,
@@ -174,15 +174,15 @@ export class GatewayKeys extends Context.Service<
       GatewayDisabled | GatewayKeyLimitReached | InvalidRequest | InvalidToken | NotFound
     >
     /**
-     * Changes a live key, on every replica within a second. Calls under way count towards its new limits. Fails for a
-     * `credit_limit` that is spent or reserved already; one of a period lets nothing through until the period ends.
+     * Changes a live key, on every replica within a second. Calls under way count towards its new limits. Fails for a `credit_limit` that
+     * is already spent or reserved; a limit of a period that is already spent refuses calls until the period ends.
      */
     readonly update: (
       by: Maker,
       keyId: string,
       change: GatewayKeyChange
     ) => Effect.Effect<GatewayKey, GatewayKeyEnded | InvalidRequest | InvalidToken | NotFound>
-    /** One key, with what it can still spend. */
+    /** One key, with the credit that it can still spend. */
     readonly find: (of: Holder, keyId: string) => Effect.Effect<OneGatewayKey, NotFound>
     /** Newest first, including revoked and expired keys. */
     readonly list: (of: Holder, page: Page) => Effect.Effect<PageOf<GatewayKey>, InvalidRequest>

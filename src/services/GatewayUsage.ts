@@ -1,4 +1,4 @@
-/** What the calls of models came to: each call, totals, and sums by day. */
+/** Usage of the gateway: single calls, totals, and sums by day. */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime } from "effect"
 import { Credit } from "./Credits.ts"
@@ -12,16 +12,16 @@ import { Timestamp } from "./domain/text.ts"
 export class GatewayUsage extends Context.Service<
   GatewayUsage,
   {
-    /** Newest first, of an agent or of all agents of an owner. */
+    /** Calls of an agent or of all agents of an owner, newest first. */
     readonly list: (of: Holder, range: UsageRange, page: Page) => Effect.Effect<UsagePage, InvalidRequest>
     /** Sums by day, key and model, oldest first, of all days that the range touches. */
     readonly days: (of: Holder, range: UsageRange) => Effect.Effect<ReadonlyArray<UsageDay>>
-    /** Of all agents, for operators: what was charged beside what providers charge. The last 30 days where no range is asked. */
+    /** Sums over all agents, for operators: charges beside the providers' prices. The default range is the last 30 days. */
     readonly report: (asked: UsageQuestion) => Effect.Effect<UsageReport, InvalidRequest>
   }
 >()("auspex/services/GatewayUsage") {}
 
-/** A call with what it was charged. */
+/** A call with its charge. */
 export const CallRecord = Schema.Struct({
   request_id: Schema.String,
   key_id: GatewayKeyId,
@@ -67,7 +67,7 @@ export const UsagePage = Schema.Struct({
 }).annotate({ identifier: "GatewayUsage" })
 export type UsagePage = typeof UsagePage.Type
 
-/** A day of a key and a model, for charts. */
+/** A day's sums of a key and a model, for charts. */
 export const UsageDay = Schema.Struct({
   day: Schema.String.annotate({ description: "UTC, YYYY-MM-DD" }),
   key_id: GatewayKeyId,
@@ -78,7 +78,7 @@ export const UsageDay = Schema.Struct({
 })
 export type UsageDay = typeof UsageDay.Type
 
-/** What calls are summed by. */
+/** The attribute that groups calls. */
 export const UsageGroup = Schema.Literals(["model", "provider", "agent", "day"])
 
 const reported = {
@@ -121,7 +121,7 @@ export interface UsageQuestion extends UsageRange {
   readonly maxItems: number
 }
 
-/** The asked range: `since` counts, `until` does not. */
+/** The requested range: `since` counts, `until` does not. */
 export interface UsageRange {
   readonly since: DateTime.Utc | undefined
   readonly until: DateTime.Utc | undefined

@@ -57,10 +57,10 @@ export class SourceFailed extends Data.TaggedError("SourceFailed")<{
   /** The reason, without addresses or keys, since it is logged. */
   readonly reason: string
   /**
-   * `unknown`: the place has no such symbol, and an immediate retry would not help. `resting`: the place was not asked,
+   * `unknown`: the place has no such symbol, and an immediate retry would not help. `circuit_open`: the place was not asked,
    * after it failed several times.
    */
-  readonly kind: "unavailable" | "unknown" | "resting"
+  readonly kind: "unavailable" | "unknown" | "circuit_open"
 }> {}
 
 /** The configured source is unusable; the message is all that an operator needs. */

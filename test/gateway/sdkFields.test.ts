@@ -6,7 +6,7 @@ import type Anthropic from "@anthropic-ai/sdk"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import type OpenAI from "openai"
-import { extrasIn } from "../../src/layers/gateway/extras.ts"
+import { pricedFeaturesIn } from "../../src/layers/gateway/pricedFeatures.ts"
 import { isObject } from "../../src/layers/gateway/json.ts"
 import { finishReason } from "../../src/layers/gateway/translate/chatAnswer.ts"
 import { stopReason } from "../../src/layers/gateway/translate/messagesAnswer.ts"
@@ -149,7 +149,7 @@ for (const kind of ["chat", "messages", "responses"] as const) {
       it(`${name} is ${told}`, () => {
         const body = { ...others(name), [name]: value }
         if (fate === "priced") {
-          const asked = extrasIn(styleOf[kind], body, {}).map(({ param }) => param)
+          const asked = pricedFeaturesIn(styleOf[kind], body, {}).map(({ param }) => param)
           return assert.deepStrictEqual(asked, [name])
         }
         const outcome = translateRequest(kind, body)

@@ -12,7 +12,7 @@ import { everyPath } from "../support/routes.ts"
 import { get, member, metrics, testServer, TestServer } from "../support/server.ts"
 import { timePerRequest } from "../support/requestCost.ts"
 
-const place = { host: "127.0.0.1", port: Option.some(0), doing: () => "waits for a test" }
+const place = { host: "127.0.0.1", port: Option.some(0), progress: () => "waits for a test" }
 
 /** The listener, and what it says before an instance has started. */
 const listening = Layer.unwrap(Effect.map(Settings, (rules) => operations.layer({ ...place, rules })))

@@ -421,7 +421,7 @@ it.effect.each([
   )
 )
 
-it.effect("a place that fails three times in a row rests for a minute, then is tried once", () =>
+it.effect("A place that fails three times in a row is not asked for a minute, then is tried once", () =>
   live((place) =>
     Effect.gen(function* () {
       place.spoil("yahoo", async () => ({ status: 500 }))
@@ -429,7 +429,7 @@ it.effect("a place that fails three times in a row rests for a minute, then is t
       const asked = place.askedOf("yahoo").length
       assert.strictEqual(asked, 9)
       const refused = yield* refusal("GC", lastHours(2))
-      assert.include(refused.reason, "rests")
+      assert.include(refused.reason, "circuit breaker is open")
       assert.lengthOf(place.askedOf("yahoo"), asked)
       place.spoil("yahoo")
       yield* TestClock.adjust("1 minute")

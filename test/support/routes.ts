@@ -10,7 +10,7 @@ import {
 } from "../../src/http/middleware/definitions.ts"
 import { pageMethods } from "../../src/http/site/paths.ts"
 import { assets } from "../../src/http/site/assets/assets.ts"
-import { documents, foreignPaths, logPaths, webhookPath } from "../../src/http/routes.ts"
+import { documents, compatibilityPaths, logPaths, webhookPath } from "../../src/http/routes.ts"
 import { gatewayPaths } from "../../src/http/gateway/clients.ts"
 import type { Scope } from "../../src/services/Scopes.ts"
 
@@ -71,7 +71,7 @@ export const everyPath: ReadonlyArray<string> = [
       ...Object.values(documents),
       ...assets.map(({ path }) => path),
       ...Object.values(logPaths),
-      ...Object.values(foreignPaths),
+      ...Object.values(compatibilityPaths),
       webhookPath
     ].map((template) =>
       template.replace("/log/tile/*", "/log/tile/0/000").replaceAll(/:[a-z_]+|\*/g, unknownId)

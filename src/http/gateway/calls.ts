@@ -1,6 +1,6 @@
 /**
- * Calls of models, as clients of either style make them: `POST chat/completions`, `responses`, `embeddings`, `messages`
- * and `messages/count_tokens`. What they get is in that style, errors too.
+ * Calls of models in either style: `POST chat/completions`, `responses`, `embeddings`, `messages` and `messages/count_tokens`.
+ * Answers and errors have the caller's style.
  */
 import { ByteSize, Effect } from "effect"
 import { HttpIncomingMessage, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -60,10 +60,10 @@ const maxBody = ByteSize.mebibytes(10)
 
 type Headers = Readonly<Record<string, string | undefined>>
 
-/** From this size on, reading and parsing a body costs more than a statement. */
+/** Reading and parsing a body of this size costs more than a statement. */
 const largeBody = 64 * 1024
 
-/** Errors that are found after the body was parsed. */
+/** Errors that are found only after the body was parsed. */
 const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
   "BadCall",
   "UnknownModel",
@@ -72,7 +72,7 @@ const parsedInVain: ReadonlySet<CallError["_tag"]> = new Set([
   "CreditInFlight"
 ])
 
-/** What is checked before a body is read: the key, the limits, and for a large body credit. */
+/** Checks that precede the reading of a body: the key, the limits, and for a large body the credit. */
 const makeAdmission = Effect.gen(function* () {
   const gateway = yield* Gateway
   const keys = yield* GatewayKeys
@@ -84,7 +84,7 @@ const makeAdmission = Effect.gen(function* () {
       ["gateway_agent_calls", agentId]
     ])
 
-  /** Authenticates and counts a request. One with a rejected key counts by its address, at the edge. */
+  /** Authenticates and counts a request. The edge counts requests with a rejected key by their address. */
   const identify = Effect.fnUntraced(function* (credential: string) {
     const holder = yield* keys.authenticate(credential)
     yield* countedRequest
@@ -92,7 +92,7 @@ const makeAdmission = Effect.gen(function* () {
     return holder
   })
 
-  /** The same for a call that is paid. */
+  /** Admits a call that is paid. */
   const admit = (credential: string, headers: Headers) =>
     Effect.tap(identify(credential), (holder) =>
       declaredLength(headers) > largeBody ? gateway.checkCredit(holder) : Effect.void

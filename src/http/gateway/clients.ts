@@ -1,4 +1,4 @@
-/** What clients of the gateway send and read: where it is, the key in their headers, and errors in their style. */
+/** The gateway's clients: their paths, the key in their headers, and errors in their style. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpServerRequest } from "effect/http"
@@ -7,7 +7,7 @@ import { InvalidGatewayKey } from "../../services/GatewayKeys.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 
 const root = "/api/v1/llm"
-/** Clients of messages write the `v1` themselves. */
+/** Clients of messages append the `v1` themselves. */
 const base = `${root}/v1`
 
 export const gatewayPaths = {
@@ -28,10 +28,10 @@ export const styleSaid = (headers: Headers): Style =>
 
 const isWithin = (path: string, above: string): boolean => path === above || path.startsWith(`${above}/`)
 
-/** Where they stand in a path below the root, it was meant as a call of a model, with whatever base address. */
+/** A path with one of these segments was meant as a call of a model, with whatever base address. */
 const openaiCalls = new Set(["completions", "embeddings", "responses"])
 
-/** The style of errors at a path, even if nothing is there; undefined outside of the gateway. */
+/** The style of errors at a path, even an unknown one; undefined outside of the gateway. */
 export const styleAt = (path: string, headers: Headers): Style | undefined => {
   if (!path.startsWith(`${root}/`)) return undefined
   const [first, ...others] = path.slice(root.length + 1).split("/")
@@ -43,7 +43,7 @@ export const styleAt = (path: string, headers: Headers): Style | undefined => {
   return first === "v1" || segments.includes("models") ? styleSaid(headers) : undefined
 }
 
-/** The one credential that was sent; undefined: none was. */
+/** The one credential of a request; undefined if it has none. */
 export const gatewayCredential = Effect.fnUntraced(function* ({
   headers
 }: Pick<HttpServerRequest.HttpServerRequest, "headers">) {
@@ -57,7 +57,7 @@ export const gatewayCredential = Effect.fnUntraced(function* ({
   return bearer ?? named
 })
 
-/** The same where a credential is required. */
+/** The credential of a request that must have one. */
 export const requiredCredential = Effect.fnUntraced(function* (
   request: Pick<HttpServerRequest.HttpServerRequest, "headers">
 ) {
@@ -70,17 +70,17 @@ export const requiredCredential = Effect.fnUntraced(function* (
 
 const keyPrefix = "aus_gw_"
 
-/** Tells gateway keys from access tokens where both are accepted. */
+/** Distinguishes gateway keys from access tokens, where both are accepted. */
 export const isGatewayKey = (credential: string): boolean => credential.startsWith(keyPrefix)
 
-/** A credential that is no gateway key and was rejected as an access token may have been meant as either. */
+/** The credential is no gateway key and was rejected as an access token: the client may have meant either. */
 export const neitherDetail = (detail: string): string =>
   `Expected a gateway key (${keyPrefix}...) or an access token. ${detail}`
 
 export const errorResponse = ({ body, headers, status }: ErrorAnswer) =>
   HttpServerResponse.text(body, { status, headers, contentType: headers["content-type"] })
 
-/** Answers what a call fails with in this style. */
+/** Answers the errors of a call in this style. */
 export const errorsIn =
   (style: Style, { errorAnswer }: Gateway["Service"]) =>
   <R>(response: Effect.Effect<HttpServerResponse.HttpServerResponse, CallError, R>) =>

@@ -30,7 +30,7 @@ export const layer = HttpRouter.use(
     const tokens = yield* Tokens
     const limits = yield* RateLimiter
 
-    /** A gateway key or an access token. Answers the models that it may call; undefined: all. */
+    /** Accepts a gateway key or an access token. The result lists the models that it may call; undefined means all. */
     const reader = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
       const credential = yield* requiredCredential(request)
       const { agentId, allowedModels }: Reader = yield* isGatewayKey(credential)
@@ -103,7 +103,7 @@ export const layer = HttpRouter.use(
   })
 )
 
-/** One body that the clients of both styles read. */
+/** The same body serves clients of both styles. */
 const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, since }: ModelOffer) => ({
   id,
   object: "model",
@@ -114,7 +114,7 @@ const shownModel = ({ capabilities, contextLength, id, maxOutputTokens, prices, 
   created_at: DateTime.formatIso(since),
   max_output_tokens: maxOutputTokens ?? null,
   context_length: contextLength ?? null,
-  // As clients of messages call the two above.
+  // Clients of messages know the two members above by these names.
   max_tokens: maxOutputTokens ?? null,
   max_input_tokens: contextLength ?? null,
   capabilities:

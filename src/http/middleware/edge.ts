@@ -40,8 +40,8 @@ import { redactSecrets, withoutOwnSecrets } from "../redaction.ts"
 import { errorResponse, gatewayPaths, styleAt } from "../gateway/clients.ts"
 import { negotiated } from "../httpCaching.ts"
 import { documents, knownPath, methodLabel, nearestPath, pathOf } from "../routes.ts"
-import { makeRareLog } from "../rareLog.ts"
-import type { RareLog } from "../rareLog.ts"
+import { makeThrottledLog } from "../throttledLog.ts"
+import type { ThrottledLog } from "../throttledLog.ts"
 import { quotaHeaders, UnidentifiedLimit } from "./limits.ts"
 import { asOAuth } from "../oauth.ts"
 
@@ -100,14 +100,14 @@ const hasOneHost = ({ httpVersion, rawHeaders }: IncomingMessage): boolean => {
 const securityHeaders = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" }
 
 /** What is answered where a request failed by no fault of its own; the log says why. */
-const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, rarely: RareLog) {
+const rejectionOf = Effect.fnUntraced(function* (cause: Cause.Cause<unknown>, throttled: ThrottledLog) {
   if (storeUnavailableIn(cause).length > 0) {
     yield* Effect.logWarning("the database cannot be reached or is busy", cause)
     return unavailable("The service cannot reach its database just now: try again shortly.")
   }
   const { code, message, type } = rootCause(Cause.squash(cause))
   let isTold = false
-  yield* rarely(`${type} ${code}`, () => {
+  yield* throttled(`${type} ${code}`, () => {
     isTold = true
     return Effect.logError("request failed", cause)
   })
@@ -200,7 +200,7 @@ const notFound = (info: RequestInfo) => {
 const responseToCause = Effect.fnUntraced(function* (
   cause: Cause.Cause<unknown>,
   info: RequestInfo,
-  rarely: RareLog
+  throttled: ThrottledLog
 ) {
   const failed = Cause.findErrorOption(cause)
   if (
@@ -210,7 +210,7 @@ const responseToCause = Effect.fnUntraced(function* (
   ) {
     return notFound(info)
   }
-  return info.reject(yield* rejectionOf(cause, rarely))
+  return info.reject(yield* rejectionOf(cause, throttled))
 })
 
 const texts: ReadonlySet<string> = new Set(["application/json", "text/html"])
@@ -297,9 +297,9 @@ export const layer = HttpRouter.middleware(
     const { countedAddress, isTrusted } = trustedProxies(settings.trustedProxies)
 
     /** Once: whoever sends the header to an instance without proxies would fill the log. */
-    const once = makeRareLog(Duration.infinity)
+    const once = makeThrottledLog(Duration.infinity)
     /** The whole of a cause, once a minute of each kind: whoever can repeat a failure must not fill the log. */
-    const rarely = makeRareLog(Duration.minutes(1))
+    const throttled = makeThrottledLog(Duration.minutes(1))
     const warnOfUntrustedProxy = (peer: string) =>
       once("proxy", () =>
         Effect.logWarning(
@@ -365,7 +365,7 @@ export const layer = HttpRouter.middleware(
         const responded = (path.startsWith("/health/") ? httpEffect : unlessStopping(reject)).pipe(
           Effect.catchCauseIf(
             (cause) => !Cause.hasInterruptsOnly(cause),
-            (cause) => responseToCause(cause, info, rarely)
+            (cause) => responseToCause(cause, info, throttled)
           ),
           fiber.getRef(References.TracerEnabled) ? asSampled(request, requestId) : identity,
           Effect.updateContext((context: Context.Context<HttpServerRequest.HttpServerRequest>) =>

@@ -1,4 +1,4 @@
-/** The gateway as a service: calls, the reservations that are kept alive and settled, models and errors. */
+/** The gateway as a service: calls, renewal and settlement of their reservations, models and errors. */
 import {
   Cause,
   Clock,
@@ -37,7 +37,7 @@ import type { Snapshot } from "./GatewayConfig.ts"
 const json = "application/json; charset=utf-8"
 const eventStream = "text/event-stream; charset=utf-8"
 
-/** Those of a part only where it has one of its own. */
+/** A part of the tokens has a price only if it differs. */
 const pricesOf = (price: TokenPrice): Readonly<Record<string, number>> => {
   const { cacheWrite, cacheWriteLong, cachedInput, image, input, output, reasoning } = price
   return {
@@ -51,18 +51,18 @@ const pricesOf = (price: TokenPrice): Readonly<Record<string, number>> => {
   }
 }
 
-/** Chunks of a stream that wait for a slow client. */
+/** The maximum of a stream's chunks that wait for a slow client. */
 const maxQueued = 16
 /** A client that reads nothing for this long has left. */
 const clientTimeout = Duration.minutes(1)
 
-/** How often the reservations of long calls are renewed. */
+/** The reservations of long calls are renewed at this interval. */
 const aliveInterval = Duration.minutes(1)
 
-/** A settlement is retried for as long as its reservation stays. */
+/** A settlement is retried for as long as its reservation exists. */
 const settleRetries = { schedule: Schedule.spaced("5 seconds"), times: 100 }
 
-/** A call that is no stream is answered by its result alone. */
+/** A call that is no stream delivers only its result. */
 const noStream: ClientStream = { begin: Effect.void, write: () => Effect.succeed(true) }
 
 const atMost = (cost: bigint, reserved: bigint): bigint => (cost < reserved ? cost : reserved)
@@ -79,13 +79,13 @@ const make = Effect.gen(function* () {
   const config = yield* GatewayConfig
   const billing = yield* GatewayBilling
   const scope = yield* Effect.scope
-  /** When each call with a reservation began. */
+  /** The beginning of each call with a reservation. */
   const openCalls = new Map<string, number>()
-  /** Closed while no call has a reservation, so that an idle instance sends no statement. */
+  /** The latch is closed while no call has a reservation, so that an idle instance sends no statement. */
   const busy = yield* Latch.make(false)
 
   const renewReservations = Effect.gen(function* () {
-    // Checked and closed in one synchronous step: no call can begin in between.
+    // The check and the closing are one synchronous step: no call can begin in between.
     if (openCalls.size === 0) return void busy.closeUnsafe()
     const now = yield* Clock.currentTimeMillis
     const long = [...openCalls].filter(([, since]) => now - since >= Duration.toMillis(aliveInterval) / 2)
@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
       return settled
     })
 
-  /** The answer does not wait for a database that is away: the reservation stays, and the settlement is retried. */
+  /** The answer does not wait for an unreachable database: the reservation stays, and the settlement is retried. */
   const settle = (ended: EndedCall) =>
     Effect.catchCause(settled(ended), (cause) =>
       Effect.logWarning("a call could not be settled: it is tried again", cause).pipe(
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
           : Queue.offer(bytes, chunk)
     })
     yield* executeCall(asked, admittedCall, client).pipe(
-      // Once the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
+      // After the answer has begun, a failure breaks the connection, so that nobody takes a part for the whole.
       Effect.onExit((exit) =>
         Exit.isSuccess(exit) && exit.value.result.result !== "unread"
           ? Queue.end(bytes)

@@ -1,4 +1,4 @@
-/** The configuration in force and the connections to its providers; read at the start and on reload. */
+/** The active configuration and the connections to its providers; the file is read at the start and on reload. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import { Config, Context, Data, DateTime, Effect, Layer, Option, Result } from "effect"
@@ -9,7 +9,7 @@ import { readConfigurationFile } from "./configurationFile.ts"
 import { connect } from "./upstream.ts"
 import type { Upstream } from "./upstream.ts"
 
-/** The gateway's file cannot be used as it is; the message is all an operator needs. */
+/** The gateway's file is unusable; the message contains all that an operator needs. */
 export class GatewayConfigUnusable extends Data.TaggedError("GatewayConfigUnusable")<{
   readonly message: string
 }> {}
@@ -26,9 +26,9 @@ export class GatewayConfig extends Context.Service<
   {
     /** None: this instance has no gateway. */
     readonly current: Effect.Effect<Option.Option<Snapshot>>
-    /** The same for a call: its connections stay open until the scope closes. */
+    /** The same snapshot for a call: its connections stay open until the scope closes. */
     readonly acquire: Effect.Effect<Option.Option<Snapshot>, never, Scope.Scope>
-    /** Reads the file again; errors are logged, and the old configuration stays in force. */
+    /** Reads the file again; errors are logged, and the old configuration stays active. */
     readonly reload: Effect.Effect<void>
   }
 >()("auspex/layers/gateway/GatewayConfig") {}
@@ -43,7 +43,7 @@ const variable = (name: string): Effect.Effect<FoundKey> =>
 const codeOf = (error: unknown): string =>
   error instanceof Error && "code" in error ? String(error.code) : "it cannot be read"
 
-/** Without the line's end that editors and secret stores leave. */
+/** Editors and secret stores may leave a line end, which is removed. */
 const keyFile = (path: string): Effect.Effect<FoundKey> =>
   Effect.tryPromise({ try: () => readFile(path, "utf8"), catch: codeOf }).pipe(
     Effect.map((text) => text.trim()),
@@ -51,7 +51,7 @@ const keyFile = (path: string): Effect.Effect<FoundKey> =>
     Effect.result
   )
 
-/** The configuration in a file, with the keys that it names: from the environment, and from files beside it or anywhere. */
+/** Reads the configuration in a file, with its keys from the environment and from files; relative paths begin at its folder. */
 export const readConfiguration = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<Configuration, ReadonlyArray<string>> {

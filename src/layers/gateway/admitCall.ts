@@ -1,4 +1,4 @@
-/** What a call must be before anything is reserved or sent: a body that can be read, of a model that is configured. */
+/** Checks before anything is reserved or sent: the body must be readable, and its model configured. */
 import { Effect, Option, Result } from "effect"
 import { costOf, maxCostOf, tokensOf } from "../../scoring/tokenPrices.ts"
 import { BadCall, ModelNotAllowed, UnknownModel } from "../../services/Gateway.ts"
@@ -9,11 +9,11 @@ import type { Snapshot } from "./GatewayConfig.ts"
 import { modelNamed } from "./configuration.ts"
 import type { Configuration, ModelSetting, ProviderSetting, RouteSetting } from "./configuration.ts"
 import { admit, maximumName, tokensAMessage } from "./callBody.ts"
-import { extrasIn, refusedExtra, reservedFor } from "./extras.ts"
-import type { Extra } from "./extras.ts"
+import { pricedFeaturesIn, refusedFeature, reservedFor } from "./pricedFeatures.ts"
+import type { PricedFeature } from "./pricedFeatures.ts"
 import type { Admitted, Rejected } from "./types.ts"
 
-/** A model that may serve a call, and its routes that can take it. */
+/** A model that may serve a call, with the routes that can take it. */
 export interface Serving {
   readonly model: ModelSetting
   readonly routes: ReadonlyArray<RouteSetting>
@@ -23,15 +23,15 @@ export interface AdmittedCall {
   readonly admitted: Admitted
   readonly snapshot: Snapshot
   readonly named: Serving
-  /** The client named the provider: no other is tried, and its circuit stays closed. */
+  /** The client named the provider: the gateway tries no other, and the provider's circuit stays closed. */
   readonly pinned: boolean
-  /** What stands in for the model that was named where no provider of it serves. */
+  /** Models that stand in if no provider of the named model serves. */
   readonly fallback: ReadonlyArray<Serving>
-  /** The same where the prompt is too long for it. */
+  /** Models that stand in if the prompt is too long for the named model. */
   readonly contextFallback: ReadonlyArray<Serving>
-  /** What is asked for beside tokens, and has a price of its own. */
-  readonly extras: ReadonlyArray<Extra>
-  /** The largest possible cost, in micro-credits, whoever of these serves. */
+  /** Features of the call with a price besides that of tokens. */
+  readonly features: ReadonlyArray<PricedFeature>
+  /** The largest possible cost, in micro-credits, over all these models and routes. */
   readonly maxCost: bigint
 }
 
@@ -48,7 +48,7 @@ export const unknownModel = (name: string) =>
 const mayCall = ({ allowedModels }: KeyHolder, { name }: ModelSetting): boolean =>
   allowedModels === undefined || allowedModels.includes(name)
 
-/** The model of this name that the holder may call. */
+/** Finds the model of this name, if the holder may call it. */
 export const modelFor = Effect.fnUntraced(function* (
   { configuration }: Pick<Snapshot, "configuration">,
   holder: KeyHolder,
@@ -64,7 +64,7 @@ export const modelFor = Effect.fnUntraced(function* (
   return found
 })
 
-/** The snapshot, or `gateway_disabled` on an instance without a gateway. */
+/** Fails with `gateway_disabled` on an instance without a gateway. */
 export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, never, R>) =>
   Effect.flatMap(
     found,
@@ -78,33 +78,33 @@ export const configuredOnly = <R>(found: Effect.Effect<Option.Option<Snapshot>, 
 /** An upper bound: the prompt's bytes bound its tokens, and no choice is longer than the client or the model allows. */
 const maxCostWith = (
   { choices, images, maxTokens, textTokensBound, writesCache }: Admitted,
-  extras: ReadonlyArray<Extra>,
+  features: ReadonlyArray<PricedFeature>,
   { model, routes }: Serving
 ): bigint => {
   const completion = (maxTokens ?? model.maxOutputTokens) * choices
   const text = textTokensBound + images * model.imageTokens
   const costOn = ({ provider }: RouteSetting) => {
-    const { prompt, surcharge } = reservedFor(extras, provider, text)
+    const { prompt, surcharge } = reservedFor(features, provider, text)
     return maxCostOf(model.price, { prompt, completion, writesCache }, images, surcharge)
   }
-  // Without extras all routes cost the same.
-  return largest((extras.length === 0 ? routes.slice(0, 1) : routes).map(costOn))
+  // Without priced features all routes cost the same.
+  return largest((features.length === 0 ? routes.slice(0, 1) : routes).map(costOn))
 }
 
 const maxCostOfAll = (
   admitted: Admitted,
-  extras: ReadonlyArray<Extra>,
+  features: ReadonlyArray<PricedFeature>,
   servings: ReadonlyArray<Serving>
-): bigint => largest(servings.map((serving) => maxCostWith(admitted, extras, serving)))
+): bigint => largest(servings.map((serving) => maxCostWith(admitted, features, serving)))
 
-/** The largest max_tokens with which this amount covers the call; 0: none does. */
+/** The largest max_tokens that this amount covers; 0 if it covers none. */
 export const maxTokensFor = (
-  { admitted, contextFallback, extras, fallback, named }: AdmittedCall,
+  { admitted, contextFallback, features, fallback, named }: AdmittedCall,
   amount: bigint
 ): number => {
   const servings = [named, ...fallback, ...contextFallback]
   const isCovered = (maxTokens: number) =>
-    maxCostOfAll({ ...admitted, maxTokens }, extras, servings) <= amount
+    maxCostOfAll({ ...admitted, maxTokens }, features, servings) <= amount
   let covered = 0
   let exceeding = admitted.maxTokens ?? named.model.maxOutputTokens
   while (exceeding - covered > 1) {
@@ -142,15 +142,15 @@ export const admitCall = Effect.fnUntraced(function* (
       param
     })
   }
-  const extras = extrasIn(style, admitted.body, versionHeaders)
+  const features = pricedFeaturesIn(style, admitted.body, versionHeaders)
   const serving = (each: ModelSetting): Serving => ({
     model: each,
     routes: each.routes.filter(
-      ({ provider }) => isUsable(provider, style) && refusedExtra(extras, provider, style) === undefined
+      ({ provider }) => isUsable(provider, style) && refusedFeature(features, provider, style) === undefined
     )
   })
   const named = serving(model)
-  if (named.routes.length === 0) return yield* badCall(whyUnserved(model, style, extras))
+  if (named.routes.length === 0) return yield* badCall(whyUnserved(model, style, features))
   const standingIn = (names: ReadonlyArray<string>): ReadonlyArray<Serving> =>
     pinned
       ? []
@@ -160,7 +160,7 @@ export const admitCall = Effect.fnUntraced(function* (
           .map(serving)
   const fallback = standingIn(model.fallback)
   const contextFallback = standingIn(model.contextFallback)
-  const maxCost = maxCostOfAll(admitted, extras, [named, ...fallback, ...contextFallback])
+  const maxCost = maxCostOfAll(admitted, features, [named, ...fallback, ...contextFallback])
   const call: AdmittedCall = {
     admitted,
     snapshot,
@@ -168,7 +168,7 @@ export const admitCall = Effect.fnUntraced(function* (
     pinned,
     fallback,
     contextFallback,
-    extras,
+    features,
     maxCost
   }
   return call
@@ -177,7 +177,7 @@ export const admitCall = Effect.fnUntraced(function* (
 const allows = ({ maxOutputTokens }: ModelSetting, { maxTokens }: Admitted): boolean =>
   maxTokens === undefined || maxTokens <= maxOutputTokens
 
-/** A model gives embeddings, or else it generates. */
+/** A model either gives embeddings or generates. */
 const whyUnfit = ({ embeds, name }: ModelSetting, endpoint: Endpoint): string | undefined => {
   if (embeds === (endpoint === "embeddings")) return undefined
   return embeds
@@ -188,10 +188,10 @@ const whyUnfit = ({ embeds, name }: ModelSetting, endpoint: Endpoint): string | 
 const isUsable = (provider: ProviderSetting, style: Style): boolean =>
   provider.style === style || provider.translates
 
-const whyUnserved = (model: ModelSetting, style: Style, extras: ReadonlyArray<Extra>): Rejected =>
+const whyUnserved = (model: ModelSetting, style: Style, features: ReadonlyArray<PricedFeature>): Rejected =>
   model.routes
     .filter(({ provider }) => isUsable(provider, style))
-    .map(({ provider }) => refusedExtra(extras, provider, style))
+    .map(({ provider }) => refusedFeature(features, provider, style))
     .find((refused) => refused !== undefined) ?? {
     message: `The model ${model.name} is not served in this style of calling.`,
     param: "model"

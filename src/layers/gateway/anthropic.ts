@@ -1,11 +1,11 @@
-/** Messages, as Anthropic has them: what an answer used, what a stream says. */
+/** Parses Anthropic's messages: usage and streams. */
 import { isAbsent, isObject, textOf } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 import { readFrame } from "./streamParser.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
 import { mergedReports, messagesPrompt, messagesUsage } from "./usage.ts"
 
-/** The text that a block begins with; of a tool, its name. */
+/** The text at the beginning of a block; for a tool, its name. */
 export const blockText = (block: JsonObject): string =>
   textOf(block.text) + textOf(block.thinking) + textOf(block.name) + textOf(block.data)
 
@@ -14,11 +14,11 @@ const deltaText = (delta: JsonObject): string =>
 
 const isResult = ({ type }: JsonObject): boolean => textOf(type).endsWith("_tool_result")
 
-/** The stream of messages. */
+/** Parses a stream of messages. */
 export const messagesParser = (): StreamParser => {
   let reported: JsonObject = {}
   let generated = ""
-  /** Tools of the provider that were called, which the final report counts as well. */
+  /** Calls of the provider's tools so far; the final report counts them as well. */
   const called: Record<string, number> = {}
 
   const report = (usage: Json | undefined) => {

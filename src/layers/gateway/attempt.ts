@@ -1,6 +1,6 @@
 /**
- * One attempt at one provider. Nothing of a stream is delivered before its first content, because providers answer 200
- * with a preamble and then say that they are overloaded; what was not delivered can still be had from the next one.
+ * One attempt at one provider. A stream is delivered only from its first content on: providers may answer 200 with a preamble
+ * and then say that they are overloaded, and until something is delivered another provider can still serve.
  */
 import { Clock, Effect, Result } from "effect"
 import type { ModelSetting, RouteSetting, Timeouts } from "./configuration.ts"
@@ -10,21 +10,21 @@ import { readAnswer, streamReader } from "./relay.ts"
 import type { Piece, ReaderOptions, StreamReader, WholeAnswer } from "./types.ts"
 import type { Upstream, UpstreamRequest, UpstreamResponse } from "./upstream.ts"
 
-/** The progress of a call, by which it is settled even if its client leaves in the middle. */
+/** The progress of a call. The call is settled by it even if its client leaves in the middle. */
 export interface CallState {
-  /** The route that was asked last, and the model that it serves. */
+  /** The route that was asked last, and its model. */
   served: { readonly model: ModelSetting; readonly route: RouteSetting } | undefined
   attempts: number
   /** Something was delivered, so no other candidate may be tried. */
   began: boolean
   firstByteAt: number | undefined
-  /** A provider was asked, and has not failed. */
+  /** A provider was asked and has not failed. */
   sent: boolean
-  /** When that was, in epoch milliseconds. */
+  /** The time of the last request, in epoch milliseconds. */
   sentAt: number | undefined
-  /** The client of a whole answer has left: the answer is still waited for, and no other provider is asked. */
+  /** The client of a whole answer has left: the gateway still awaits the answer, and asks no other provider. */
   isAbandoned: boolean
-  /** The client left when the provider had been silent for longer than it may: that failed, although nobody waited for it. */
+  /** The provider had been silent for too long when the client left: the provider failed, although nobody waited for it. */
   silent: boolean
   /** The stream has declared its end. */
   finished: boolean
@@ -48,7 +48,7 @@ export const newCallState = (): CallState => ({
 export interface ClientStream {
   /** Called once, before the first bytes; from then on no other answer is possible. */
   readonly begin: Effect.Effect<void>
-  /** Waits while the client is slow; false: it has read nothing for too long. */
+  /** Waits while the client is slow; false if it has read nothing for too long. */
   readonly write: (bytes: Uint8Array) => Effect.Effect<boolean>
 }
 
@@ -63,40 +63,40 @@ export interface Exchange {
   readonly state: CallState
 }
 
-/** Stable words for metrics, logs and traces; what a provider says in its own words may quote a prompt. */
+/** Stable words for metrics, logs and traces; a provider's own words may quote a prompt. */
 type FailureKind =
   | "connect"
   | "timeout"
   | "status"
-  /** The operator's account cannot be served, which providers tell by a status for callers. */
+  /** The provider refuses the operator's account, often with a status that is meant for callers. */
   | "account"
   | "error_event"
   | "malformed"
   | "ended"
   | "empty"
 
-/** Why a candidate did not serve. */
+/** The reason why a candidate did not serve. */
 export interface Failure {
   readonly kind: FailureKind
   /** The status of an error answer. */
   readonly status: number | null
   readonly retryAfterMillis: number | undefined
-  /** What is wrong with the operator's account. */
+  /** The fault of the operator's account. */
   readonly reason?: AccountFault
 }
 
 export type Outcome =
   | { readonly outcome: "whole"; readonly answer: WholeAnswer }
   | { readonly outcome: "streamed" }
-  /** After something was delivered. */
+  /** The provider failed after something was delivered. */
   | { readonly outcome: "broken"; readonly kind: FailureKind }
   /** The client stopped reading. */
   | { readonly outcome: "unread" }
   | { readonly outcome: "refused"; readonly status: 400 | 413 | 422; readonly rejection: Rejection }
-  /** Before anything was delivered: the next candidate is tried. */
+  /** The provider failed before anything was delivered: the next candidate is tried. */
   | { readonly outcome: "failed"; readonly failure: Failure }
 
-/** Interruption (the client left) cancels the request to the provider. */
+/** Interruption means that the client left; it cancels the request to the provider. */
 export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
   Effect.gen(function* () {
     const { state, timeouts } = exchange
@@ -122,11 +122,11 @@ export const attempt = (exchange: Exchange): Effect.Effect<Outcome> =>
     )
   })
 
-/** Until when the provider may be silent. */
+/** Limits on how long the provider may be silent. */
 interface Deadline {
-  /** Epoch milliseconds, as all times here; infinite while a slow client is waited for. */
+  /** Epoch milliseconds, like all times in this file; infinite while the attempt waits for a slow client. */
   at: number
-  /** Until when a stream's first content must have come, whatever signs of life there are. */
+  /** The time by which a stream's first content must come, whatever signs of life there are. */
   contentBy: number
   /** The last sign of life. */
   lifeAt: number
@@ -134,7 +134,7 @@ interface Deadline {
   readonly cancellation: AbortController
 }
 
-/** Comments and pings tell that a provider is at work; before content they extend its time, up to a bound. */
+/** Comments and pings show that a provider is working; before content they extend its time, up to a bound. */
 const noteLife = (deadline: Deadline, now: number) => {
   deadline.lifeAt = now
   deadline.at = Math.min(now + deadline.timeouts.firstByte, deadline.contentBy)
@@ -146,18 +146,18 @@ const noteSilence = Effect.fnUntraced(function* (state: CallState, { lifeAt, tim
   forget(state)
 })
 
-/** What a provider that failed did before costs nothing. */
+/** The work of a provider that failed costs nothing. */
 const forget = (state: CallState) => {
   state.sent = false
   state.finished = false
   state.reader = undefined
 }
 
-/** Shared, because making an error takes a stack trace. */
+/** The errors are shared, because making an error takes a stack trace. */
 const isOver = new Error("the attempt is over")
 const isLate = new Error("the provider was silent for too long")
 
-/** One timer an attempt, which looks again where the deadline has moved. Racing each read costs more than the read. */
+/** Each attempt has one timer, which checks again when the deadline has moved. Racing each read would cost more than the read. */
 const cancelInTime = Effect.fnUntraced(function* (deadline: Deadline) {
   for (;;) {
     const left = deadline.at - (yield* Clock.currentTimeMillis)
@@ -184,7 +184,7 @@ const isConnecting = (error: unknown): boolean =>
 const isRejection = (status: number): status is 400 | 413 | 422 =>
   status === 400 || status === 413 || status === 422
 
-/** RFC 9110 10.2.3: seconds, or a date. OpenAI and Azure say it in milliseconds, too. */
+/** RFC 9110 10.2.3: seconds, or a date. OpenAI and Azure also send milliseconds. */
 const retryAfterMillis = (headers: UpstreamResponse["headers"], now: number): number | undefined => {
   const millis = headers["retry-after-ms"]
   if (typeof millis === "string" && /^\d{1,12}$/.test(millis)) return Number(millis)
@@ -195,14 +195,14 @@ const retryAfterMillis = (headers: UpstreamResponse["headers"], now: number): nu
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** An answer that is not a stream is held whole. */
+/** An answer that is not a stream is held in memory whole. */
 const maxAnswerBytes = 64 * 1024 * 1024
-/** How much of an error answer is read. */
+/** The rest of an error answer is not read. */
 const maxErrorBytes = 64 * 1024
-/** How long the next candidate waits for an error's body. */
+/** The next candidate waits this long for an error's body. */
 const errorBodyMillis = 100
 
-/** The whole body; undefined when it is larger. */
+/** The whole body; undefined if it is larger than the maximum. */
 export const collect = async (body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer | undefined> => {
   const chunks: Array<Buffer> = []
   let size = 0
@@ -223,7 +223,7 @@ const tryUpstream = <A>(signal: AbortSignal, ask: () => Promise<A>): Effect.Effe
     }
   })
 
-/** The answer, with its body where that is no stream; fails unless it is one, or a rejection of the request. */
+/** Sends the request. The result has the body unless it is a stream. It fails unless the provider served or rejected the request. */
 const answered = Effect.fnUntraced(function* (
   { request, state, upstream }: Exchange,
   signal: AbortSignal
@@ -278,8 +278,8 @@ const outcomeOf = Effect.fnUntraced(function* (
 })
 
 /**
- * "held back (up to 64 frames or 256 KiB)": of whole frames. One that has no end yet says nothing, so nothing of it can be
- * delivered; the reader keeps it up to a size of its own, beyond which it is malformed.
+ * "held back (up to 64 frames or 256 KiB)": whole frames. An incomplete frame cannot be delivered yet; the reader keeps it up
+ * to a maximum size, beyond which it is malformed.
  */
 const maxHeldFrames = 64
 const maxHeldBytes = 256 * 1024
@@ -290,7 +290,7 @@ interface Next {
   readonly ended: boolean
 }
 
-/** The next frames, at least one of them complete. A chunk that an interruption leaves on its way is not lost: it comes next. */
+/** Reads until at least one frame is complete. A chunk that is under way at an interruption is not lost: the next read returns it. */
 const framesOf = (body: AsyncIterable<Uint8Array>, reader: StreamReader, signal: AbortSignal) => {
   const chunks = body[Symbol.asyncIterator]()
   let coming: Promise<IteratorResult<Uint8Array, unknown>> | undefined
@@ -311,10 +311,10 @@ const framesOf = (body: AsyncIterable<Uint8Array>, reader: StreamReader, signal:
   })
 }
 
-/** How long the usage of a complete answer is waited for when its client has left. */
+/** If the client has left, the usage of a complete answer is awaited for this long. */
 const usageTimeout = "5 seconds"
 
-/** A client that has seen the end of an answer has all of it: did it not pay the usage that follows, reasoning would be free. */
+/** A client that has seen the end of an answer has all of it; if it did not pay for the usage that follows, reasoning would be free. */
 const awaitUsage = (next: Effect.Effect<Next, Failure>, reader: StreamReader) =>
   Effect.gen(function* () {
     for (;;) {
@@ -344,7 +344,7 @@ const streamed = Effect.fnUntraced(function* (
   return outcome
 })
 
-/** Delivers what comes, from the first content on. */
+/** Delivers the stream from its first content on. */
 const relayed = Effect.fnUntraced(function* (
   { client, isLast, state }: Exchange,
   deadline: Deadline,

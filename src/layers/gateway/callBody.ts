@@ -1,8 +1,8 @@
-/** What is read of a call's body, of whichever endpoint: the model, what may be generated, and how long the prompt is at most. */
+/** Reads a call's body at any endpoint: the model, the maximum that may be generated, and an upper bound of the prompt's length. */
 import { Result } from "effect"
 import { styleOf } from "../../services/Gateway.ts"
 import type { Endpoint, Style } from "../../services/Gateway.ts"
-import { askingMembers } from "./extras.ts"
+import { askingMembers } from "./pricedFeatures.ts"
 import { isAbsent, isObject, members, objectsIn, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { parse, rejected } from "./parseBody.ts"
@@ -14,7 +14,7 @@ import type { Admitted, Rejected } from "./types.ts"
 type Admission = Result.Result<Admitted, Rejected>
 
 const maxModelLength = 256
-/** As many as the style allows. */
+/** The style's own maximum. */
 const maxChoices = 128
 
 const isCount = (value: unknown): value is number =>
@@ -25,31 +25,31 @@ const choicesExpected = `Expected a whole number from 1 to ${maxChoices}`
 const oneAnswer = "Expected 1: messages give one answer a call"
 const countExpected = "Expected a whole number of at least 1"
 
-/** Members that decide what is called and what it can cost. */
+/** Members that decide which model is called and what it can cost. */
 const deciding = new Set([
   ...members("model messages input n max_tokens max_completion_tokens stream stream_options"),
   ...askingMembers
 ])
 
-/** Small letters and digits alone. */
+/** Only small letters and digits. */
 const bare = (name: string): string => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")
 
 const plainNames = new Map([...deciding].map((name) => [bare(name), name]))
 
 /**
- * Some providers ignore the case of members (Go's encoding/json does) or take them in both spellings, with capitals for low lines
- * (Protocol Buffers do), and would act on what was not checked here.
+ * Members in a spelling that some providers take for one that is checked here: some ignore case (Go's encoding/json does), some
+ * accept capitals in place of low lines (Protocol Buffers do).
  */
-const disguised = (body: JsonObject): Array<Problem> =>
+const caseVariants = (body: JsonObject): Array<Problem> =>
   Object.keys(body).flatMap((name) => {
     const plain = plainNames.get(bare(name))
     return plain === undefined || plain === name ? [] : [{ path: name, message: `Expected it as ${plain}` }]
   })
 
-/** Problems with what every call has. */
+/** Problems with the members that every call has. */
 const problemsOfModel = (body: JsonObject): Array<Problem> => {
   const { model } = body
-  const problems = disguised(body)
+  const problems = caseVariants(body)
   if (typeof model !== "string" || model === "" || model.length > maxModelLength) {
     problems.push({ path: "model", message: modelExpected })
   }
@@ -88,7 +88,7 @@ const problemsOfResponse = (body: JsonObject): ReadonlyArray<Problem> => {
   return problems
 }
 
-/** Problems with a prompt, and with what every call has. */
+/** Problems with a prompt and with the members that every call has. */
 const problemsOfPrompt = (body: JsonObject): Array<Problem> => {
   const { messages } = body
   const problems = problemsOfModel(body)
@@ -103,11 +103,11 @@ const problemsOfPrompt = (body: JsonObject): Array<Problem> => {
 
 const isGoodChoice = (n: unknown): boolean => isAbsent(n) || (isCount(n) && n <= maxChoices)
 
-/** The same and those of calls that generate something. */
+/** Problems with a call that generates something, including those of its prompt. */
 const problemsOfCall = (style: Style, body: JsonObject): ReadonlyArray<Problem> => {
   const problems = problemsOfPrompt(body)
   const { max_completion_tokens, max_tokens, n, stream, stream_options } = body
-  // Messages have no default for it.
+  // Messages have no default for `max_tokens`.
   if (!isCount(max_tokens) && (style === "anthropic" || !isAbsent(max_tokens))) {
     problems.push({ path: "max_tokens", message: countExpected })
   }
@@ -131,7 +131,7 @@ const wantsUsage = ({ stream_options }: JsonObject): boolean =>
 const wantsJson = ({ response_format }: JsonObject): boolean =>
   isObject(response_format) && response_format.type === "json_object"
 
-/** The larger of the two names: it bounds what can be generated. */
+/** The larger of the two members: it bounds what can be generated. */
 const maximumOf = ({ max_completion_tokens, max_tokens }: JsonObject): number | undefined => {
   const given = [max_completion_tokens, max_tokens].filter(isCount)
   return given.length === 0 ? undefined : Math.max(...given)
@@ -186,7 +186,7 @@ const admitWith = (
     return problems.length === 0 ? admitted(parsed) : rejected(problems)
   })
 
-/** From here on a response is a chat completion, until it is answered. */
+/** A response is handled as a chat completion until it is answered. */
 const responding = ({ body }: Parsed): Admission =>
   Result.map(
     translated(() => chatOfResponses(body)),
@@ -216,7 +216,7 @@ export const admit = (endpoint: Endpoint, bytes: Uint8Array): Admission => {
 export const admitCount = (bytes: Uint8Array): Admission =>
   admitWith(bytes, problemsOfPrompt, (parsed) => Result.succeed(generating("messages", parsed)))
 
-/** The member by which a call asked for its maximum, or would. */
+/** The member with which the call gives its maximum, or would give it. */
 export const maximumName = ({ body, endpoint }: Admitted): string => {
   if (endpoint === "responses") return "max_output_tokens"
   return "max_completion_tokens" in body ? "max_completion_tokens" : "max_tokens"
@@ -230,7 +230,7 @@ export const maximumName = ({ body, endpoint }: Admitted): string => {
  */
 
 interface PromptSize {
-  /** At most so many tokens, without images. */
+  /** An upper bound of the tokens without images. */
   text: number
   images: number
 }
@@ -239,7 +239,7 @@ export const tokensAMessage = 16
 
 /** Providers add a system prompt for tools of up to 530 tokens (Anthropic, "Tool use", pricing). */
 const tokensForTools = 600
-/** The description of a tool that the provider has written, such as Anthropic's for editing files. */
+/** A provider writes descriptions of its own tools, such as Anthropic's for editing files. */
 const tokensOfItsOwn = 800
 
 const addJson = (size: PromptSize, value: unknown) => {
@@ -285,7 +285,7 @@ const addMessage = (size: PromptSize, message: unknown) => {
   addOthers(size, message, ofMessage)
 }
 
-/** Members that steer a call and are no part of its prompt. All others count. */
+/** Members that steer a call and do not belong to its prompt. All others count. */
 const steering = members(`
   model messages system stream stream_options n seed stop stop_sequences user max_tokens
   max_completion_tokens temperature top_p top_k frequency_penalty presence_penalty logit_bias logprobs
@@ -295,7 +295,7 @@ const steering = members(`
 
 const ofEmbeddings = members("model input dimensions encoding_format user stream")
 
-/** The bound of what is embedded: tokens are counted as they are, texts by their bytes. */
+/** The bound for embeddings: the number of tokens if tokens are given, otherwise the bytes of the texts. */
 const embeddedSize = (body: JsonObject): number => {
   const size = { text: 0, images: 0 }
   addOthers(size, body, ofEmbeddings)
@@ -306,7 +306,7 @@ const embeddedSize = (body: JsonObject): number => {
   return size.text
 }
 
-/** The bound of a prompt of either style. */
+/** The bound for a prompt of either style. */
 const promptSize = (body: JsonObject): PromptSize => {
   const size = { text: 0, images: 0 }
   if (Array.isArray(body.messages)) for (const message of body.messages) addMessage(size, message)
@@ -315,7 +315,7 @@ const promptSize = (body: JsonObject): PromptSize => {
   const tools = objectsIn(body.tools)
   const isJson = wantsJson(body)
   if (tools.length > 0 || objectsIn(body.functions).length > 0 || isJson) size.text += tokensForTools
-  // A provider of messages gives it by a tool.
+  // A provider of messages gives JSON by a tool.
   if (isJson) size.text += tokensOfItsOwn
   for (const { type } of tools) {
     if (!isAbsent(type) && type !== "function" && type !== "custom") size.text += tokensOfItsOwn

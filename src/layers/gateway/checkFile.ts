@@ -1,5 +1,5 @@
 /**
- * Tries what a gateway's file says before a server reads it: one small request to each route, with the keys, headers and
+ * Checks a gateway's file before a server reads it: sends one small request to each route, with the keys, headers and
  * connections that calls would have.
  */
 import { Clock, Duration, Effect, Result } from "effect"
@@ -19,14 +19,14 @@ export interface TriedRoute {
   readonly route: string
   /** Where the file names the key; null: the provider needs none. */
   readonly key: string | null
-  /** Null where nothing was answered. */
+  /** Null if nothing was answered. */
   readonly status: number | null
   readonly millis: number
   /** Null: the route serves. */
   readonly problem: string | null
 }
 
-/** Fails with all that is wrong with the file itself. Further keys of a provider are tried at the first of its routes. */
+/** Fails with all problems of the file itself. A provider's further keys are tried at the first of its routes. */
 export const checkFile = Effect.fnUntraced(function* (
   path: string
 ): Effect.fn.Return<ReadonlyArray<TriedRoute>, ReadonlyArray<string>> {
@@ -109,7 +109,7 @@ const codeOf = (error: unknown): string =>
     ? ` (${String(error.code)})`
     : ""
 
-/** A model that reasons needs more than one token; that it says so is all that is to be found out. */
+/** A model that reasons needs more than one token; this error shows that the route works. */
 const outOfTokens = /max_tokens or model output limit was reached/i
 
 const problemIn = (

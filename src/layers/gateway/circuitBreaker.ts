@@ -1,7 +1,7 @@
 /**
- * Which routes are tried last for a while: "A route that failed 3 times in a row cools down for 30 s (or what Retry-After
- * said); then one trial call decides." One whose limit is reached (429 with a Retry-After) cools down at once. Kept in memory
- * per instance, because instances may reach providers by different networks.
+ * Decides which routes are tried last for a while: "A route that failed 3 times in a row cools down for 30 s (or what
+ * Retry-After said); then one trial call decides." A route whose limit is reached (429 with a Retry-After) cools down at once.
+ * Each instance keeps its own state in memory, because instances may reach providers by different networks.
  */
 import type { RouteHealth } from "../../services/Gateway.ts"
 import type { RouteSetting } from "./configuration.ts"
@@ -9,19 +9,19 @@ import type { RouteSetting } from "./configuration.ts"
 const failureThreshold = 3
 const openMillis = 30_000
 const maxOpenMillis = 3_600_000
-/** After this long a half-open probe that neither failed nor succeeded (its client left) is given up. */
+/** A half-open probe without a result is given up after this long: its client may have left. */
 const probeMillis = 30_000
 
 interface Circuit {
   failures: number
-  /** Epoch milliseconds, as all times here; 0: closed. */
+  /** Epoch milliseconds, like all times in this file; 0 means closed. */
   openUntil: number
   openedAt: number
   /** When the half-open probe began. */
   probeSince: number
 }
 
-/** How attempts at a route went since the process began. */
+/** Results of the attempts at a route since the process began. */
 interface Recent {
   attempts: number
   failedAttempts: number
@@ -33,21 +33,21 @@ interface Recent {
 
 export interface EndedAttempt {
   readonly millis: number
-  /** Undefined where nothing of an answer came. */
+  /** Undefined if nothing of an answer came. */
   readonly firstByteMillis: number | undefined
   readonly outcome: string
   /** `rejected`: the provider refused the request; `left`: the client did not wait for the end. */
   readonly result: "ok" | "rejected" | "failed" | "left"
 }
 
-/** What is known of a route's health. */
+/** The known health of a route. */
 export interface RouteState extends Readonly<Recent> {
   readonly health: RouteHealth["health"]
   readonly failuresInARow: number
   readonly coolingUntil: number | undefined
 }
 
-/** Of the latest value in a moving average. */
+/** The weight of the latest value in a moving average. */
 const latestWeight = 0.2
 
 const averaged = (average: number | undefined, latest: number | undefined): number | undefined => {
@@ -83,7 +83,7 @@ export const makeCircuitBreaker = () => {
   }
 
   return {
-    /** Whether the route is tried last for now. */
+    /** Tests whether the route is tried last for now. */
     isOpen: (route: RouteSetting, now: number): boolean => {
       const circuit = circuits.get(routeId(route))
       if (circuit === undefined || circuit.openUntil === 0) return false
@@ -95,7 +95,7 @@ export const makeCircuitBreaker = () => {
       if (circuit !== undefined && circuit.openUntil !== 0 && now >= circuit.openUntil)
         circuit.probeSince = now
     },
-    /** Of a call that began at this time: one that began before the circuit opened says nothing of the route as it is. */
+    /** Records a call that began at this time. One that began before the circuit opened says nothing about the route now. */
     succeeded: (route: RouteSetting, beganAt: number): void => {
       const id = routeId(route)
       const circuit = circuits.get(id)
@@ -113,7 +113,7 @@ export const makeCircuitBreaker = () => {
       }
       circuits.set(id, circuit)
     },
-    /** Of every attempt, whatever it says of the circuit. */
+    /** Records every attempt, whether or not it affects the circuit. */
     ended: (route: RouteSetting, now: number, attempt: EndedAttempt): void => {
       const id = routeId(route)
       const recent = recentOf(id)

@@ -1,20 +1,20 @@
-/** The gateway's file as calls need it: settings with their defaults, exact prices, and keys. */
+/** The gateway's settings for calls: defaults are filled in, prices are exact, and keys are read. */
 import { Redacted, Result } from "effect"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import type { TokenPrice } from "../../scoring/tokenPrices.ts"
 import type { Capability, Style } from "../../services/Gateway.ts"
 import { maxima, maxProblems, millisOf, plainDecimal, problem } from "./configurationFile.ts"
 import type { ConfigurationFile, ModelEntry, ProviderEntry } from "./configurationFile.ts"
-import type { Allowance } from "./extras.ts"
+import type { Allowance } from "./pricedFeatures.ts"
 import type { ReasoningContent } from "./thinking.ts"
 import type { MemberChanges } from "./types.ts"
 
-/** How a provider is told the key: as a bearer, or by a header of this name. */
+/** How a request carries the key: as a bearer token, or in a header of this name. */
 export type Auth = NonNullable<ProviderEntry["auth"]>
 
 export interface ProviderKey {
   readonly secret: Redacted.Redacted
-  /** Where the file names it, as in `api_key_env[1]`: keys themselves are never shown. */
+  /** The key's place in the file, such as `api_key_env[1]`: keys themselves are never shown. */
   readonly label: string
 }
 
@@ -23,36 +23,36 @@ export interface ProviderSetting {
   readonly style: Style
   readonly baseUrl: URL
   readonly auth: Auth
-  /** None where it needs none. */
+  /** Empty if the provider needs none. */
   readonly keys: ReadonlyArray<ProviderKey>
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly changes: MemberChanges
-  /** Whether clients of the other style may be served, by translation. */
+  /** The provider also serves clients of the other style, by translation. */
   readonly translates: boolean
-  /** What it is asked for although it costs more than tokens, by the names of `extras.ts`. */
+  /** Priced features that the provider may be asked for, by the names of `pricedFeatures.ts`. */
   readonly allow: ReadonlyMap<string, Allowance>
-  /** What is done with the reasoning of earlier turns. */
+  /** The treatment of reasoning from earlier turns. */
   readonly reasoningContent: ReasoningContent
-  /** In milliseconds, as all of them. */
+  /** Milliseconds, like all durations in this file. */
   readonly connectTimeout: number
 }
 
 export interface Timeouts {
-  /** How long a stream may be silent before its first content. */
+  /** The maximum silence of a stream before its first content. */
   readonly firstByte: number
-  /** Between two frames of a stream that has content. */
+  /** The maximum time between two frames of a stream that has content. */
   readonly idle: number
-  /** For a whole call that is not streamed, and until the first content of a stream that is not silent. */
+  /** The maximum time of a whole call that is not streamed, and until the first content of a stream that is not silent. */
   readonly response: number
 }
 
 export interface RouteSetting {
   readonly provider: ProviderSetting
-  /** As the provider names it. */
+  /** The provider's name of the model. */
   readonly model: string
-  /** What the provider charges; undefined: the file does not say. */
+  /** The provider's prices; undefined if the file does not give them. */
   readonly cost: TokenPrice | undefined
   readonly priority: number
   readonly weight: number
@@ -60,21 +60,21 @@ export interface RouteSetting {
 }
 
 export interface ModelSetting {
-  /** As clients name it. */
+  /** The clients' name of the model. */
   readonly name: string
   readonly price: TokenPrice
-  /** It gives embeddings and generates nothing. */
+  /** The model gives embeddings and generates nothing. */
   readonly embeds: boolean
-  /** 0 where it generates nothing. */
+  /** 0 if the model generates nothing. */
   readonly maxOutputTokens: number
   readonly imageTokens: number
-  /** Shown to clients, as the capabilities are; undefined: the file does not say. */
+  /** Clients see this, as they see the capabilities; undefined if the file does not give it. */
   readonly contextLength: number | undefined
   readonly capabilities: ReadonlyArray<Capability> | undefined
   readonly routes: ReadonlyArray<RouteSetting>
-  /** Names of models that serve where no provider of this one does. */
+  /** Names of models that stand in if no provider of this one serves. */
   readonly fallback: ReadonlyArray<string>
-  /** The same where a prompt is too long for it. */
+  /** Names of models that stand in if a prompt is too long for this one. */
   readonly contextFallback: ReadonlyArray<string>
 }
 
@@ -88,10 +88,10 @@ const duplicates = (names: ReadonlyArray<string>, list: string): ReadonlyArray<s
     names.indexOf(name) < index ? [problem(`${list}[${index}].name`, `${name} is there already`)] : []
   )
 
-/** Where the file says that a key is. */
+/** The place of a key: a variable or a file. */
 export interface KeySource {
   readonly member: "api_key_env" | "key_file"
-  /** Of the variable, or the path of the file. */
+  /** The variable's name, or the file's path. */
   readonly name: string
   readonly label: string
 }
@@ -106,10 +106,10 @@ export const keySources = (entry: ProviderEntry): ReadonlyArray<KeySource> =>
       : named.map((name, place) => ({ member, name, label: `${member}[${place}]` }))
   })
 
-/** A key, or why there is none: "is not set". */
+/** A key, or the reason why there is none, such as "is not set". */
 export type FoundKey = Result.Result<string, string>
 
-/** Shows neither a path nor a name that may be a key, written in place of the name of its variable. */
+/** The text contains neither a path nor a variable's name, because an operator may have written the key itself there. */
 const sourceText = ({ member, name }: KeySource): string => {
   if (member === "key_file") return "the file that it names"
   return `the environment variable ${/^[A-Z][A-Z0-9_]*$/.test(name) ? name : "that it names"}`
@@ -158,12 +158,14 @@ const providerOf = (entry: ProviderEntry, keys: ReadonlyArray<ProviderKey>): Pro
   query: entry.query ?? {},
   changes: changesOf(entry),
   translates: entry.translate ?? true,
-  allow: new Map(Object.entries(entry.allow ?? {}).map(([extra, allowed]) => [extra, allowanceOf(allowed)])),
+  allow: new Map(
+    Object.entries(entry.allow ?? {}).map(([feature, allowed]) => [feature, allowanceOf(allowed)])
+  ),
   reasoningContent: entry.reasoning_content,
   connectTimeout: timed(entry.connect_timeout, "5 seconds")
 })
 
-/** Where a maximum has another name, a client's own member of that name was not reserved for. */
+/** If a maximum has another name at the provider, a client's own member of that name is omitted: nothing was reserved for it. */
 const changesOf = ({ omit = [], rename = {} }: ProviderEntry): MemberChanges => ({
   omit: new Set([
     ...omit,
@@ -172,7 +174,7 @@ const changesOf = ({ omit = [], rename = {} }: ProviderEntry): MemberChanges => 
   rename: new Map(Object.entries(rename))
 })
 
-/** So that a client's header of the same name is replaced. */
+/** Lower-case names, so that these headers replace a client's. */
 const lowerCased = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
@@ -185,10 +187,10 @@ const allowanceOf = ({ factor = 1, fee = 0, tokens = 0, uses }: AllowedEntry): A
   uses: uses ?? (fee > 0 || tokens > 0 ? 1 : 0)
 })
 
-/** Of a price that was checked. */
+/** The price was checked before. */
 const inUnits = (credits: number): bigint => priceOf(plainDecimal(credits)) ?? 0n
 
-/** What is not priced apart costs as much as what it is a part of. */
+/** A part without a price of its own costs as much as the tokens it belongs to. */
 const tokenPriceOf = ({ input, output = 0, ...parts }: ModelEntry["price"]): TokenPrice => {
   const cacheWrite = parts.cache_write ?? input
   return {
@@ -202,7 +204,7 @@ const tokenPriceOf = ({ input, output = 0, ...parts }: ModelEntry["price"]): Tok
   }
 }
 
-/** Those of the model, or else of its provider. Client libraries wait for 10 minutes: by then another one has answered. */
+/** The model's timeouts, or else its provider's. Client libraries wait for 10 minutes: by then another provider has answered. */
 const timeoutsOf = (provider: ProviderEntry, model: ModelEntry): Timeouts => ({
   firstByte: timed(model.first_byte_timeout ?? provider.first_byte_timeout, "2 minutes"),
   idle: timed(model.idle_timeout ?? provider.idle_timeout, "60 seconds"),
@@ -211,7 +213,7 @@ const timeoutsOf = (provider: ProviderEntry, model: ModelEntry): Timeouts => ({
 
 const embeds = ({ capabilities = [] }: ModelEntry): boolean => capabilities.includes("embeddings")
 
-/** Problems with a model, by its place in the file. */
+/** Finds the problems of a model; `index` is its place in the file. */
 type ProblemsOf = (
   model: ModelEntry,
   providers: ReadonlyMap<string, ProviderSetting>,
@@ -228,7 +230,7 @@ const problemsOfGenerator: ProblemsOf = ({ max_output_tokens, price, routes }, _
   )
 ]
 
-/** Vectors of two models cannot be compared, so no other one stands in. */
+/** Vectors of two models cannot be compared, so no other model stands in. */
 const problemsOfEmbedder: ProblemsOf = (model, providers, index) => {
   const needless = (["max_output_tokens", "fallback", "context_fallback"] as const).filter(
     (name) => model[name] !== undefined
@@ -249,7 +251,7 @@ const problemsOfEmbedder: ProblemsOf = (model, providers, index) => {
   ]
 }
 
-/** The settings of a file, or all that is wrong with it, each by its path. */
+/** The settings in a file, or all its problems with their paths. */
 export const configurationOf = (
   file: ConfigurationFile,
   keyOf: (source: KeySource) => FoundKey
@@ -327,15 +329,15 @@ export const configurationOf = (
     : Result.succeed({ providers, models })
 }
 
-/** What a call names: a configured model with its routes, or one provider's own, which is priced as the model that maps to it. */
+/** A named model: a configured one with its routes, or a provider's own, which is priced as the model that maps to it. */
 export interface Named {
   readonly model: ModelSetting
   readonly pinned: boolean
 }
 
 /**
- * "`provider/model`, split at the first slash and only if the head is a configured provider (else the whole string is the
- * model name)"; undefined: no such model, or none with a price.
+ * "`provider/model`, split at the first slash and only if the head is a configured provider (else the whole string is the model
+ * name)"; undefined if no such model exists or it has no price.
  */
 export const modelNamed = ({ models, providers }: Configuration, name: string): Named | undefined => {
   const slash = name.indexOf("/")

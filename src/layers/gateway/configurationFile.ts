@@ -1,29 +1,28 @@
 /**
- * The gateway's file as an operator writes it: providers, models, and which provider serves which model. What is wrong with it
- * is named by the path of the wrong value.
+ * The form of the gateway's file: providers, models, and which provider serves which model. Each problem has the path of the wrong value.
  */
 import { Duration, Result, Schema, SchemaIssue } from "effect"
 import { parseDocument } from "yaml"
 import { priceOf } from "../../scoring/tokenPrices.ts"
 import { Capability, Style } from "../../services/Gateway.ts"
-import { askingMembers, isExtra, otherMaxima } from "./extras.ts"
+import { askingMembers, isPricedFeature, otherMaxima } from "./pricedFeatures.ts"
 import { members } from "./json.ts"
 
-/** Appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
+/** The name appears in `<provider>/<model>`, in usage rows and in labels of metrics. */
 const Name = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/u, {
     message: "Expected 1 to 64 characters of A-Z a-z 0-9 . _ -, beginning with a letter or digit"
   })
 )
 
-/** The name of a model, as clients or a provider use it. */
+/** A model's name, as clients or a provider use it. */
 const ModelName = Schema.String.check(
   Schema.isPattern(/^[\x21-\x7e]{1,256}$/u, { message: "Expected 1 to 256 visible ASCII characters" })
 )
 
 const units = { milli: 1, second: 1000, minute: 60_000, hour: 3_600_000 }
 
-/** Of a duration that was checked; otherwise undefined. */
+/** The milliseconds of a checked duration; undefined for any other text. */
 export const millisOf = (text: string): number | undefined => {
   const shape = /^(\d{1,6}) (milli|second|minute|hour)s?$/.exec(text)
   const unit = Object.entries(units).find(([name]) => name === shape?.[2])?.[1]
@@ -51,7 +50,7 @@ const Url = Schema.String.check(
   })
 )
 
-/** Of a provider; of a model they count for all its routes. */
+/** The timeouts of a provider; those of a model apply to all its routes. */
 const timeouts = {
   first_byte_timeout: Schema.optionalKey(Time),
   idle_timeout: Schema.optionalKey(Time),
@@ -68,10 +67,10 @@ const Price = Schema.Finite.check(
 
 const Count = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: most }))
 
-const ExtraName = Schema.String.check(
+const PricedFeatureName = Schema.String.check(
   Schema.makeFilter(
     (name: string) =>
-      isExtra(name) ||
+      isPricedFeature(name) ||
       "Expected what a body can ask for, such as service_tier.priority, tools.web_search or mcp_servers"
   )
 )
@@ -91,7 +90,7 @@ const Allowed = Schema.Struct({
   tokens: Schema.optionalKey(Count(10_000_000))
 })
 
-/** Of which the keys of a provider are: a key itself never stands in the file. */
+/** The name of the variable that holds a key: the key itself never stands in the file. */
 const Variable = Schema.String.check(
   Schema.isPattern(/^[A-Za-z_][A-Za-z0-9_]*$/u, { message: "Expected the name of an environment variable" })
 )
@@ -111,7 +110,7 @@ const ownHeaders = members(`
   trailer transfer-encoding upgrade
 `)
 
-/** By which keys travel: the file holds none, and an address with one would be in others' logs. */
+/** Names under which keys travel. The file holds no keys, and an address with a key would end up in others' logs. */
 const namesOfKeys = /^(?:.*[-_.])?(?:api-?key|key|token|secret|password|authorization)$/i
 
 const HeaderName = Schema.String.check(
@@ -139,9 +138,9 @@ const QueryName = Schema.String.check(
 
 const memberName = /^[A-Za-z_][\w.-]{0,63}$/
 
-/** Without these a provider would do something else than what was asked for and is charged. */
+/** Without these members a provider would do something else than the client requested and pays for. */
 const needed = members("model messages input n stream")
-/** They bound what a call can cost. */
+/** Members that bound the cost of a call. */
 export const maxima = members("max_tokens max_completion_tokens")
 
 const OmittedMember = Schema.String.check(
@@ -154,7 +153,7 @@ const OmittedMember = Schema.String.check(
   })
 )
 
-/** A client's own member must not become one that was refused, or that decides what a call costs. */
+/** A client's member must not be renamed to one that is rejected or that decides what a call costs. */
 const whyNotRenamed = (from: string, to: string): string | undefined => {
   if (!memberName.test(from) || !memberName.test(to)) return "Expected names of members of a request"
   const plain = to.toLowerCase()
@@ -187,7 +186,7 @@ const Provider = Schema.Struct({
   omit: Schema.optionalKey(Schema.Array(OmittedMember).check(Schema.isMaxLength(64))),
   rename: Schema.optionalKey(Renames),
   translate: Schema.optionalKey(Schema.Boolean),
-  allow: Schema.optionalKey(Schema.Record(ExtraName, Allowed)),
+  allow: Schema.optionalKey(Schema.Record(PricedFeatureName, Allowed)),
   reasoning_content: Schema.optionalKey(Schema.Literals(["keep", "drop"])),
   connect_timeout: Schema.optionalKey(Time),
   ...timeouts
@@ -251,18 +250,18 @@ const pathText = (path: ReadonlyArray<unknown> | undefined): string =>
     return typeof key === "number" ? `${text}[${key}]` : `${text}${text === "" ? "" : "."}${String(key)}`
   }, "")
 
-/** What is wrong, and where. */
+/** A problem with its path. */
 export const problem = (path: string, message: string): string =>
   path === "" ? message : `${path}: ${message}`
 
-/** So many are shown. */
+/** At most this many problems are shown. */
 export const maxProblems = 10
 
 /** An unexpected value is not shown: it may be a key. */
 const withoutValue = (message: string): string =>
   message.startsWith("Unexpected key") ? "Unexpected key" : message
 
-/** The text as a file, or all that is wrong with its form. */
+/** The parsed file, or all problems with its form. */
 export const readConfigurationFile = (
   text: string
 ): Result.Result<ConfigurationFile, ReadonlyArray<string>> => {
@@ -274,7 +273,7 @@ export const readConfigurationFile = (
   }
   const read = Result.try({
     try: (): unknown => document.toJS({ maxAliasCount: 100 }),
-    // Thrown by aliases that are unresolved or too many.
+    // Unresolved or too many aliases throw.
     catch: (error) => [error instanceof Error ? error.message : "the YAML cannot be read"]
   })
   if (Result.isFailure(read)) return Result.fail(read.failure)

@@ -1,4 +1,4 @@
-/** Errors as the clients of a style read them, with the headers that their libraries act on. */
+/** Errors in the client's style, with the headers that client libraries act on. */
 import { Match } from "effect"
 import { creditsOf } from "../../services/Credits.ts"
 import { CreditInFlight, CreditTooLow } from "../../services/Gateway.ts"
@@ -14,7 +14,7 @@ const bodyStatus = {
   unsupported_media_type: 415
 } as const
 
-/** The HTTP status that an error is answered with. */
+/** The HTTP status of an error. */
 export const statusOf = Match.type<CallError>().pipe(
   Match.tagsExhaustive({
     BadCall: ({ code }) => bodyStatus[code],
@@ -32,8 +32,8 @@ export const statusOf = Match.type<CallError>().pipe(
 )
 
 /**
- * With what the caller can do about credit that does not cover a call; `tokens` is the maximum that an amount allows, and
- * `name` the member that asks for it.
+ * Adds to an error about credit what the caller can do; `tokens` is the maximum that an amount allows, and `name` the member
+ * that requests it.
  */
 export const withRemedy = <E extends CallError>(
   error: E,
@@ -49,7 +49,7 @@ export const withRemedy = <E extends CallError>(
     : new CreditInFlight({ ...error, detail })
 }
 
-/** Client libraries retry 5xx, which only multiplies the attempts where there were so many. */
+/** Client libraries retry 5xx, which only multiplies attempts after this many. */
 const enoughAttempts = 3
 
 export const headersOf = (style: Style, requestId: string): Readonly<Record<string, string>> => ({
@@ -57,7 +57,7 @@ export const headersOf = (style: Style, requestId: string): Readonly<Record<stri
   ...(style === "anthropic" && { "request-id": requestId })
 })
 
-/** What a call has cost, or may cost at most, and what can still be spent, in credits. */
+/** The headers with a call's cost or maximum cost, and with the credit that is left, in credits. */
 export const moneyHeaders = (money: {
   readonly cost?: bigint
   readonly maxCost?: bigint
@@ -99,7 +99,7 @@ export const errorAnswer = (style: Style, error: CallError, requestId: string): 
   const headers = {
     ...("retry_after" in error && { "retry-after": String(error.retry_after) }),
     ...("left" in error && moneyHeaders({ left: error.left })),
-    // Client libraries would not try a 402 again by themselves.
+    // Client libraries do not retry a 402 by themselves.
     ...(error._tag === "CreditInFlight" && { "x-should-retry": "true" }),
     ...(error._tag === "UpstreamsFailed" &&
       error.attempts >= enoughAttempts && { "x-should-retry": "false" }),
@@ -109,13 +109,13 @@ export const errorAnswer = (style: Style, error: CallError, requestId: string): 
   return inStyle(style, { status, code, detail, headers, type, param: paramOf(error) }, requestId)
 }
 
-/** Clients of messages know a prompt that is too long by these words, since the style has no codes. */
+/** Clients of messages recognise a prompt that is too long by these words, because the style has no codes. */
 const detailOf = (style: Style, { code, detail }: CallError): string =>
   style === "anthropic" && code === contextLengthCode && !/prompt is too long/i.test(detail)
     ? `prompt is too long: ${detail}`
     : detail
 
-/** The `type` that a style gives to a status. */
+/** The `type` of each status in a style. */
 const types: Readonly<Record<Style, Readonly<Record<number, string>>>> = {
   openai: {
     401: "authentication_error",
@@ -150,9 +150,9 @@ const shown = (style: Style, { code, message, param, requestId, status, ...own }
     : { type: "error", error: { type, message }, request_id: requestId, detail: message, code }
 }
 
-/** The body of an answer that is an error. */
+/** The body of an error answer. */
 export const errorBody = (style: Style, error: ShownError): string => JSON.stringify(shown(style, error))
 
-/** The event that ends a broken stream; no `[DONE]` follows, or the stream would look complete. */
+/** The event that ends a broken stream; no `[DONE]` follows, because the stream would look complete. */
 export const streamError = (style: Style, error: ShownError): Uint8Array =>
   Buffer.from(frame(errorBody(style, error), style === "anthropic" ? "error" : undefined))

@@ -1,4 +1,4 @@
-/** One call from admission to settlement: admit, reserve, ask providers, and settle whatever the client does. */
+/** Executes one call from admission to settlement: reserves, asks providers, and settles whatever the client does. */
 import { Cause, Clock, Effect, Exit, Fiber, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { costOf, exactCostOf } from "../../scoring/tokenPrices.ts"
@@ -9,8 +9,8 @@ import { maxTokensFor } from "./admitCall.ts"
 import type { AdmittedCall, Serving } from "./admitCall.ts"
 import { maximumName } from "./callBody.ts"
 import { statusOf, withRemedy } from "./errors.ts"
-import { chargedFor } from "./extras.ts"
-import type { Extra } from "./extras.ts"
+import { chargedFor } from "./pricedFeatures.ts"
+import type { PricedFeature } from "./pricedFeatures.ts"
 import { contextLengthCode } from "./rejection.ts"
 import { promptTokens, textTokens } from "./tokens.ts"
 import type { Admitted, ShownError } from "./types.ts"
@@ -24,15 +24,15 @@ import type { CallResult } from "./fallback.ts"
 import type { RouteSetting } from "./configuration.ts"
 import { countCall } from "./metrics.ts"
 
-/** How a call is paid. */
+/** The payment of calls. */
 interface Billing {
-  /** Answers what can still be spent. */
+  /** The result is the credit that can still be spent. */
   readonly reserve: (open: OpenCall) => Effect.Effect<bigint, CallError>
   /** Never fails: while the database is away, the settlement is retried in the background. */
   readonly settle: (ended: EndedCall) => Effect.Effect<Settled>
 }
 
-/** How a call ended, and what it was charged. */
+/** A call's result and charge. */
 interface Executed {
   readonly result: CallResult
   readonly settled: Settled | undefined
@@ -47,8 +47,8 @@ export const makeExecuteCall = Effect.fnUntraced(function* (
   let abandoned = 0
 
   /**
-   * A whole answer is made and paid, whether or not its client waits for it: so it ends in the background, unless so many do so
-   * already, and is charged what the provider reports.
+   * A whole answer is generated and paid even if its client leaves. So the call ends in the background, unless too many already
+   * do, and is charged by the provider's report.
    */
   const endingAlone = <A, E, R>(call: Effect.Effect<A, E, R>, state: CallState) =>
     Effect.gen(function* () {
@@ -65,8 +65,8 @@ export const makeExecuteCall = Effect.fnUntraced(function* (
     })
 
   /**
-   * Fails only when nothing was delivered. Interruption means that the client has left. The client is made once it is known
-   * what it can still spend.
+   * Fails only if nothing was delivered. Interruption means that the client has left. The client is made once its remaining
+   * credit is known.
    */
   return Effect.fnUntraced(function* (
     call: Call,
@@ -124,22 +124,22 @@ const brokenStream = (requestId: string): ShownError => ({
   requestId
 })
 
-/** What a call is charged and recorded with. */
+/** The basis of a call's charge and record. */
 interface BillableUsage {
   readonly status: number
   readonly error: string | null
-  /** Only what was served is charged. A provider asks nothing for what it refused; what it asks for what broke off is unknown. */
+  /** Only a served call is charged. A provider asks nothing for a refused call; what it asks for a broken one is unknown. */
   readonly end: "served" | "refused" | "broken"
   readonly usage: Usage
-  /** The provider reported no usage, so tokens were counted here. */
+  /** The provider reported no usage, so the gateway counted tokens. */
   readonly estimated: boolean
 }
 
-/** PostgreSQL's largest bigint: a provider that reports more has lost count. */
+/** PostgreSQL's largest bigint: a provider that reports more is wrong. */
 const maxCost = 9_223_372_036_854_775_807n
 
 const endedCall = (
-  { admitted, extras, named }: AdmittedCall,
+  { admitted, features, named }: AdmittedCall,
   open: OpenCall,
   { attempts, firstByteAt, served }: CallState,
   { end, error, estimated, status, usage }: BillableUsage,
@@ -155,11 +155,11 @@ const endedCall = (
     cacheWriteTokens: usage.written + usage.writtenLong,
     completionTokens: usage.completion,
     reasoningTokens: usage.reasoning,
-    cost: end === "served" && served !== undefined ? chargeOf(admitted, extras, served, usage) : 0n,
+    cost: end === "served" && served !== undefined ? chargeOf(admitted, features, served, usage) : 0n,
     providerCost:
       served === undefined || end === "broken"
         ? null
-        : providerCostOf(admitted, extras, served.route, end, usage),
+        : providerCostOf(admitted, features, served.route, end, usage),
     status,
     error,
     latencyMs: now - since,
@@ -169,20 +169,20 @@ const endedCall = (
   }
 }
 
-/** At the price of the model that served. */
+/** The charge is at the price of the model that served. */
 const chargeOf = (
   { images }: Admitted,
-  extras: ReadonlyArray<Extra>,
+  features: ReadonlyArray<PricedFeature>,
   { model, route }: NonNullable<CallState["served"]>,
   usage: Usage
 ): bigint => {
-  return atMost(costOf(model.price, usage, images, chargedFor(extras, route.provider, usage)))
+  return atMost(costOf(model.price, usage, images, chargedFor(features, route.provider, usage)))
 }
 
-/** What is not a token costs as much as is charged for it. */
+/** Everything besides tokens costs us as much as is charged for it. */
 const providerCostOf = (
   { images }: Admitted,
-  extras: ReadonlyArray<Extra>,
+  features: ReadonlyArray<PricedFeature>,
   { cost, provider }: RouteSetting,
   end: "served" | "refused",
   usage: Usage
@@ -190,7 +190,7 @@ const providerCostOf = (
   if (cost === undefined) return null
   return end === "refused"
     ? 0n
-    : atMost(exactCostOf(cost, usage, images, chargedFor(extras, provider, usage)))
+    : atMost(exactCostOf(cost, usage, images, chargedFor(features, provider, usage)))
 }
 
 const atMost = (cost: bigint): bigint => (cost > maxCost ? maxCost : cost)
@@ -203,7 +203,7 @@ const failed = (end: "refused" | "broken", status: number, error: string): Billa
   estimated: false
 })
 
-/** Metrics have no labels that providers make up. */
+/** Providers' codes must not become labels of metrics. */
 const errorOf = (error: CallError): string =>
   error._tag === "RejectedUpstream" && error.code !== contextLengthCode ? "invalid_request" : error.code
 
@@ -234,9 +234,9 @@ const billableUsage = Effect.fnUntraced(function* (
   return state.sent ? yield* paid(499, "client_left") : failed("broken", 499, "client_left")
 })
 
-/** Calls whose clients have left that may end in the background. */
+/** The maximum number of calls in the background whose clients have left. */
 const maxAbandoned = 200
-/** What a provider may have generated of an answer that nobody has seen, in tokens a second. */
+/** The assumed speed of generating an answer that nobody has seen, in tokens a second. */
 const assumedSpeed = 100
 
 /** The usage that the provider reported, or else counted tokens. */
@@ -260,7 +260,7 @@ const generatedUsage = Effect.fnUntraced(function* (
   return { usage: plainUsage(yield* promptTokens(admitted, imageTokens), completion), estimated: true }
 })
 
-/** As much as time has allowed, and the body. */
+/** At most as many tokens as the time since the request allows, and as the body allows. */
 const assumedTokens = (
   { choices, maxTokens }: Admitted,
   { model }: Serving | NonNullable<CallState["served"]>,

@@ -1,6 +1,6 @@
 /**
  * Tries the candidates of a call in order until one delivers something, the last of them up to three times; then the models
- * that may stand in for the one that was named.
+ * that may stand in for the named one.
  */
 import { Clock, Effect, Exit, Random, Result } from "effect"
 import { RejectedUpstream, UpstreamsBusy, UpstreamsFailed } from "../../services/Gateway.ts"
@@ -19,12 +19,12 @@ import { countAttempt } from "./metrics.ts"
 import { requestBody, targetOf } from "./relay.ts"
 import type { Rejected, WholeAnswer } from "./types.ts"
 
-/** How a call ended that a provider accepted. */
+/** The end of a call that a provider accepted. */
 export type CallResult =
   | { readonly result: "whole"; readonly answer: WholeAnswer }
   | { readonly result: "streamed" | "broken" | "unread" }
 
-/** What the attempts of one call share. */
+/** The state that the attempts of one call share. */
 interface Run {
   readonly circuitBreaker: CircuitBreaker
   readonly call: Call
@@ -32,17 +32,17 @@ interface Run {
   readonly state: CallState
   readonly client: ClientStream
   readonly beganAt: number
-  /** Of each route that was asked, its last failure. */
+  /** The last failure of each route that was asked. */
   readonly failures: Map<string, Failure>
-  /** Keys that a provider has refused to this call. */
+  /** Keys that a provider has refused during this call. */
   readonly refusedKeys: Set<ProviderKey>
-  /** Why a route could not be asked. */
+  /** The reason why a route could not be asked. */
   untranslatable: Rejected | undefined
-  /** A provider has refused the thinking of earlier turns as another's: it is sent to none any more. */
+  /** A provider has rejected the thinking of earlier turns because another provider made it; no further provider gets it. */
   isThinkingForeign: boolean
 }
 
-/** Fails only when nothing was delivered. Interruption means that the client has left. */
+/** Fails only if nothing was delivered. Interruption means that the client has left. */
 export const fallback = Effect.fnUntraced(function* (
   circuitBreaker: CircuitBreaker,
   call: Call,
@@ -90,18 +90,18 @@ export const fallback = Effect.fnUntraced(function* (
 interface ProviderRejected {
   readonly result: "rejected"
   readonly error: RejectedUpstream
-  /** The prompt, for the model. */
+  /** The prompt is too long for the model. */
   readonly isTooLong: boolean
 }
 
-/** Before the last candidate is asked again, in milliseconds: once for each time. */
+/** Pauses before the last candidate is asked again, in milliseconds. */
 const pauses = [250, 1000]
-/** A Retry-After up to this is waited for. */
+/** A longer Retry-After is not waited for. */
 const maxPause = 5000
-/** A call that took longer is not tried again: its client would not wait for it. */
+/** A call that took longer is not tried again: its client would not wait. */
 const repeatWithin = 120_000
 
-/** Tries the routes of a model, the last one whose failure may pass up to three times; undefined: none of them serves. */
+/** Tries the routes of a model, the last one with a transient failure up to three times; undefined if none of them serves. */
 const serve = Effect.fnUntraced(function* (
   run: Run,
   { model, routes }: Serving
@@ -109,7 +109,7 @@ const serve = Effect.fnUntraced(function* (
   const left = [...(yield* orderOf(run, routes))]
   let repeats = 0
   let again: { readonly route: RouteSetting; readonly pause: number } | undefined
-  // Nobody waits for another one's answer once the client has left.
+  // Once the client has left, nobody waits for another provider's answer.
   while (!run.state.isAbandoned) {
     let route = left.shift()
     if (route === undefined) {
@@ -117,7 +117,7 @@ const serve = Effect.fnUntraced(function* (
       if (again === undefined || pause === undefined) return undefined
       if ((yield* Clock.currentTimeMillis) - run.beganAt > repeatWithin) return undefined
       repeats += 1
-      // Uneven, so that calls that failed together do not come back together.
+      // The pauses vary, so that calls that failed together do not return together.
       const uneven = Math.round(pause * (0.75 + 0.5 * (yield* Random.next)))
       yield* Effect.sleep(Math.max(uneven, again.pause))
       route = again.route
@@ -151,7 +151,7 @@ const serve = Effect.fnUntraced(function* (
   return undefined
 })
 
-/** Whether the next attempt may succeed. A provider that was silent for minutes, or refuses its key, is not asked again. */
+/** Tests whether the next attempt may succeed. A provider that was silent for minutes, or refuses its key, is not asked again. */
 const mayPass = ({ kind, retryAfterMillis = 0, status }: Failure): boolean => {
   const isTransient =
     kind === "status"
@@ -174,11 +174,11 @@ const rejected = ({ rejection, status }: Outcome & { readonly outcome: "refused"
 
 interface AskedRoute {
   readonly outcome: Outcome
-  /** It failed by a key of the provider alone, and another one is ready. */
+  /** Only the provider's key failed, and another one is ready. */
   readonly hasAnotherKey: boolean
 }
 
-/** One attempt, with its metrics and what it says of the route's health; undefined: the body cannot be translated for it. */
+/** Makes one attempt, with its metrics and its effect on the route's health; undefined if the body cannot be translated for the route. */
 const askRoute = Effect.fnUntraced(function* (
   run: Run,
   model: ModelSetting,
@@ -210,7 +210,7 @@ const askRoute = Effect.fnUntraced(function* (
       const now = yield* Clock.currentTimeMillis
       const attempt: EndedAttempt = {
         millis: now - beganAt,
-        // That of an earlier attempt is not this one's.
+        // An earlier attempt's first byte does not count for this one.
         firstByteMillis:
           state.firstByteAt === undefined || state.firstByteAt < beganAt
             ? undefined
@@ -243,7 +243,7 @@ const askRoute = Effect.fnUntraced(function* (
     reading: {
       endpoint: call.endpoint,
       providerStyle: provider.style,
-      // The client reads which model answers where it is not the one that it named.
+      // The client learns which model answers if it is not the named one.
       model: model === admittedCall.named.model ? admitted.model : model.name,
       asksUsage: admitted.asksUsage,
       asksJson: admitted.asksJson,
@@ -253,7 +253,7 @@ const askRoute = Effect.fnUntraced(function* (
       created: Math.floor(beganAt / 1000)
     },
     client,
-    // Lazy, because it may translate the body.
+    // The test is lazy, because it may translate the body.
     isLast: () => others.every((later) => Result.isFailure(bodyFor(later))),
     state
   }).pipe(
@@ -266,7 +266,7 @@ const askRoute = Effect.fnUntraced(function* (
   return { outcome, hasAnotherKey }
 })
 
-/** Has a key cool down that was refused, and answers whether the call can go on with another one. */
+/** Has a refused key cool down, and tests whether the call can go on with another one. */
 const noteKey = (
   { refusedKeys }: Run,
   keys: KeyRing,
@@ -281,13 +281,13 @@ const noteKey = (
   return keys.ready(now).some((each) => !refusedKeys.has(each))
 }
 
-/** Where another key may be served; a region is refused to all of them. */
+/** Another key may be served; a refused region is refused to all keys. */
 const keyRefusalOf = ({ kind, reason, retryAfterMillis, status }: Failure): KeyRefusal | undefined => {
   if (kind !== "account") return keyRefusal(status, retryAfterMillis)
   return reason === "region" ? undefined : { isLimit: reason === "limit", retryAfterMillis }
 }
 
-/** What a client left that had waited long enough. */
+/** The outcome when a client has left after the provider was silent for too long. */
 const silence: Outcome = {
   outcome: "failed",
   failure: { kind: "timeout", status: null, retryAfterMillis: undefined }
@@ -309,8 +309,8 @@ const orderOf = Effect.fnUntraced(function* (
 })
 
 /**
- * By ascending priority; within one, those that speak the called style before those that need translation; within these
- * by weighted chance. Routes whose circuit is open go to the end, not away, in the same order.
+ * Orders routes by ascending priority; within one, routes of the called style come before those that need translation, and
+ * within these the order is random by weight. Routes with an open circuit go to the end in the same order.
  */
 export const candidates = (
   routes: ReadonlyArray<RouteSetting>,
@@ -330,7 +330,7 @@ export const candidates = (
   return [...ordered.filter((route) => !open.has(route)), ...open]
 }
 
-/** Weighted random order without replacement: each next one is weightedOrder by its weight among those that are left. */
+/** Random order by weight, without replacement: each next route is drawn by its weight among the remaining ones. */
 const weightedOrder = (
   routes: ReadonlyArray<RouteSetting>,
   random: () => number
@@ -348,7 +348,7 @@ const weightedOrder = (
   return [...order, ...left]
 }
 
-/** Logged without any of the provider's words, which may quote a prompt. */
+/** The log has none of the provider's words, which may quote a prompt. */
 const logFault = (labels: Readonly<Record<string, string>>, outcome: Outcome): Effect.Effect<void> => {
   if (outcome.outcome === "refused") {
     return Effect.logInfo("a provider rejected a call").pipe(
@@ -365,7 +365,7 @@ const logFault = (labels: Readonly<Record<string, string>>, outcome: Outcome): E
 const isFailure = (outcome: Outcome): boolean =>
   outcome.outcome === "broken" || (outcome.outcome === "failed" && outcome.failure.kind !== "empty")
 
-/** Undefined: the client left. */
+/** An undefined outcome means that the client left. */
 const resultOf = (outcome: Outcome | undefined): EndedAttempt["result"] => {
   if (outcome === undefined || outcome.outcome === "unread") return "left"
   if (outcome.outcome === "refused") return "rejected"
@@ -410,7 +410,7 @@ const noneAnswered = (failures: ReadonlyArray<Failure>, attempts: number) => {
 
 const minWait = 1
 const maxWait = 60
-/** The wait where no provider sent Retry-After, in seconds as all of these. */
+/** The wait if no provider sent Retry-After; seconds, like all waits in this section. */
 const defaultWait = 5
 
 /** Undefined unless every provider was busy. */

@@ -1,4 +1,4 @@
-/** JSON that others wrote: looked at member by member, never trusted to have a shape. */
+/** Reads JSON from others member by member, without trusting its shape. */
 import type { Schema } from "effect"
 
 export type Json = Schema.Json
@@ -7,17 +7,17 @@ export type JsonObject = Schema.JsonObject
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The elements of a list that are objects; none when it is no list. */
+/** The objects in a list; empty if the value is no list. */
 export const objectsIn = (value: unknown): ReadonlyArray<JsonObject> =>
   Array.isArray(value) ? value.filter(isObject) : []
 
-/** A text, or an empty one where there is none. */
+/** The value if it is a text, otherwise an empty text. */
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
 
-/** What is absent may also be written as null. */
+/** An absent member may also be written as null. */
 export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null
 
-/** The parsed text; undefined when it is no JSON, which no JSON text is parsed to. */
+/** The parsed value; undefined if the text is no JSON, since no JSON text has that value. */
 export const parsedJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -26,21 +26,21 @@ export const parsedJson = (text: string): unknown => {
   }
 }
 
-/** The same bytes, as Node reads and copies them. */
+/** The same bytes as a Node buffer. */
 export const bufferOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Only the members that are there. */
+/** Drops undefined members. */
 export const present = (members: { readonly [name: string]: Json | undefined }): JsonObject => {
   const object: Record<string, Json> = {}
   for (const [name, value] of Object.entries(members)) if (value !== undefined) object[name] = value
   return object
 }
 
-/** A set of names of members, written as words. */
+/** Makes a set from names separated by spaces. */
 export const members = (names: string): ReadonlySet<string> => new Set(names.trim().split(/\s+/))
 
-/** The identifier of an answer in the form that clients of the other style expect; the request's where it has none. */
+/** The answer's identifier with the prefix that clients of the other style expect; the request's identifier if there is none. */
 export const prefixedId = (prefix: string, id: Json | undefined, requestId: string): string => {
   const given = textOf(id) === "" ? requestId : textOf(id)
   return given.startsWith(prefix) ? given : `${prefix}${given}`

@@ -1,22 +1,22 @@
 /**
- * The keys of one provider, which share its calls evenly; one that is refused cools down alone. Kept in memory, as circuits
- * are, and made anew with each load of the file.
+ * The keys of one provider share its calls evenly; a refused key cools down alone. The state is in memory, like the circuits,
+ * and starts anew with each load of the file.
  */
 import type { ProviderKey } from "./configuration.ts"
 
-/** A key or account that is refused is mended by an operator, a limit by time. */
+/** An operator must repair a refused key or account; a limit passes with time. */
 const refusedMillis = 300_000
 const limitMillis = 30_000
 const minCoolMillis = 1000
 const maxCoolMillis = 3_600_000
 
 export interface KeyRefusal {
-  /** The key's limit is reached; otherwise it, or its account, is refused. */
+  /** The key's limit is reached; otherwise the key or its account is refused. */
   readonly isLimit: boolean
   readonly retryAfterMillis: number | undefined
 }
 
-/** What a status says of the key; 403 is often of a region or a model, which are refused to all keys. */
+/** Reads a status as a refusal of the key. 403 is none: often a region or a model is refused, to all keys. */
 export const keyRefusal = (
   status: number | null,
   retryAfterMillis: number | undefined
@@ -25,17 +25,17 @@ export const keyRefusal = (
     ? { isLimit: status === 429, retryAfterMillis }
     : undefined
 
-/** `undefined` is the key of a provider that needs none. */
+/** An undefined key belongs to a provider that needs none. */
 export interface KeyRing {
-  /** The next one that does not cool down; where all do, the one that is ready first. */
+  /** The next key that is not cooling down; if all are, the one that will be ready first. */
   readonly take: (now: number) => ProviderKey | undefined
   readonly refused: (key: ProviderKey | undefined, now: number, refusal: KeyRefusal) => void
-  /** Those that do not cool down. */
+  /** The keys that are not cooling down. */
   readonly ready: (now: number) => ReadonlyArray<ProviderKey>
 }
 
 export const makeKeyRing = (keys: ReadonlyArray<ProviderKey>): KeyRing => {
-  /** Epoch milliseconds, as all times here. */
+  /** Epoch milliseconds, like all times in this file. */
   const coolUntil = new Map<ProviderKey | undefined, number>()
   const until = (key: ProviderKey): number => coolUntil.get(key) ?? 0
   const ready = (now: number) => keys.filter((key) => until(key) <= now)

@@ -51,7 +51,7 @@ const tokens = (attributes: Attributes) =>
 
 const tokensOfKind = (model: string, kind: "prompt" | "completion") => tokens({ model, kind })
 
-/** Metrics are made once with their attributes: attributes given with an update would be serialised each time. */
+/** Each metric is made once with its attributes: attributes given with an update would be serialised each time. */
 const memoized = <Key, Made>(make: (key: Key) => Made) => {
   const known = new Map<Key, Made>()
   return (key: Key): Made => {

@@ -1,11 +1,11 @@
-/** Chat completions, as OpenAI has them: what an answer used, what a stream says. */
+/** Parses OpenAI's chat completions: usage and streams. */
 import { isAbsent, isObject, objectsIn, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import { nothing, readFrame } from "./streamParser.ts"
 import type { ParsedFrame, StreamParser } from "./streamParser.ts"
 import { chatUsage, mergedReports } from "./usage.ts"
 
-/** All text of a delta or message, by any of the names that providers give to reasoning. */
+/** All text of a delta or message, with reasoning under any of the names that providers use. */
 export const chatTexts = (delta: JsonObject): string => {
   let text = textOf(delta.content) + (textOf(delta.reasoning_content) || textOf(delta.reasoning))
   text += textOf(delta.refusal)
@@ -23,7 +23,7 @@ const calledText = (call: JsonObject): string =>
 
 const hasSound = ({ audio }: JsonObject): boolean => isObject(audio) && textOf(audio.data) !== ""
 
-/** The stream of chat completions. */
+/** Parses a stream of chat completions. */
 export const chatParser = (choices: number): StreamParser => {
   let reported: JsonObject = {}
   let generated = ""

@@ -1,4 +1,4 @@
-/** A request body as bounded, strict JSON: what is parsed here means the same to every parser. */
+/** Parses a request body as bounded, strict JSON, which means the same to every parser. */
 import { isUtf8 } from "node:buffer"
 import { Result } from "effect"
 import { jsonFault } from "../../services/domain/strictJson.ts"
@@ -6,7 +6,7 @@ import { bufferOf, isObject, parsedJson } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import type { Rejected } from "./types.ts"
 
-/** A field that is wrong, and what would be right. */
+/** A wrong field, and what would be right. */
 export interface Problem {
   readonly path: string
   readonly message: string
@@ -28,8 +28,8 @@ export const rejected = (problems: ReadonlyArray<Problem>) => {
 }
 
 /**
- * Members and elements of a whole body. Millions of them take seconds to parse and walk; a thousand messages with a hundred
- * tools have about 20 000.
+ * The maximum number of members and elements of a whole body. Millions of them take seconds to parse and walk; a thousand
+ * messages with a hundred tools have about 20 000.
  */
 const maxValues = 50_000
 
@@ -49,15 +49,15 @@ const faulty = (text: string, otherwise: string) => {
   return fault.path === "" ? whole(fault.message) : rejected([fault])
 }
 
-/** What a parsed body is found to have. */
+/** Findings about a parsed body. */
 interface Found {
-  /** Members of all objects. */
+  /** The number of members of all objects. */
   members: number
-  /** A mark of what is to be written to the provider's cache. */
+  /** The client marked a part for the provider's cache. */
   cacheMark: boolean
 }
 
-/** Looks through a value that is not too deep. */
+/** Inspects a value that is not too deep. */
 const look = (value: unknown, found: Found): void => {
   if (Array.isArray(value)) for (const each of value) look(each, found)
   else if (isObject(value)) {
@@ -87,12 +87,12 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 interface Shape {
-  /** Members of all objects. The parsed value has fewer if some were duplicates. */
+  /** The number of members of all objects. The parsed value has fewer if some were duplicates. */
   readonly members: number
   readonly excess: "depth" | "values" | undefined
 }
 
-/** Where the string ends that begins at `start`. */
+/** The end of the string that begins at `start`. */
 const endOfString = (bytes: Uint8Array, start: number): number => {
   let at = start + 1
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1
@@ -130,16 +130,16 @@ const shapeOf = (bytes: Uint8Array, max = maxValues): Shape => {
   return { members, excess: undefined }
 }
 
-/** Whether a JSON text within a body is parsed in no time, however long it is. */
+/** Tests that a JSON text within a body is fast to parse, however long it is. */
 export const isSmall = (bytes: Uint8Array): boolean => shapeOf(bytes, 1000).excess === undefined
 
-/** JSON in UTF-8, an object, without duplicate members, nested at most 64 deep. */
+/** Parses a JSON object in UTF-8, without duplicate members and nested at most 64 deep. */
 export const parse = (received: Uint8Array): Result.Result<Parsed, Rejected> => {
   const bytes = bufferOf(received)
   if (bytes.length === 0) return whole("Expected a JSON body, got none.")
   if (!isUtf8(bytes)) return whole("Expected a body in UTF-8.")
   const text = bytes.toString()
-  // Checked before parsing, because parsing millions of levels or values takes seconds.
+  // The limits are checked before parsing, because parsing millions of levels or values takes seconds.
   const { excess, members: written } = shapeOf(bytes)
   if (excess === "values") return tooMany()
   if (excess === "depth") return faulty(text, `Expected JSON nested at most ${maxDepth} levels deep`)

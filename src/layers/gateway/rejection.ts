@@ -1,6 +1,6 @@
 /**
- * What a provider says of a request that it rejects, in the shapes in which providers write errors: whose fault it is, and
- * what of it a client may read.
+ * Interprets a provider's rejection of a request, in the shapes in which providers write errors: whose fault it is, and which
+ * parts a client may read.
  */
 import { Redacted } from "effect"
 import { isObject, objectsIn, parsedJson, textOf } from "./json.ts"
@@ -8,14 +8,14 @@ import type { JsonObject } from "./json.ts"
 import type { ProviderSetting } from "./configuration.ts"
 
 export interface Rejection {
-  /** Where it is nothing that the caller can mend: what is wrong with the operator's account there. */
+  /** The fault of the operator's account, if the caller cannot correct the request. */
   readonly accountFault: AccountFault | undefined
   /** The prompt is too long for the model. */
   readonly isTooLong: boolean
-  /** Thinking of an earlier turn is another provider's. */
+  /** The thinking of an earlier turn was made by another provider. */
   readonly isThinkingForeign: boolean
   readonly message: string
-  /** As the provider has them, where they are a word; a prompt that is too long has one code at all providers. */
+  /** The provider's own code if it is a word; a prompt that is too long has one code for all providers. */
   readonly code: string | null
   readonly type: string | null
   readonly param: string | null
@@ -28,12 +28,12 @@ export const contextLengthCode = "context_length_exceeded"
 
 const maxMessageLength = 1000
 
-/** Without the provider's key and address, and without what names the operator's account there. */
+/** Removes the provider's key and address, and identifiers of the operator's account. */
 export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejection => {
   const said = saidIn(parsedJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()))
   const { message, param } = wordsOf(said)
   const codes = [said.code, said.status, ...objectsIn(said.details).map(({ reason }) => reason)].map(textOf)
-  // What a provider quotes may be the caller's own words.
+  // A provider may quote the caller's own words.
   const own = message.replaceAll(/(?<!\w)'[^']*'(?!\w)|"[^"]*"|`[^`]*`/g, "")
   const accountFault = accountFaultIn(own, codes)
   const isTooLong = codes.includes(contextLengthCode) || contextLengthWords.some((words) => words.test(own))
@@ -50,9 +50,9 @@ export const rejectionIn = (bytes: Uint8Array, provider: ProviderSetting): Rejec
   }
 }
 
-/** The object that has the message: chat completions and messages keep it in `error`, vLLM and FastAPI at the top. */
+/** The object with the message: chat completions and messages have it in `error`, vLLM and FastAPI at the top. */
 const saidIn = (body: unknown): JsonObject => {
-  // The answer of Gemini's compatible address is a list.
+  // Gemini's compatible address answers a list.
   const whole: unknown = Array.isArray(body) ? body[0] : body
   if (!isObject(whole)) return {}
   if (typeof whole.error === "string") return { ...whole, message: whole.error }
@@ -68,7 +68,7 @@ interface Words {
   readonly param: string | null
 }
 
-/** FastAPI and Mistral list the fields that are wrong, in `detail`. */
+/** FastAPI and Mistral list the wrong fields in `detail`. */
 const wordsOf = ({ detail, message, param }: JsonObject): Words => {
   if (typeof message === "string") return { message, param: textOf(param) || null }
   const listed = isObject(message) ? message.detail : detail
@@ -85,11 +85,11 @@ const wordsOf = ({ detail, message, param }: JsonObject): Words => {
 const pathOf = (loc: unknown): string =>
   (Array.isArray(loc) ? loc : []).filter((part, index) => index > 0 || part !== "body").join(".")
 
-/** Codes and types are short words; numbers are a status once more. */
+/** Codes and types are short words; a number only repeats the status. */
 const wordIn = (value: unknown): string | null =>
   typeof value === "string" && /^[A-Za-z][\w.-]{0,63}$/.test(value) ? value : null
 
-/** How providers tell an operator, mostly with 400, that its account cannot be served: by code, and in words. */
+/** Codes and words with which providers tell an operator, mostly with 400, that its account cannot be served. */
 const accountFaults: ReadonlyArray<readonly [AccountFault, codes: RegExp, words: RegExp]> = [
   [
     "credit",
@@ -124,7 +124,7 @@ const contextLengthWords = [
 const foreignThinking =
   /(?:invalid|missing|corrupt).{0,40}signature.{0,40}thinking|thinking.{0,60}(?:signature|cannot be modified)/is
 
-/** Identifiers of organisations, projects, accounts and people, which have a digit or many letters; keys, also in part. */
+/** Identifiers of organisations, projects, accounts and people, which have a digit or many letters; keys, also partly hidden ones. */
 const accountIds = [
   /\b(?:org|organization|proj|project|acct|account|workspace|wrkspc|team|tenant|user)[-_](?=[A-Za-z0-9]*\d|[A-Za-z0-9]{16})[A-Za-z0-9]{6,}/g,
   /\bprojects\/[\w-]+/g,
@@ -136,7 +136,7 @@ const withoutAccount = (text: string, { baseUrl, keys }: ProviderSetting): strin
     (shown, ids) => shown.replaceAll(ids, "[account]"),
     keys
       .map(({ secret }) => Redacted.value(secret))
-      // One may be the beginning of another.
+      // One key may be the beginning of another.
       .sort((a, b) => b.length - a.length)
       .reduce((shown, key) => shown.replaceAll(key, "[key]"), text)
       .replaceAll(baseUrl.host, "[provider]")

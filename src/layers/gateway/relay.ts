@@ -1,7 +1,4 @@
-/**
- * What a provider gets, and what the client gets back: unchanged but for the model's name where both have one style, else
- * translated.
- */
+/** Relays requests and answers: with only the model's name changed if client and provider have one style, otherwise translated. */
 import { Result } from "effect"
 import { styleOf } from "../../services/Gateway.ts"
 import type { Endpoint, Style } from "../../services/Gateway.ts"
@@ -15,7 +12,7 @@ import { chatParser, chatTexts } from "./openai.ts"
 import { frame, frameSplitter } from "./sse.ts"
 import type { Frame } from "./sse.ts"
 import { faultOf, malformed } from "./streamParser.ts"
-import type { ParsedFrame, StreamParser } from "./streamParser.ts"
+import type { ParsedFrame, StreamFault, StreamParser } from "./streamParser.ts"
 import { chatThinking, messagesThinking } from "./thinking.ts"
 import { chatAnswer, chatStream } from "./translate/chatAnswer.ts"
 import { chatRequest } from "./translate/chatRequest.ts"
@@ -29,7 +26,6 @@ import type {
   Piece,
   ReaderOptions,
   Rejected,
-  StreamFault,
   StreamReader,
   StreamWriter,
   Target,
@@ -56,7 +52,7 @@ export const requestBody = (
   )
 }
 
-/** What a route's provider is asked for a model that it serves. */
+/** The form in which a route's provider is asked for a model. */
 export const targetOf = ({ maxOutputTokens }: ModelSetting, { model, provider }: RouteSetting): Target => ({
   style: provider.style,
   model,
@@ -66,7 +62,7 @@ export const targetOf = ({ maxOutputTokens }: ModelSetting, { model, provider }:
   isThinkingForeign: false
 })
 
-/** A call of our own, of chat completions or embeddings, as a route's provider gets it. */
+/** The body of a call of our own, chat completion or embeddings, for a route's provider. */
 export const ownRequest = (
   endpoint: Endpoint,
   asked: JsonObject,
@@ -79,7 +75,7 @@ export const ownRequest = (
   )
 }
 
-/** A new name that is there already gives way, since a maximum by its old name was reserved for. */
+/** A member that already has the new name is dropped, because the reservation is for the maximum under its old name. */
 const changed = (body: JsonObject, { omit, rename }: MemberChanges): JsonObject => {
   const names = Object.keys(body)
   if (!names.some((name) => omit.has(name) || rename.has(name))) return body
@@ -95,7 +91,7 @@ const withUsage = ({ stream_options }: JsonObject) => ({
   stream_options: { ...(isObject(stream_options) && stream_options), include_usage: true }
 })
 
-/** Billing needs the usage of a stream, so it is asked for even if the client did not. */
+/** Billing needs the usage of a stream, so the gateway requests it even if the client did not. */
 const nativeRequest = (admitted: Admitted, target: Target): Uint8Array | string => {
   const { asksUsage, bytes, stream, style } = admitted
   const { changes, isThinkingForeign, model, reasoningContent } = target
@@ -220,7 +216,7 @@ const bytesOf = (written: Written): Uint8Array =>
   typeof written === "string" ? Buffer.from(written) : (written ?? nothing)
 
 const writerFor = (options: ReaderOptions, parser: StreamParser): StreamWriter => {
-  /** What is shown is what is charged; zeros for what was not reported. */
+  /** The client sees the usage that is charged, with zeros for unreported numbers. */
   const usage = (): Usage => parser.usage() ?? { ...plainUsage(0, 0), ...parser.prompt() }
   if (options.endpoint === "responses") {
     const writer = responsesStream(options, usage)
@@ -234,7 +230,7 @@ const writerFor = (options: ReaderOptions, parser: StreamParser): StreamWriter =
     : messagesStream(options, usage)
 }
 
-/** Has the second write from the chat completions that the first one writes. */
+/** The second writer reads the chat completions that the first one writes. */
 const chained = (first: StreamWriter, second: StreamWriter): StreamWriter => {
   const splitter = frameSplitter()
   const parser = chatParser(1)
@@ -249,10 +245,10 @@ const chained = (first: StreamWriter, second: StreamWriter): StreamWriter => {
   }
 }
 
-/** For a client of the provider's style, frames pass unchanged but for the model's name. */
+/** A client of the provider's style gets its frames unchanged except for the model's name. */
 const native = (write: StreamWriter["write"]): StreamWriter => ({ write, end: () => undefined })
 
-/** A chunk that only reports usage; one with choices is content and stays. */
+/** A chunk that only reports usage; a chunk with choices is content and stays. */
 const isUsageEvent = ({ choices, usage }: JsonObject): boolean =>
   !isAbsent(usage) && (isAbsent(choices) || (Array.isArray(choices) && choices.length === 0))
 

@@ -1,40 +1,40 @@
 /**
- * Server-sent events as bytes: cut at the blank lines, in whatever pieces they come. A frame is forwarded as it came, so
- * its bytes are kept beside what `eventsource-parser` reads in it.
+ * Splits server-sent events, received as bytes in chunks of any size, at their blank lines. A frame keeps its bytes, because it
+ * is forwarded unchanged, beside the fields that `eventsource-parser` reads in it.
  */
 import { createParser } from "eventsource-parser"
 
 export interface Frame {
-  /** With the blank line. */
+  /** The bytes include the blank line. */
   readonly bytes: Buffer
   readonly event: string | undefined
-  /** Undefined for comments and other frames without any. */
+  /** Comments and some other frames have no data. */
   readonly data: string | undefined
-  /** Whether a line in it is neither a field of an event nor a comment. */
+  /** A line in the frame is neither a field of an event nor a comment. */
   readonly strange: boolean
 }
 
 interface FrameSplitter {
   /** The frames that these bytes complete. */
   readonly push: (chunk: Uint8Array) => ReadonlyArray<Frame>
-  /** What follows the last blank line, as a frame, if it is not empty. */
+  /** The bytes after the last blank line, as a frame, if there are any. */
   readonly end: () => ReadonlyArray<Frame>
-  /** A frame exceeded the maximum size; nothing more is read. */
+  /** A frame exceeded the maximum size; the splitter stops there. */
   readonly overflown: () => boolean
 }
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** Room for an image in base64. */
+/** A frame has room for an image in base64. */
 const maxFrameBytes = 10 * 1024 * 1024
 
 export const frameSplitter = (): FrameSplitter => {
   let pending: Array<Buffer> = []
   let pendingBytes = 0
-  /** The current line is empty so far. Blank lines at the beginning make empty frames, which do no harm. */
+  /** The current line is empty so far. Blank lines at the beginning make empty frames, which are harmless. */
   let lineIsEmpty = true
-  /** A line ended with a carriage return at the end of a chunk: a line feed that follows belongs to it. */
+  /** A chunk ended with a carriage return: a line feed at the start of the next chunk belongs to it. */
   let afterReturn = false
   let overflown = false
 
@@ -53,7 +53,7 @@ export const frameSplitter = (): FrameSplitter => {
     read = undefined
     strange = false
     parser.feed(bytes.toString())
-    // Set by the parser's callbacks, which the type checker does not see.
+    // The parser's callbacks set `read`, which the type checker does not see.
     const { data, event } = read ?? { data: undefined, event: undefined }
     return { bytes, event, data, strange }
   }
@@ -120,6 +120,6 @@ export const frameSplitter = (): FrameSplitter => {
   }
 }
 
-/** A frame with this data. */
+/** Writes a frame with this data. */
 export const frame = (data: string, event?: string): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`

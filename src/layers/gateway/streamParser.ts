@@ -1,11 +1,18 @@
-/** What the frames of a provider's stream say, whichever style they are in. */
+/** Parses the frames of a provider's stream, in whichever style. */
 import { isAbsent, isObject, parsedJson, textOf } from "./json.ts"
 import type { JsonObject } from "./json.ts"
 import type { Frame } from "./sse.ts"
-import type { StreamFault } from "./types.ts"
 import type { PromptUsage, Usage } from "./usage.ts"
 
-/** What one frame of a provider says. */
+export interface StreamFault {
+  readonly kind: "error_event" | "malformed"
+  /** Only for the log, never for the client: it may name the provider. */
+  readonly message: string
+  /** The provider is overloaded or its limit is reached. */
+  readonly busy: boolean
+}
+
+/** One parsed frame of a provider's stream. */
 export interface ParsedFrame {
   /** The parsed data; undefined for comments and `[DONE]`. */
   readonly body: JsonObject | undefined
@@ -18,9 +25,9 @@ export interface ParsedFrame {
 
 export interface StreamParser {
   readonly read: (frame: Frame) => ParsedFrame
-  /** Merged from all reports so far. */
+  /** The larger of each number in all reports so far. */
   readonly usage: () => Usage | undefined
-  /** The same of the prompt, which the messages style reports before anything is generated. */
+  /** The prompt's part of the usage. The messages style reports it before anything is generated. */
   readonly prompt: () => PromptUsage | undefined
   readonly generated: () => string
 }
@@ -42,10 +49,10 @@ export const readFrame = (
   return event === "error" || body.type === "error" ? failedFrame(faultOf(body)) : interpret(body)
 }
 
-/** Types and codes of errors by which providers say that they are busy. */
+/** Words in types and codes of errors with which providers say that they are busy. */
 const busyWords = /overload|rate_?limit|too_many|capacity|unavailable|quota|^(?:429|503|529)$/i
 
-/** The fault in an `error` member, an object in both styles, a text at some providers. */
+/** Reads an `error` member: an object in both styles, a text at some providers. */
 export const faultOf = (error: unknown): StreamFault => {
   if (!isObject(error)) return { kind: "error_event", message: textOf(error).slice(0, 500), busy: false }
   const words = [error.type, error.code, error.status].filter((word) => word !== undefined && word !== null)

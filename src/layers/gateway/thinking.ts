@@ -1,14 +1,17 @@
 /**
- * Thinking of earlier turns, as the provider takes it that is asked next: another one may have given it, and what was made up
- * here, because a client's style has a place for it, means nothing to any provider.
+ * Adapts the thinking of earlier turns to the provider that is asked next. Another provider may have made it, and a provider
+ * can do nothing with thinking that the gateway made up to fill a place in the client's style.
  */
 import { isObject, objectsIn, textOf } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 
-/** Whether a provider of chat completions wants `reasoning_content` back, or refuses it; undefined: what came from one may go to one. */
+/**
+ * "keep" if a provider of chat completions wants `reasoning_content` back, "drop" if it refuses it; undefined if it takes what
+ * such a provider gave.
+ */
 export type ReasoningContent = "keep" | "drop" | undefined
 
-/** Chat completions as they came; `thinking_blocks` are ours, and so is the `reasoning_content` beside them. */
+/** Removes members that the gateway added to chat completions: `thinking_blocks`, and the `reasoning_content` beside them. */
 export const chatThinking = (body: JsonObject, wanted: ReasoningContent): JsonObject => {
   if (!Array.isArray(body.messages)) return body
   const isStrange = (message: Json): message is JsonObject =>
@@ -24,8 +27,8 @@ export const chatThinking = (body: JsonObject, wanted: ReasoningContent): JsonOb
 }
 
 /**
- * Messages of which no thinking is left that nobody has signed, or none at all. Where a turn that called tools has lost its
- * thinking, or never had any, thinking is turned off, since the provider would demand that the turn begins with it.
+ * Removes unsigned thinking from messages, or all thinking if another provider made it. Without thinking at the beginning of a
+ * turn that called tools, thinking is turned off, because the provider would demand it there.
  */
 export const messagesThinking = (body: JsonObject, isForeign: boolean): JsonObject => {
   const { messages: turns, thinking, ...others } = body
@@ -46,16 +49,16 @@ export const messagesThinking = (body: JsonObject, isForeign: boolean): JsonObje
   return isCut ? { ...body, messages } : body
 }
 
-/** Of an assistant's turn; none of any other. */
+/** The blocks of an assistant's turn; empty for any other turn. */
 const blocksOf = (turn: Json | undefined): ReadonlyArray<Json> =>
   isObject(turn) && turn.role === "assistant" && Array.isArray(turn.content) ? turn.content : []
 
 const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking"
 
-/** Of tools that Anthropic's models call. */
+/** Anthropic's models give such identifiers to their calls of tools. */
 const ownToolId = /^(?:srv)?toolu_/
 
-/** Whether the turn whose tools have just been called is another provider's, and begins without thinking. */
+/** The turn whose tools were just called begins without thinking and was made by another provider. */
 const lacksThinking = (messages: ReadonlyArray<Json>, isCut: boolean): boolean => {
   const last = messages.at(-1)
   const isAnswered = isObject(last) && objectsIn(last.content).some(({ type }) => type === "tool_result")

@@ -1,7 +1,7 @@
 /**
- * Tokens of a text where the provider reports none. Providers keep their tokenizers to themselves, so this is an estimate
- * by the encoding of most current models, and the row of the call says so. The encoding is large and slow to load, so it is
- * loaded when the first text has to be counted.
+ * Counts the tokens of a text if the provider reports none. Providers do not publish their tokenizers, so this is an estimate
+ * by the encoding of most current models, and the call's row says so. The encoding is large and slow to load, so it is loaded
+ * for the first text.
  */
 import { Effect } from "effect"
 import { isAbsent, isObject, textOf } from "./json.ts"
@@ -18,10 +18,10 @@ const load = async (): Promise<Count> => {
   return (text) => countTokens(text, { disallowedSpecial: new Set() })
 }
 
-/** Encoding a run without spaces takes quadratic time, so texts are cut; each cut adds one token at most. */
+/** Encoding a run without spaces takes quadratic time, so texts are cut; each cut adds at most one token. */
 const maxPieceLength = 512
 
-/** Of longer texts, this many evenly spread pieces are counted, so that counting never blocks the process for long. */
+/** Of a longer text only this many evenly spread pieces are counted, so that counting never blocks the process for long. */
 const maxPieces = 512
 
 const countPieces = (text: string, count: Count): number => {
@@ -53,7 +53,7 @@ export const countText = async (text: string): Promise<number> =>
 const isImage = ({ type }: JsonObject): boolean =>
   type === "image" || type === "image_url" || type === "input_image"
 
-/** All texts of a value, one a line; images have none. */
+/** All texts of a value, one a line; images contain none. */
 const textsIn = (value: Json | undefined): string => {
   if (typeof value === "string") return value
   if (Array.isArray(value)) return value.map(textsIn).join("\n")
@@ -64,7 +64,7 @@ const textsIn = (value: Json | undefined): string => {
 
 const bytesAToken = 4
 
-/** The estimate where counting fails: most languages have about four bytes a token. */
+/** The estimate if counting fails: most languages have about four bytes a token. */
 export const roughCount = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesAToken)
 
 const tokensAMessage = 4
@@ -74,7 +74,7 @@ const textsOf = ({ body: { input, messages, system, tools }, endpoint }: Admitte
     ? (Array.isArray(input) ? input : [input]).map(textOf)
     : [textsIn(messages), textsIn(system), isAbsent(tools) ? "" : JSON.stringify(tools)]
 
-/** Tokens that need no counting: those around each message, and those that are sent as such to be embedded. */
+/** Tokens that need no counting: those around each message, and those in the input of embeddings. */
 const knownTokens = ({ body: { input, messages }, endpoint }: Admitted): number => {
   if (endpoint !== "embeddings") return Array.isArray(messages) ? messages.length * tokensAMessage : 0
   return Array.isArray(input) ? input.flat().filter((each) => typeof each === "number").length : 0
@@ -83,7 +83,7 @@ const knownTokens = ({ body: { input, messages }, endpoint }: Admitted): number 
 const addKnown = (admitted: Admitted, counts: ReadonlyArray<number>): number =>
   counts.reduce((total, each) => total + each, knownTokens(admitted))
 
-/** Tokens of a prompt, images apart. */
+/** The tokens of a prompt without its images. */
 export const countPrompt = async (admitted: Admitted): Promise<number> =>
   addKnown(admitted, await Promise.all(textsOf(admitted).map(countText)))
 

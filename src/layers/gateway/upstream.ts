@@ -1,6 +1,6 @@
 /**
- * Connections to providers: a pool each, kept alive between calls, by undici's `request`, which is several times cheaper than
- * `fetch`. A provider gets only its own key and the headers of its style and entry; of its headers, clients get none.
+ * Connections to providers: each has a pool, kept alive between calls, with undici's `request`, which is several times cheaper
+ * than `fetch`. A provider gets only its own key and the headers of its style and entry; clients get none of its headers.
  */
 import type { Readable } from "node:stream"
 import { Redacted } from "effect"
@@ -14,7 +14,7 @@ export interface UpstreamRequest {
   readonly endpoint: Endpoint
   readonly body: Uint8Array | string
   readonly stream: boolean
-  /** One of `keys`; undefined where the provider needs none. */
+  /** One of `keys`; undefined if the provider needs none. */
   readonly key: ProviderKey | undefined
   readonly versionHeaders: Readonly<Record<string, string>>
 }
@@ -34,7 +34,7 @@ export interface Upstream {
   readonly close: () => void
 }
 
-/** The oldest version of the messages API, which all providers support. */
+/** The oldest version of the messages API: all providers support it. */
 const defaultVersion = "2023-06-01"
 
 const headersOf = (
@@ -52,7 +52,7 @@ const headersOf = (
 const authorization = (auth: Auth, key: string): Record<string, string> =>
   auth === "bearer" ? { authorization: `Bearer ${key}` } : { [auth]: key }
 
-/** With the provider's query parameters. */
+/** The provider's paths, with its query parameters. */
 const pathsOf = ({ baseUrl, query, style }: ProviderSetting) => {
   const above = baseUrl.pathname.replace(/\/+$/, "")
   const parameters = new URLSearchParams(query).toString()

@@ -1,30 +1,30 @@
 /**
- * What a provider reports of the tokens of a call, in either style, as one usage: what is charged, and what a client of the
- * other style is shown. A stream may report in parts and more than once: the larger of each member counts.
+ * Turns a provider's report of tokens, in either style, into one usage, from which the call is charged and clients of the other
+ * style are answered. A stream may report in parts and more than once: the larger value of each member counts.
  */
 import { tokensOf } from "../../scoring/tokenPrices.ts"
 import type { PromptTokens, Tokens } from "../../scoring/tokenPrices.ts"
 import { isObject } from "./json.ts"
 import type { Json, JsonObject } from "./json.ts"
 
-/** Of tools that the provider runs itself: how often each was used. */
+/** The number of uses of each tool that the provider runs itself. */
 export interface Uses {
   readonly uses: Readonly<Record<string, number>>
 }
 
-/** Reported by a provider, or counted here. */
+/** Usage reported by a provider, or counted by the gateway. */
 export interface Usage extends Tokens, Uses {}
 
-/** What is known before an answer is complete. */
+/** Usage that is known before an answer is complete. */
 export interface PromptUsage extends PromptTokens, Uses {}
 
-/** A usage of which only these tokens are known. */
+/** A usage with only these tokens. */
 export const plainUsage = (prompt: number, completion: number): Usage => ({
   ...tokensOf(prompt, completion),
   uses: {}
 })
 
-/** Both reports, of each number the larger one. */
+/** Merges two reports: the larger of each number counts. */
 export const mergedReports = (before: JsonObject, report: Json | undefined): JsonObject => {
   if (!isObject(report)) return before
   const merged: Record<string, Json> = { ...before }
@@ -36,14 +36,14 @@ export const mergedReports = (before: JsonObject, report: Json | undefined): Jso
   return merged
 }
 
-/** A whole number of at least 0; what is none was not reported. */
+/** Anything but a whole number of at least 0 counts as unreported. */
 const tokenCount = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 
 const countIn = (object: Json | undefined, ...names: ReadonlyArray<string>): number =>
   names.map((name) => (isObject(object) ? tokenCount(object[name]) : undefined)).find((each) => each) ?? 0
 
-/** Providers that have lost count report parts that are larger than the whole. */
+/** Some providers report parts that are larger than the whole. */
 const promptOf = (prompt: number, cached: number, written: number, long: number): PromptTokens => {
   const read = Math.min(cached, prompt)
   const writtenLong = Math.min(long, prompt - read)
@@ -51,8 +51,8 @@ const promptOf = (prompt: number, cached: number, written: number, long: number)
 }
 
 /**
- * The `usage` of chat completions. Some providers leave reasoning tokens out of `completion_tokens` and show them in the
- * total alone; they were generated and are counted.
+ * Reads the `usage` of chat completions. Some providers leave reasoning tokens out of `completion_tokens` and include them only
+ * in the total; they were generated and are counted.
  */
 export const chatUsage = (usage: Json | undefined): Usage | undefined => {
   if (!isObject(usage)) return undefined
@@ -62,7 +62,7 @@ export const chatUsage = (usage: Json | undefined): Usage | undefined => {
   const { completion_tokens_details, prompt_tokens_details } = usage
   const completion = Math.max(shown, countIn(usage, "total_tokens") - prompt)
   const reasoning = Math.max(countIn(completion_tokens_details, "reasoning_tokens"), completion - shown)
-  // DeepSeek and Moonshot have names of their own for what came from a cache, OpenRouter and LiteLLM for what went to it.
+  // DeepSeek and Moonshot use other names for tokens read from a cache, OpenRouter and LiteLLM for tokens written to it.
   const cached =
     countIn(prompt_tokens_details, "cached_tokens") ||
     countIn(usage, "prompt_cache_hit_tokens", "cached_tokens")
@@ -75,14 +75,14 @@ export const chatUsage = (usage: Json | undefined): Usage | undefined => {
   }
 }
 
-/** The `usage` of embeddings: all of it is the prompt. */
+/** Reads the `usage` of embeddings, which is all prompt. */
 export const embeddingsUsage = (usage: Json | undefined): Usage | undefined => {
   if (!isObject(usage)) return undefined
   const prompt = tokenCount(usage.prompt_tokens) ?? tokenCount(usage.total_tokens)
   return prompt === undefined ? undefined : plainUsage(prompt, 0)
 }
 
-/** The prompt in the `usage` of messages, which counts what was written to or read from the cache apart. */
+/** Reads the prompt's `usage` of messages, which count tokens written to or read from the cache apart. */
 export const messagesPrompt = (usage: Json | undefined): PromptUsage | undefined => {
   const fresh = isObject(usage) ? tokenCount(usage.input_tokens) : undefined
   if (!isObject(usage) || fresh === undefined) return undefined
@@ -92,7 +92,7 @@ export const messagesPrompt = (usage: Json | undefined): PromptUsage | undefined
   return { ...promptOf(fresh + written + cached, cached, written - long, long), uses: usesIn(usage) }
 }
 
-/** The `usage` of messages. */
+/** Reads the `usage` of messages. */
 export const messagesUsage = (usage: Json | undefined): Usage | undefined => {
   const prompt = messagesPrompt(usage)
   const completion = isObject(usage) ? tokenCount(usage.output_tokens) : undefined
@@ -101,7 +101,7 @@ export const messagesUsage = (usage: Json | undefined): Usage | undefined => {
   return { ...prompt, completion, reasoning: Math.min(reasoning, completion) }
 }
 
-/** `server_tool_use: { web_search_requests: 3 }` */
+/** Reads, for example, `server_tool_use: { web_search_requests: 3 }`. */
 const usesIn = ({ server_tool_use }: JsonObject): Uses["uses"] =>
   Object.fromEntries(
     Object.entries(isObject(server_tool_use) ? server_tool_use : {}).map(([name, count]) => [

@@ -8,7 +8,7 @@ import { MacroSource } from "../../services/MacroSource.ts"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import { payloadHashOf } from "../crypto/payloadHash.ts"
 import { makeRecorder } from "./recordingFetch.ts"
-import { makeCare } from "./venue.ts"
+import { retryPolicy } from "./venue.ts"
 
 const address = "https://api.stlouisfed.org/fred/series/observations"
 /** FRED's word for "until today". */
@@ -50,7 +50,7 @@ const rounded = (text: string, decimals: number): Option.Option<number> =>
 
 const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
   const recorder = yield* makeRecorder("fred")
-  const care = yield* makeCare("fred", yield* Semaphore.make(1))
+  const retried = yield* retryPolicy("fred", yield* Semaphore.make(1))
 
   const observations = Effect.fnUntraced(function* (query: Readonly<Record<string, string>>) {
     const parameters = new URLSearchParams({ ...query, file_type: "json", api_key: Redacted.value(key) })
@@ -76,7 +76,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
     if (series === undefined || observation === undefined) return Option.none()
     const asked = { series_id: series.id, observation_start: observation, observation_end: observation }
     // Nothing is published before its period begins, so this excludes no vintage.
-    const vintages = yield* care(
+    const vintages = yield* retried(
       observations({ ...asked, realtime_start: observation, realtime_end: endOfTime })
     )
     const [first] = vintages.rows
@@ -87,7 +87,7 @@ const make = Effect.fnUntraced(function* (key: Redacted.Redacted) {
     const computed =
       series.units === "lin"
         ? vintages
-        : yield* care(
+        : yield* retried(
             observations({ ...asked, realtime_start: released, realtime_end: released, units: series.units })
           )
     const text =

@@ -84,7 +84,7 @@ const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed
   }
   if (readings.length === 0 && failures.length > 0) {
     const reason = failures.map((each) => each.reason).join("; ")
-    const kind = (["unavailable", "resting"] as const).find((each) =>
+    const kind = (["unavailable", "circuit_open"] as const).find((each) =>
       failures.some(({ kind }) => kind === each)
     )
     return yield* new SourceFailed({ reason, kind: kind ?? "unknown" })

@@ -6,7 +6,7 @@ import type { ExchangeSetting } from "../../services/Settings.ts"
 import { payloadHashOf } from "../crypto/payloadHash.ts"
 import { makeRecorder } from "./recordingFetch.ts"
 import { isPositive } from "../../services/Prices.ts"
-import { candlesIn, hoursOf, makeCare } from "./venue.ts"
+import { candlesIn, hoursOf, retryPolicy } from "./venue.ts"
 import type { Row, Venue } from "./venue.ts"
 
 /** The largest page that all exchanges answer. */
@@ -69,7 +69,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
     client.has["fetchCurrencies"] = false
     if (client.has["fetchOHLCV"] !== true) return yield* unusable("has no candles")
     client.fetchImplementation = recorder.fetch
-    const care = yield* makeCare(exchange, yield* Semaphore.make(1))
+    const retried = yield* retryPolicy(exchange, yield* Semaphore.make(1))
     let areMarketsKnown = false
 
     const ask = Effect.fnUntraced(function* (symbol: string, window: Window) {
@@ -123,7 +123,7 @@ export const makeExchanges = Effect.fnUntraced(function* (wanted: ReadonlyArray<
     const venue: Venue = {
       name: exchange,
       read: (asset, window) =>
-        care(ask(`${asset}/${quote}`, window)).pipe(
+        retried(ask(`${asset}/${quote}`, window)).pipe(
           // The symbol may have been listed after the markets were loaded.
           Effect.tapError(({ kind }) =>
             Effect.sync(() => {

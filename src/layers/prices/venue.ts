@@ -21,20 +21,20 @@ const firstPause = Duration.seconds(1)
 const retries = 2
 /** Failures in a row, retries included, that open the circuit breaker. */
 const failuresInARow = 3
-const restFor = Duration.minutes(1)
-const maxRest = Duration.minutes(10)
+const openDuration = Duration.minutes(1)
+const maxOpenDuration = Duration.minutes(10)
 
 const isUnavailable = ({ kind }: SourceFailed): boolean => kind === "unavailable"
 
-const restless = CircuitBreaker.make({
+const circuitBreaker = CircuitBreaker.make({
   tripPolicy: CircuitBreaker.consecutive(failuresInARow),
-  openDuration: restFor,
-  maxOpenDuration: maxRest
+  openDuration,
+  maxOpenDuration
 }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
 
 /** Retries and a circuit breaker around a venue that serves one call at a time. */
-export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaphore.Semaphore) {
-  const breaker = yield* restless
+export const retryPolicy = Effect.fnUntraced(function* (name: string, turns: Semaphore.Semaphore) {
+  const breaker = yield* circuitBreaker
   return <A>(ask: Effect.Effect<A, SourceFailed>): Effect.Effect<A, SourceFailed> =>
     ask.pipe(
       Effect.retry({
@@ -56,8 +56,8 @@ export const makeCare = Effect.fnUntraced(function* (name: string, turns: Semaph
         "CircuitBreakerError",
         () =>
           new SourceFailed({
-            reason: `${name} failed several times in a row and rests`,
-            kind: "resting"
+            reason: `${name} failed several times in a row: its circuit breaker is open`,
+            kind: "circuit_open"
           })
       ),
       turns.withPermits(1)

@@ -3,7 +3,7 @@ import { DateTime, Effect, Predicate, Semaphore } from "effect"
 import { SourceFailed } from "../../services/PriceSource.ts"
 import type { Window } from "../../services/PriceSource.ts"
 import { makeRecorder } from "./recordingFetch.ts"
-import { candlesIn, makeCare } from "./venue.ts"
+import { candlesIn, retryPolicy } from "./venue.ts"
 import type { Venue } from "./venue.ts"
 
 /** The front contracts, and the index of the Intercontinental Exchange. */
@@ -67,7 +67,7 @@ export const makeYahoo = Effect.gen(function* () {
     versionCheck: false,
     validation: { logErrors: false, logOptionsErrors: false, allowAdditionalProps: true }
   })
-  const care = yield* makeCare("yahoo", yield* Semaphore.make(1))
+  const retried = yield* retryPolicy("yahoo", yield* Semaphore.make(1))
 
   const ask = Effect.fnUntraced(function* (symbol: string, { from, until }: Window) {
     const { payloadHash, value } = yield* recorder.during(
@@ -104,7 +104,7 @@ export const makeYahoo = Effect.gen(function* () {
       const symbol = yahooSymbols[asset]
       return symbol === undefined
         ? Effect.fail(new SourceFailed({ reason: `yahoo has no symbol of ${asset}`, kind: "unknown" }))
-        : care(ask(symbol, window))
+        : retried(ask(symbol, window))
     }
   }
   return venue

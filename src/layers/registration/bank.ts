@@ -6,7 +6,7 @@
 import { usualEvent } from "../../scoring/registration/template.ts"
 import type { EventTemplate } from "../../scoring/registration/template.ts"
 import { crypto } from "./bank/crypto.ts"
-import { eitherWay } from "./bank/eitherWay.ts"
+import { ambiguousEvents } from "./bank/ambiguousEvents.ts"
 import { energy } from "./bank/energy.ts"
 import { markets } from "./bank/markets.ts"
 import { materials } from "./bank/materials.ts"
@@ -21,7 +21,7 @@ export const templates: ReadonlyArray<EventTemplate> = [
   ...materials,
   ...markets,
   ...crypto,
-  ...eitherWay
+  ...ambiguousEvents
 ]
 
 /** The same with the numbers that they had before any were drawn. */

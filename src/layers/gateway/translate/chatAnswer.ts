@@ -1,4 +1,4 @@
-/** Answers of messages as chat completions: whole ones, and streams. */
+/** Translates answers of messages to chat completions: whole answers and streams. */
 import { isAbsent, isObject, objectsIn, prefixedId, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import { frame } from "../sse.ts"
@@ -6,7 +6,7 @@ import type { ReaderOptions, StreamWriter } from "../types.ts"
 import type { Usage } from "../usage.ts"
 import { jsonTool } from "./messagesRequest.ts"
 
-/** A message as a chat completion. */
+/** Translates a message to a chat completion. */
 export const chatAnswer = (
   message: JsonObject,
   usage: Usage | undefined,
@@ -43,7 +43,7 @@ export const chatAnswer = (
 
 const isJson = ({ name, type }: JsonObject): boolean => type === "tool_use" && name === jsonTool.name
 
-/** The call of the tool that stands for JSON without a schema, as the text that it is. */
+/** The call of the tool that stands for JSON without a schema becomes text. */
 const jsonAsText = (block: JsonObject): JsonObject =>
   isJson(block) ? { type: "text", text: JSON.stringify(block.input ?? {}) } : block
 
@@ -62,9 +62,9 @@ const nonEmpty = <Value>(list: ReadonlyArray<Value>): ReadonlyArray<Value> | und
   list.length === 0 ? undefined : list
 
 interface Tool {
-  /** Undefined where its input is the answer's text. */
+  /** Undefined if the tool's input is the answer's text. */
   readonly index: number | undefined
-  /** From the block's start; sent when no partial input follows. */
+  /** The input at the block's start; it is sent if no partial input follows. */
   readonly input: Json
   hasArguments: boolean
 }
@@ -76,7 +76,7 @@ export const chatStream = (options: ReaderOptions, usage: () => Usage): StreamWr
   let finish: string | undefined
   const tools = new Map<Json | undefined, Tool>()
   let calls = 0
-  /** Thinking that is not signed yet. */
+  /** Thinking that has no signature yet. */
   let thought = ""
   let thoughts = 0
 
@@ -123,7 +123,7 @@ export const chatStream = (options: ReaderOptions, usage: () => Usage): StreamWr
   }
 
   /**
-   * Sent whole, with an index by which clients collect deltas: the client must be able to send it back unchanged.
+   * A block of thinking is sent whole, with the index by which clients collect deltas: the client must be able to send it back unchanged.
    */
   const thinkingBlock = (block: JsonObject): string => {
     thoughts += 1
@@ -208,7 +208,7 @@ const ofMessages: Readonly<Record<string, string>> = {
 
 export const finishReason = (stopReason: Json | undefined): string => ofMessages[textOf(stopReason)] ?? "stop"
 
-/** Where no tool of the caller's was called, what ended with a call is an answer in JSON. */
+/** An answer in JSON ends as a call of a tool, although no tool of the caller's was called. */
 const endOf = (stopReason: Json | undefined, calls: number, { asksJson }: ReaderOptions): string => {
   const reason = finishReason(stopReason)
   return asksJson && calls === 0 && reason === "tool_calls" ? "stop" : reason

@@ -1,6 +1,6 @@
 /**
- * What chat completions generate, as blocks that follow each other, which is how the other endpoints tell it. Chat completions
- * may mix the arguments of several tools: a block waits until the arguments before it are complete.
+ * Turns generated chat completions into consecutive blocks, as the other endpoints have them. Chat completions may mix the
+ * arguments of several tools: a block waits until the arguments before it are complete.
  */
 import { isObject, objectsIn, parsedJson, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
@@ -9,19 +9,19 @@ export interface Block {
   readonly kind: "text" | "refusal" | "thinking" | "tool"
   /** Identifies the provider's call. */
   readonly key: Json
-  /** Its place among those that were opened. */
+  /** The block's place among the opened ones. */
   index: number
   id: string
   name: string
-  /** All text so far, and how many characters of it were sent. */
+  /** All text so far; `sent` counts the characters that were sent. */
   text: string
   sent: number
-  /** Of thinking: the blocks of messages that it is made of. */
+  /** Only for thinking: the blocks of messages that it consists of. */
   readonly signed: Array<JsonObject>
   state: "waiting" | "open" | "closed"
 }
 
-/** Tells a client of a block: that it begins, what is new of it, that it is complete. */
+/** Tells a client that a block begins, which text is new, and that it is complete. */
 export interface BlockWriter {
   readonly open: (block: Block) => string
   readonly send: (block: Block, unsent: string) => string
@@ -31,7 +31,7 @@ export interface BlockWriter {
 interface BlockSequence {
   /** Takes a delta, or a whole message. */
   readonly take: (delta: JsonObject) => void
-  /** Writes the blocks that are complete so far, or all. */
+  /** Writes the blocks that are complete so far, or all blocks. */
   readonly advance: (all: "all" | "complete") => string
   readonly blocks: ReadonlyArray<Block>
 }

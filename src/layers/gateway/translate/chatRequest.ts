@@ -1,6 +1,6 @@
 /**
- * A request for messages as one for chat completions. Members that messages know are translated, refused where the
- * answer would not be what was asked for, or left out where they are a hint; all others travel on.
+ * Translates a request for messages to one for chat completions. Members of messages are translated, or rejected if the answer
+ * would differ from the request, or left out if they are hints; all others are forwarded.
  */
 import { isAbsent, isObject, members, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
@@ -21,7 +21,7 @@ export const chatRequest = (
   { body, maxTokens, stream }: Admitted,
   { model, reasoningContent }: Target
 ): JsonObject => {
-  // Only one answer is reserved for, because messages have no `n`.
+  // The reservation covers only one answer, because messages have no `n`.
   if (!isAbsent(body.n) && body.n !== 1) untranslatable("n", "Expected 1: messages give one answer a call")
   const travelling = Object.fromEntries(
     Object.entries(body).filter(([name, value]) => !known.has(name) && value !== undefined)
@@ -45,7 +45,7 @@ export const chatRequest = (
   })
 }
 
-/** Members of messages; none of them travels on as it is. */
+/** Members of messages; none of them is forwarded unchanged. */
 const known = members(`
   messages system model stream max_tokens n stop_sequences temperature top_p top_k tools tool_choice
   thinking output_config metadata service_tier cache_control diagnostics inference_geo speed
@@ -127,7 +127,7 @@ const effortOfThinking = (body: JsonObject): string | undefined => {
 const outputConfig = ({ output_config }: JsonObject): JsonObject =>
   expectedObject(output_config, "output_config", "Expected an object") ?? {}
 
-/** Effort that was asked for by its name, or else by a budget of thinking. */
+/** The effort that the body names, or that follows from a budget of thinking. */
 const reasoningEffort = (body: JsonObject): string | undefined => {
   const ofThinking = effortOfThinking(body)
   const { effort } = outputConfig(body)
@@ -144,7 +144,7 @@ const responseFormat = (body: JsonObject): JsonObject | undefined => {
   return { type: "json_schema", json_schema: { name: "answer", schema, strict: true } }
 }
 
-/* The conversation: system text, turns and blocks of messages as the messages of chat completions. */
+/* Translates the conversation: system text, turns and blocks of messages become messages of chat completions. */
 
 const listOf = (content: Json | undefined, path: string): ReadonlyArray<Json> =>
   typeof content === "string"
@@ -191,7 +191,7 @@ const plain = (parts: ReadonlyArray<JsonObject>): Json => {
 
 const isText = ({ type }: JsonObject): boolean => type === "text"
 
-/** A tool's result; images in it follow as a user's message, because a tool's message holds text only. */
+/** Translates a tool's result; its images follow as a user's message, because a tool's message holds only text. */
 const resultOf = (block: JsonObject, path: string): ReadonlyArray<JsonObject> => {
   const at = `${path}.content`
   const parts = listOf(block.content, at).map((part, index) => partOf(part, `${at}.${index}`))
@@ -205,7 +205,7 @@ const resultOf = (block: JsonObject, path: string): ReadonlyArray<JsonObject> =>
 
 const isResult = (block: Json): block is JsonObject => isObject(block) && block.type === "tool_result"
 
-/** Results of tools come first: they must follow the message that called them. */
+/** Results of tools come first, because they must follow the message that called them. */
 const userMessages = (content: Json | undefined, path: string): ReadonlyArray<JsonObject> => {
   rejectMissing(content, path)
   const blocks = listOf(content, path).map((block, index) => ({ block, at: `${path}.${index}` }))
@@ -222,7 +222,7 @@ const toolCall = ({ id, input, name }: JsonObject): JsonObject => ({
   function: { name: textOf(name), arguments: JSON.stringify(input ?? {}) }
 })
 
-/** Chat completions have no place for the thinking of earlier turns, but for those providers that want it back as a text. */
+/** Chat completions have no place for the thinking of earlier turns; only some providers take it back as a text. */
 const isThinking = ({ type }: JsonObject): boolean => type === "thinking" || type === "redacted_thinking"
 
 const assistantMessages = (

@@ -1,4 +1,4 @@
-/** Chat completions as messages: whole answers, and streams. */
+/** Translates chat completions to messages: whole answers and streams. */
 import { isAbsent, isObject, objectsIn, parsedJson, prefixedId, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import { frame } from "../sse.ts"
@@ -9,7 +9,7 @@ import { blockSequence } from "./chatBlocks.ts"
 import type { Block } from "./chatBlocks.ts"
 import { messagesToolId } from "./toolIds.ts"
 
-/** A chat completion as a message. */
+/** Translates a chat completion to a message. */
 export const messageAnswer = (
   completion: JsonObject,
   usage: Usage | undefined,
@@ -135,11 +135,11 @@ export const stopReason = (finishReason: Json | undefined): string =>
 export const messageId = (id: Json | undefined, requestId: string): string =>
   prefixedId("msg_", id, requestId)
 
-/** Of a call of a tool, which some providers leave unnamed. */
+/** The id of a tool call; some providers send none. */
 const toolId = (id: Json | undefined, requestId: string, order: number): string =>
   messagesToolId(textOf(id) || `call_${requestId}_${order}`)
 
-/** Zeros where there is none, for the style always has it. */
+/** Zeros stand for a missing usage, because the style always has one. */
 const messagesUsageOf = ({ cached, completion, prompt, written, writtenLong }: Usage): JsonObject => ({
   input_tokens: prompt - cached - written - writtenLong,
   cache_creation_input_tokens: written + writtenLong,

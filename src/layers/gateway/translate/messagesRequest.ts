@@ -1,6 +1,6 @@
 /**
- * A request for chat completions as one for messages. Members that chat completions know are translated, refused where
- * the answer would not be what was asked for, or left out where they are a hint; all others travel on.
+ * Translates a request for chat completions to one for messages. Members of chat completions are translated, or rejected if the
+ * answer would differ from the request, or left out if they are hints; all others are forwarded.
  */
 import { isAbsent, isObject, members, objectsIn, parsedJson, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
@@ -41,7 +41,7 @@ export const messagesRequest = (
   })
 }
 
-/** Members of chat completions; none of them travels on as it is. */
+/** Members of chat completions; none of them is forwarded unchanged. */
 const known = members(`
   messages model stream stream_options max_tokens max_completion_tokens n stop tools tool_choice
   parallel_tool_calls functions function_call response_format reasoning_effort user safety_identifier
@@ -79,8 +79,8 @@ const toolChoice = (choice: Json | undefined): JsonObject => {
 }
 
 /**
- * Messages have no JSON without a schema. A tool that must be called gives it: its input is an object, and in the answer
- * becomes the text. It is no choice of the caller's, who may have tools of its own beside it.
+ * Messages have no JSON without a schema. A tool that the model must call provides it: the tool's input is an object, and
+ * becomes the answer's text. The caller may have tools of its own beside it.
  */
 export const jsonTool = {
   name: "answer_in_json",
@@ -98,7 +98,7 @@ const toolsOf = (body: JsonObject, asksJson: boolean): JsonObject => {
   const choice = toolChoice(tool_choice)
   const isParallel = expectedFlag(parallel_tool_calls, "parallel_tool_calls") ?? true
   const oneAtATime = !isParallel && choice.type !== "none"
-  // Who demands a call of a tool gets no text, and so no JSON.
+  // A caller that demands a call of a tool gets no text, and so no JSON.
   if (asksJson && (tools.length === 0 || choice.type === "auto" || choice.type === "none")) {
     const isAlone = tools.length === 0 || choice.type === "none"
     return {
@@ -135,7 +135,7 @@ const formatOf = ({ response_format }: JsonObject): JsonObject | undefined => {
   return { type: "json_schema", schema }
 }
 
-/** `output_config`: how much effort, and by which schema. */
+/** `output_config`: the effort and the schema. */
 const outputConfig = (body: JsonObject): JsonObject => {
   const asked = present({ effort: effortOf(body), format: formatOf(body) })
   if (Object.keys(asked).length === 0) return {}
@@ -143,7 +143,7 @@ const outputConfig = (body: JsonObject): JsonObject => {
   return { output_config: { ...given, ...asked } }
 }
 
-/** Chat completions go up to 2, messages up to 1. */
+/** Chat completions allow a temperature up to 2, messages up to 1. */
 const temperatureOf = ({ temperature }: JsonObject): Json | undefined => {
   if (isAbsent(temperature)) return undefined
   return typeof temperature === "number" ? Math.min(temperature, 1) : temperature
@@ -172,14 +172,14 @@ const rejectOthers = (body: JsonObject, choices: number) => {
   }
 }
 
-/* The conversation: messages of chat completions as turns, blocks and system text. */
+/* Translates the conversation: messages of chat completions become turns, blocks and system text. */
 
 const conversation = (messages: Json | undefined): JsonObject => {
   const all = Array.isArray(messages) ? messages : []
   const system = systemOf(all)
   const turns = turnsOf(all)
   if (turns.length === 0) {
-    // A prompt of instructions alone: messages need at least one from a user.
+    // The prompt has only instructions: messages need at least one from a user.
     return { messages: [{ role: "user", content: plain(system) }] }
   }
   return present({
@@ -279,7 +279,7 @@ const thinkingBlock = ({ data, signature, thinking, type }: JsonObject): Readonl
     : [{ type: "thinking", thinking: textOf(thinking), signature: textOf(signature) }]
 }
 
-/** Thinking that a client got from us goes back unchanged; unsigned thinking is dropped, because providers reject it. */
+/** Thinking that a client got from the gateway goes back unchanged; unsigned thinking is dropped, because providers reject it. */
 const thinkingBlocks = ({ thinking_blocks }: JsonObject): ReadonlyArray<JsonObject> =>
   objectsIn(thinking_blocks).flatMap(thinkingBlock)
 

@@ -1,4 +1,4 @@
-/** Chat completions as responses: whole ones, and streams, whose events come in the order of OpenAI's with their numbers. */
+/** Translates chat completions to responses: whole answers and streams, whose numbered events come in OpenAI's order. */
 import { isAbsent, isObject, objectsIn, prefixedId, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
 import { frame } from "../sse.ts"
@@ -8,7 +8,7 @@ import { blockSequence } from "./chatBlocks.ts"
 import type { Block } from "./chatBlocks.ts"
 import { closedReasoning, includesReasoning } from "./responsesRequest.ts"
 
-/** A chat completion as a response: the last that its stream would say. */
+/** Translates a chat completion to a response: the one at the end of its stream. */
 export const responseAnswer = (
   completion: JsonObject,
   usage: Usage | undefined,
@@ -40,7 +40,7 @@ export const responsesStream = (options: ReaderOptions, usage: () => Usage | und
   }
 }
 
-/** Builds a response, and the events that tell of it. */
+/** Builds a response and its events. */
 const responseOf = (options: ReaderOptions, usage: () => Usage | undefined) => {
   const { created, model, requested = {}, requestId } = options
   const output: Array<JsonObject> = []
@@ -173,7 +173,7 @@ const responseOf = (options: ReaderOptions, usage: () => Usage | undefined) => {
   }
 }
 
-/** What a response repeats of what was asked. */
+/** The members of the request that a response repeats. */
 const shell = (requested: JsonObject): JsonObject => {
   const asked = (name: string): Json => requested[name] ?? null
   const reasoning = isObject(requested.reasoning) ? requested.reasoning : {}
@@ -206,7 +206,7 @@ const prefixOf = { text: "msg", refusal: "msg", thinking: "rs", tool: "fc" } as 
 const inContent = (item_id: string) => ({ item_id, content_index: 0 })
 const inSummary = (item_id: string) => ({ item_id, summary_index: 0 })
 
-/** What an item lacks when it begins, though some of it may have come. */
+/** The empty members of an item at its beginning, even if some of its content has come. */
 const nothingYet = {
   text: { content: [] },
   refusal: { content: [] },
@@ -219,7 +219,7 @@ const partOf = (kind: "text" | "refusal", text: string): JsonObject =>
     ? { type: "output_text", text, annotations: [], logprobs: [] }
     : { type: "refusal", refusal: text }
 
-/** A tool without parameters may be called with nothing at all. */
+/** A tool without parameters may be called with an empty text. */
 const argumentsOf = (text: string): string => (text === "" ? "{}" : text)
 
 const itemOf = (block: Block, id: string, requestId: string, status: string): JsonObject => {

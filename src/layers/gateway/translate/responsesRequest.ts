@@ -1,6 +1,6 @@
 /**
- * A request for a response as one for chat completions, by which every provider is then asked. Nothing is stored here, so
- * what would need it is refused by its name; so is every member that is not translated.
+ * Translates a request for a response to one for chat completions, with which every provider is then asked. The gateway stores
+ * no responses, so it rejects, by name, members that need a stored one; and members that it does not translate.
  */
 import { isAbsent, isObject, objectsIn, parsedJson, present, textOf } from "../json.ts"
 import type { Json, JsonObject } from "../json.ts"
@@ -34,7 +34,7 @@ export const chatOfResponses = (body: JsonObject): JsonObject => {
   })
 }
 
-/** Members that chat completions have by the same name. */
+/** Members with the same name in chat completions. */
 const sameNames = [
   "model",
   "temperature",
@@ -49,7 +49,7 @@ const sameNames = [
 const same = (body: JsonObject): JsonObject =>
   present(Object.fromEntries(sameNames.map((name) => [name, isAbsent(body[name]) ? undefined : body[name]])))
 
-/** Members that are read elsewhere, told in the answer, or hints. */
+/** Members that are read elsewhere, repeated in the answer, or only hints. */
 const readNames = new Set([
   ...sameNames,
   "input",
@@ -70,7 +70,7 @@ const reasoningIncluded = "reasoning.encrypted_content"
 
 const notStored = "Expected it left out: nothing is stored here. Send the whole conversation as input"
 
-/** Of other members what they may hold, and what would be right. */
+/** The allowed values of other members, and the error for any other value. */
 const others = new Map<string, readonly [isAllowed: (value: Json) => boolean, expected: string]>([
   ["previous_response_id", [() => false, notStored]],
   ["conversation", [() => false, notStored]],
@@ -97,7 +97,7 @@ const others = new Map<string, readonly [isAllowed: (value: Json) => boolean, ex
   ["top_logprobs", [(value) => value === 0, "Expected 0: responses have no log probabilities here"]]
 ])
 
-/** Whether reasoning items hold what sends them back. */
+/** Tests whether reasoning items contain the text that sends them back. */
 export const includesReasoning = ({ include }: JsonObject): boolean =>
   Array.isArray(include) && include.includes(reasoningIncluded)
 
@@ -165,20 +165,20 @@ const choiceOf = (choice: Json | undefined): Json | undefined => {
   return untranslatable("tool_choice", "Expected auto, none, required or a function by its name")
 }
 
-/* The conversation: items of the input as messages of chat completions. */
+/* Translates the conversation: items of the input become messages of chat completions. */
 
 const instructionsOf = ({ instructions }: JsonObject): ReadonlyArray<JsonObject> =>
   isAbsent(instructions) ? [] : [{ role: "system", content: expectedText(instructions, "instructions") }]
 
 const inputExpected = "Expected a text, or a list of at least one item"
 
-/** What the assistant said and called is one message of chat completions, however many items it was. */
+/** The assistant's consecutive items become one message of chat completions. */
 const messagesOf = (input: Json | undefined): ReadonlyArray<JsonObject> => {
   if (typeof input === "string") return [{ role: "user", content: input }]
   if (!Array.isArray(input) || input.length === 0) return untranslatable("input", inputExpected)
   const messages: Array<JsonObject> = []
   let turn: Turn | undefined
-  /** Images and files that tools gave: no tool's message can hold them, and none may stand between these. */
+  /** Images and files from tools: a tool's message cannot hold them, and no other message may stand between tools' messages. */
   let shown: Array<JsonObject> = []
   const endTurn = () => {
     if (turn !== undefined) messages.push(...messageOf(turn))
@@ -226,12 +226,12 @@ const kindOf = ({ role, type }: JsonObject, path: string): Kind => {
     return untranslatable(`${path}.type`, `Items of type ${JSON.stringify(type)} are not served here`)
   }
   if (role === "user" || role === "assistant" || role === "system") return role
-  // Not every provider knows developers.
+  // Some providers do not know the role of a developer.
   if (role === "developer") return "system"
   return untranslatable(`${path}.role`, "Expected user, assistant, system or developer")
 }
 
-/** What the assistant did before somebody else had their turn. */
+/** The assistant's items between those of others. */
 interface Turn {
   readonly content: Array<string>
   readonly calls: Array<JsonObject>
@@ -330,21 +330,21 @@ const partOf = (part: Json, path: string): JsonObject => {
   }
 }
 
-/* Reasoning: what an item holds so that it can be sent back, as nobody keeps it here. */
+/* Reasoning in a form that an item holds, so that the client can send it back: the gateway keeps none. */
 
 interface Reasoning {
   readonly thought: string
   readonly thinking: ReadonlyArray<JsonObject>
 }
 
-/** Tells what was closed here from what another service encrypted. */
+/** Marks reasoning that this gateway enclosed; another service encrypts its own. */
 const prefix = "auspex1."
 
-/** Blocks of thinking hold its text. */
+/** If there are blocks of thinking, they contain the text. */
 export const closedReasoning = ({ thinking, thought }: Reasoning): string =>
   prefix + Buffer.from(JSON.stringify(thinking.length > 0 ? { thinking } : { thought })).toString("base64url")
 
-/** An item without such a text, or with another's, says nothing to any provider. */
+/** An item without such a text, or with another service's, is useless to every provider. */
 const openedReasoning = ({ encrypted_content }: JsonObject): Reasoning => {
   const closed = textOf(encrypted_content)
   const bytes = Buffer.from(closed.startsWith(prefix) ? closed.slice(prefix.length) : "", "base64url")

@@ -1,6 +1,6 @@
 /**
- * A member without a counterpart in the other style: thrown while a body is translated, and answered with the member's name,
- * also in the message, because errors of messages have no field for it.
+ * A member without a counterpart in the other style: thrown while a body is translated. The answer has the member's name, also
+ * in the message, because errors of messages have no field for it.
  */
 import { Result } from "effect"
 import { isAbsent, isObject } from "../json.ts"
@@ -20,7 +20,7 @@ export const untranslatable = (param: string, message: string): never => {
   throw new Untranslatable({ param, message: `${param}: ${message}` })
 }
 
-/** The result of a translation, or what in it could not be translated. */
+/** The result of a translation, or the member that could not be translated. */
 export const translated = <Value>(translate: () => Value): Result.Result<Value, Rejected> => {
   try {
     return Result.succeed(translate())
@@ -31,14 +31,14 @@ export const translated = <Value>(translate: () => Value): Result.Result<Value, 
 }
 
 /*
- * Members that are translated, as the kind they must be. One of another kind would be lost on the way, and the answer be
- * another than the one that is asked and paid for; so it is refused by its name.
+ * Checks the type of members that are translated. A member of another type would be lost, and the answer would differ from the
+ * one that is requested and paid for; so it is rejected by its name.
  */
 
 export const expectedText = (value: Json | undefined, path: string): string =>
   typeof value === "string" ? value : untranslatable(path, "Expected a text")
 
-/** None where it is absent. */
+/** Undefined if the member is absent. */
 export const expectedObject = (
   value: Json | undefined,
   path: string,
@@ -48,7 +48,7 @@ export const expectedObject = (
   return isObject(value) ? value : untranslatable(path, expected)
 }
 
-/** An empty one where it is absent. */
+/** Empty if the member is absent. */
 export const expectedList = (
   value: Json | undefined,
   path: string,
@@ -58,7 +58,7 @@ export const expectedList = (
   return Array.isArray(value) ? value : untranslatable(path, expected)
 }
 
-/** None where it is absent. */
+/** Undefined if the member is absent. */
 export const expectedFlag = (value: Json | undefined, path: string): boolean | undefined => {
   if (isAbsent(value)) return undefined
   return typeof value === "boolean" ? value : untranslatable(path, "Expected true or false")
@@ -66,7 +66,7 @@ export const expectedFlag = (value: Json | undefined, path: string): boolean | u
 
 export const contentExpected = "Expected a text or a list of content"
 
-/** Refuses what nobody takes: the message of a user or a system that says nothing. */
+/** Rejects a user's or system's message without content, which no provider accepts. */
 export const rejectMissing = (content: Json | undefined, path: string) => {
   if (isAbsent(content)) untranslatable(path, contentExpected)
 }

@@ -40,7 +40,7 @@ import {
   timestamp,
   transaction
 } from "../sql.ts"
-import { accountOf, freeze, funding, makeTransfers } from "./transfers.ts"
+import { accountOf, reserve, funding, makeTransfers } from "./transfers.ts"
 import { decideStakes } from "../../../scoring/staking.ts"
 import type { StakeDecision } from "../../../scoring/staking.ts"
 import { wholeCredits, creditsOf } from "../../../services/Credits.ts"
@@ -295,7 +295,7 @@ const makeTakeStakes = Effect.gen(function* () {
       yield* transfers
         .record(
           taken.map(({ bin, item: { agentId, challengeId, stake }, pool }) =>
-            freeze(
+            reserve(
               { challengeId, agentId, amount: stake.amount },
               `stake on bin ${bin} of ${pool.target} ${pool.period}, challenge ${challengeId}`
             )

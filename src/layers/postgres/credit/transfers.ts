@@ -92,7 +92,7 @@ export const funding = (challengeId: string, rewardPool: bigint): Transfer => ({
   reason: "reward pool"
 })
 
-export const freeze = (stake: AgentAmount, reason: string): Transfer => ({
+export const reserve = (stake: AgentAmount, reason: string): Transfer => ({
   id: stakeId(stake),
   kind: "pending",
   debit: agentAccount(stake.agentId),

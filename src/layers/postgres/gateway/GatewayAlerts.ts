@@ -1,4 +1,4 @@
-/** Alerts are rows that the statement of the call wrote which spent so much; here they become mails, or nothing. */
+/** Alerts of spent limits. The statement that settles a call writes their rows; this service turns them into mails or drops them. */
 import { DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { creditsOf } from "../../../services/Credits.ts"
@@ -14,7 +14,7 @@ import { execute, findAll, orDie, timestamp, transaction } from "../sql.ts"
 
 const batch = 100
 
-/** The alert of a limit and period that tells the most; those that tell less go with it. */
+/** The strongest alert of a limit and period; weaker ones are deleted with it. */
 const AlertRow = Schema.Struct({
   key_id: GatewayKeyId,
   period: LimitPeriod,
@@ -46,7 +46,10 @@ const make = Effect.gen(function* () {
       join operators o on o.id = k.owner_id
      order by d.key_id, d.period`)
 
-  /** Agents can cause any number of alerts, so they count towards a limit. Not within a transaction, which would lock its window. */
+  /**
+   * Agents can cause any number of alerts, so alerts count towards a limit. The count is outside of transactions, because it
+   * would lock the limit's window.
+   */
   const recipient = Effect.fnUntraced(function* ({ email }: Alert) {
     if (email === null) return Option.none<EmailAddress>()
     return Option.as(yield* Effect.option(limits.consume("alert_mails", mailboxOf(email))), email)

@@ -1,7 +1,7 @@
 /**
  * A reservation is a pending transfer from the agent to the gateway's revenue, and a row while its call is open. Calls that
- * begin or end together share a statement. Every statement takes its locks in one order: reservations, accounts, keys, sums
- * by day, each by id. The key's row is locked before its limits are looked at, and is read as it is then.
+ * begin or end together share a statement. Every statement takes its locks in one order: reservations, accounts, keys, sums by
+ * day, each by id. A statement locks the key's row before it reads the limits.
  */
 import { Array as Arr, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -41,7 +41,7 @@ const Abandoned = Schema.Struct({
   created_at: Schema.DateTimeUtcFromDate
 })
 
-/** Of the limit that leaves the least, and of the agent's credit; `in_flight` is what calls under way have reserved of it. */
+/** The credit left of the tightest limit, and of the agent; `in_flight` is the part that calls under way have reserved. */
 const Funds = Schema.Struct({
   period: Schema.NullOr(LimitPeriod),
   left_of_limit: Schema.NullOr(Schema.BigInt),
@@ -53,7 +53,7 @@ const Funds = Schema.Struct({
 /** Seconds after which calls under way may have ended. */
 const retryAfter = 5
 
-/** Where an amount is not covered: whether it is used up, or only reserved by calls under way. */
+/** Distinguishes an amount that is used up from one that is only reserved by calls under way. */
 const refusal = (
   needs: string,
   amount: bigint,
@@ -70,7 +70,7 @@ const refusal = (
   })
 }
 
-/** What a call is paid from. */
+/** The source that pays for a call. */
 interface Purse {
   readonly told: (left: string) => string
   readonly remedy: string
@@ -118,7 +118,7 @@ const make = Effect.gen(function* () {
           left join lateral ${tightest(sql)} on true
           left join accounts a on a.id = 'agent:' || k.agent_id
          where k.id = ${keyId}::uuid and k.agent_id = ${agentId}::uuid`)
-    // A key that is gone meanwhile is rejected when it reserves.
+    // A key that was deleted meanwhile is rejected when it reserves.
     if (Option.isNone(found)) return
     const { available, in_flight, left_of_limit, limit_in_flight, period } = found.value
     const needs = `Even the smallest call may cost up to ${creditsOf(amount)} credits`
@@ -220,37 +220,37 @@ const make = Effect.gen(function* () {
 
 export const layer = Layer.effect(GatewayBilling, make)
 
-/** A call's pending transfer. */
+/** The id of a call's pending transfer. */
 export const reservationId = "'gw:' || call_id"
 
 export const revenueAccount = "gateway_revenue"
 
 const Judged = Schema.Struct({
   outcome: Schema.Literals(["reserved", "ended", "disabled", "limit", "credit", "again"]),
-  /** Of the key's limit or of the agent's credit, whichever it was judged by; of the smaller one where it is reserved. */
+  /** The key's limit or the agent's credit, whichever decided; the smaller one after a reservation. */
   left: Schema.BigInt,
-  /** What calls under way have reserved of it. */
+  /** The part that calls under way have reserved. */
   in_flight: Schema.BigInt,
-  /** Of the limit that leaves the least; null: the key has none. */
+  /** The period of the tightest limit; null if the key has none. */
   period: Schema.NullOr(LimitPeriod)
 })
 type Judged = typeof Judged.Type
 
 const judgedCalls = findAll(Judged)
 
-/** What the calls of an agent have reserved. Keys are indexed by their agent, and reservations by their key. */
+/** The sum of the reservations of an agent's calls. Keys are indexed by their agent, and reservations by their key. */
 const reservedOf = (sql: SqlClient.SqlClient, agent: string) =>
   sql.literal(`(select coalesce(sum(r.amount), 0)::int8 from gateway_reservations r
                  where r.key_id in (select id from gateway_keys o where o.agent_id = ${agent}))`)
 
-/** The limit of a key `k` that leaves the least on its `day`. */
+/** The limit of a key `k` that leaves the least on the key's `day`. */
 const tightest = (sql: SqlClient.SqlClient) =>
   sql`(select l.*, l.max - l.spent - l.held as room from ${limitsOf(sql)} order by room limit 1) t`
 
-/** Where a limit is used up so far, its owner is told that it is, once it has refused a call for good. */
+/** From this point a refused call causes an alert that the limit is used up. */
 const nearlySpent = "l.spent * 5 >= l.max * 4"
 
-/** Any number of calls in one statement, each judged by itself, in the order in which they came. */
+/** Reserves any number of calls in one statement; each is decided on its own, in the order of arrival. */
 const reserveAll = Effect.fnUntraced(function* (
   calls: Arr.NonEmptyReadonlyArray<OpenCall>,
   sql: SqlClient.SqlClient
@@ -339,7 +339,7 @@ const charges = findAll(
   Schema.Struct({ call_id: Schema.String, charged: Schema.BigInt, left: Schema.NullOr(Schema.BigInt) })
 )
 
-/** Charges any number of calls in one statement, frees what was reserved, and records them. */
+/** Charges any number of calls in one statement, frees their reservations, and records them. */
 const settleAll = Effect.fnUntraced(function* (
   calls: Arr.NonEmptyReadonlyArray<EndedCall>,
   sql: SqlClient.SqlClient
@@ -429,20 +429,20 @@ export const recordFree = Effect.fnUntraced(function* (
 const maxTokens = 2_147_483_647
 const atMost = (tokens: number): number => Math.min(tokens, maxTokens)
 
-/** The columns of `gateway_calls`, in the order in which `recordedAs` gives them. */
+/** The columns of `gateway_calls`, in the order of `recordedAs`. */
 export const recordColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`id, agent_id, owner_id, key_id, request_id, model, provider, served_model, style, stream,
     prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, cost, provider_cost, status, error,
     latency_ms, first_byte_ms, attempts, estimated, created_at`)
 
-/** Of a call `c`, its key `k`, and what it was charged. */
+/** The values of a call `c`, its key `k`, and its charge. */
 export const recordedAs = (sql: SqlClient.SqlClient, charged: string) =>
   sql.literal(`c.call_id, c.agent_id, k.owner_id, c.key_id, c.request_id, c.model, c.provider, c.served_model, c.style,
     c.stream, c.prompt_tokens, c.cached_tokens, c.cache_write_tokens, c.completion_tokens, c.reasoning_tokens,
     ${charged}, c.provider_cost, c.status, c.error, c.latency_ms, c.first_byte_ms, c.attempts,
     c.estimated, c.created_at`)
 
-/** The columns that a call has from its beginning. */
+/** The columns that are known when a call begins. */
 export const callColumns: ColumnsOf<OpenCall> = {
   call_id: ["uuid", ({ callId }) => callId],
   key_id: ["uuid", ({ holder }) => holder.keyId],
@@ -454,7 +454,7 @@ export const callColumns: ColumnsOf<OpenCall> = {
   created_at: ["timestamptz", ({ createdAt }) => createdAt]
 }
 
-/** A row a call. */
+/** One row for each call. */
 export const endedCalls = (sql: SqlClient.SqlClient, calls: Arr.NonEmptyReadonlyArray<EndedCall>) => sql`
     select *
       from ${rowsOf(sql, "a", calls, {

@@ -40,7 +40,7 @@ import {
 import { disabledReason, Eligibility, eligibilityColumns } from "./eligibility.ts"
 import { changesOf, countersOf, dayAt, limitsJson } from "./limits.ts"
 
-/** With the time of a look-up, a revoked key is rejected on every replica within a second. */
+/** Together with the time of a look-up, this has every replica reject a revoked key within a second. */
 const keyTtl = Duration.millis(500)
 const keyCapacity = 100_000
 
@@ -94,7 +94,7 @@ const KnownKey = Schema.Struct({
 
 type KnownKey = typeof KnownKey.Type
 
-/** An agent makes so many keys in a day for each that it may have at once. */
+/** The number of keys that an agent may make in a day for each key that it may have at once. */
 const daysKeysPerLiveOne = 10
 
 const hasExpired = ({ expires_at }: KnownKey, now: number): boolean =>
@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
 
   const find = Effect.fnUntraced(function* (keyHash: string) {
     const { askedAt, key } = yield* Cache.get(cachedKeys, keyHash)
-    // The age of an answer counts from the question, so that a slow database does not extend it.
+    // An answer's age counts from the query, so that a slow database does not extend it.
     const isStale = (yield* Clock.currentTimeMillis) - askedAt > Duration.toMillis(keyTtl)
     return isStale ? (yield* Cache.refresh(cachedKeys, keyHash)).key : key
   })
@@ -209,7 +209,7 @@ const make = Effect.gen(function* () {
     return asked
   })
 
-  /** Checks that the agent may get another key. Locks the agent, so that its keys are made one after the other. */
+  /** Checks that the agent may have another key. Locks the agent, so that its keys are made one after the other. */
   const admit = Effect.fnUntraced(function* (by: Maker, agentId: string, now: DateTime.Utc) {
     const found = yield* agentRow(sql`
       select a.owner_id::text, a.token_epoch as epoch, ${eligibilityColumns(sql)}
@@ -232,7 +232,7 @@ const make = Effect.gen(function* () {
         detail: `An agent has ${max} live gateway keys at most, and this one has ${live.count}: revoke one first.`
       })
     }
-    // Rows of keys stay, so that one agent making and revoking keys must not make them without end.
+    // Rows of keys are permanent, so an agent must not be able to make and revoke keys without end.
     const maxADay = max * daysKeysPerLiveOne
     const oldest = yield* madeAt(sql`
       select created_at from gateway_keys where agent_id = ${agentId}::uuid
@@ -320,7 +320,7 @@ const make = Effect.gen(function* () {
     return { ...key, left }
   })
 
-  /** Changes the row that the transaction holds. Its counters begin anew, with all that was charged and is reserved. */
+  /** Changes the row that the transaction holds. The counters start again from all charges and reservations of the key. */
   const change = (keyId: string, asked: GatewayKeyChange, expiresAt: DateTime.Utc | undefined, now: Date) => {
     const limitOr = (field: (typeof limitFields)[number]) =>
       asked[field] === undefined ? sql.literal(`k.${field}`) : sql`${asked[field]}::int8`

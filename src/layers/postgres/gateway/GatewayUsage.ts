@@ -1,4 +1,4 @@
-/** What was called and charged. Totals come from sums by day, and from the calls of the two days that a range cuts. */
+/** Usage of the gateway. Totals are made from sums by day, and from the single calls of the first and last day of a range. */
 import { DateTime, Duration, Effect, Layer, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Holder } from "../../../services/Credits.ts"
@@ -39,7 +39,7 @@ const Reported = Schema.Struct({
   groups: Schema.Int
 })
 
-/** What calls are summed by, and its text. */
+/** The columns to group calls by, and their texts. */
 const reportedBy = {
   model: { group: "coalesce(served_model, model)", text: "name" },
   provider: { group: "provider", text: "name" },
@@ -47,7 +47,7 @@ const reportedBy = {
   day: { group: "(created_at at time zone 'UTC')::date", text: "to_char(name, 'YYYY-MM-DD')" }
 }
 
-/** Of each group. They are summed once more for the totals, so that PostgreSQL can share the calls among its workers. */
+/** The sums of each group. The totals are sums of these, so that PostgreSQL can share the calls among its workers. */
 const reportedSums = {
   calls: "count(*)",
   failed_calls: "count(*) filter (where error is not null)",
@@ -67,7 +67,7 @@ const ofGroups = Object.keys(reportedSums).map((column) => `coalesce(sum(${colum
 
 const startOfDay = (instant: DateTime.Utc) => DateTime.startOf(instant, "day")
 
-/** The first day that begins at or after this. */
+/** The first day that begins at this instant or later. */
 const nextDay = (instant: DateTime.Utc) => {
   const start = startOfDay(instant)
   return DateTime.Equivalence(start, instant) ? start : DateTime.add(start, { days: 1 })
@@ -183,7 +183,7 @@ const make = Effect.gen(function* () {
              reasoning_tokens::float8, charged::int8, calls_without_cost::float8, provider_cost::int8,
              (charged_with_cost - provider_cost)::int8 as margin
         from reported order by is_total desc, ${sql.literal(order)} limit ${asked.maxItems + 1}`).pipe(
-      // Of an index of blocks, which is read as a bitmap.
+      // A block-range index can only be read as a bitmap.
       withStatementTimeout(sql, reportTimeout, { enable_bitmapscan: "on" }),
       transaction(sql)
     )

@@ -1,4 +1,4 @@
-/** Whether an agent may use the gateway: checked when a key is made and on every call. */
+/** Decides whether an agent may use the gateway: checked when a key is made and on every call. */
 import { Schema } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -9,7 +9,7 @@ export const Eligibility = Schema.Struct({
   paid: Schema.Boolean
 })
 
-/** Of an agent `a` and its owner `o`. */
+/** The columns of an agent `a` and its owner `o` that decide. */
 export const eligibilityColumns = (sql: SqlClient.SqlClient) =>
   sql.literal(`a.claimed_at is not null as claimed, a.suspended_at is not null as suspended,
                a.credit_arena_enabled as enabled, coalesce(o.plan <> 'free', false) as paid`)
@@ -20,7 +20,7 @@ export const isEnabled = (sql: SqlClient.SqlClient) =>
     `(a.claimed_at is not null and a.suspended_at is null and a.credit_arena_enabled and o.plan <> 'free')`
   )
 
-/** Why the gateway may not be used; undefined: it may be. */
+/** The reason why the agent may not use the gateway; undefined if it may. */
 export const disabledReason = ({
   claimed,
   enabled,

@@ -1,13 +1,13 @@
 /**
- * The limits of gateway keys in SQL. Counters of a period are of the one that `counted_on` is in, and are 0 in any later one.
- * They are kept only where a key has a limit, by statements that hold its row; so they hold over calls at once. All of this is
- * text of a key `k`.
+ * The limits of gateway keys in SQL. A counter belongs to the period of `counted_on`, and is 0 in any later one. Counters exist
+ * only for keys with a limit. Statements that hold the key's row change them, so limits hold for concurrent calls. All SQL in
+ * this file refers to a key `k`.
  */
 import type { SqlClient } from "effect/sql"
 import { limitNames } from "../../../services/GatewayKeys.ts"
 import type { LimitPeriod } from "../../../services/GatewayKeys.ts"
 
-/** The columns of each limit: credit that calls which have ended were charged, and that calls under way have reserved. */
+/** The columns of each limit: credit that ended calls were charged, and credit that calls under way have reserved. */
 const counters = [
   { period: "total", spent: "spent", held: "held" },
   { period: "day", spent: "daily_spent", held: "daily_held" },
@@ -19,7 +19,7 @@ const counters = [
   readonly held: string
 }>
 
-/** Whether two days are in the same period. */
+/** Tests in SQL whether two days are in the same period. */
 const isSame = (period: LimitPeriod, one: string, other: string): string =>
   period === "total"
     ? "true"
@@ -31,8 +31,8 @@ const current = (period: LimitPeriod, column: string, day: string): string =>
     : `case when ${isSame(period, "k.counted_on", day)} then k.${column} else 0 end`
 
 /**
- * The day that counts for it: one that it was counted on already where a replica's clock is behind, and none that has not come, for
- * its limits would begin anew only after it.
+ * The day to count on. It is never before the last counted day, even if a replica's clock is behind, and never in the future,
+ * because limits would then start anew only after that day.
  */
 export const dayAt = (sql: SqlClient.SqlClient, now: Date) =>
   sql`greatest(k.counted_on, (least(${now}::timestamptz, database_time()) at time zone 'UTC')::date)`
@@ -40,7 +40,7 @@ export const dayAt = (sql: SqlClient.SqlClient, now: Date) =>
 export const isLimited = (sql: SqlClient.SqlClient) =>
   sql.literal(`coalesce(${counters.map(({ period }) => `k.${limitNames[period]}`).join(", ")}) is not null`)
 
-/** The limits that it has on its `k.day`, as rows `l (place, period, max, spent, held)`. */
+/** The limits of the key on its `k.day`, as rows `l (place, period, max, spent, held)`. */
 export const limitsOf = (sql: SqlClient.SqlClient) => {
   const rows = counters.map(
     ({ held, period, spent }, place) =>
@@ -51,7 +51,7 @@ export const limitsOf = (sql: SqlClient.SqlClient) => {
   )
 }
 
-/** Sums over calls `c` of what was reserved (`held`) and charged (`spent`), by the names of the counters that they change. */
+/** Sums over calls `c` of reservations (`held`) and charges (`spent`), named after the counters that they change. */
 export const changesOf = (
   sql: SqlClient.SqlClient,
   change: { readonly held: string; readonly spent: string; readonly counted: string }
@@ -68,23 +68,23 @@ export const changesOf = (
   )
 }
 
-/** Assigns counters that changes `c` of a `c.day` are added to. */
+/** Assignments that add the changes `c` of a `c.day` to the counters. */
 export const counted = (sql: SqlClient.SqlClient) => {
   const sets = counters.flatMap(({ held, period, spent }) => [
     `${spent} = ${current(period, spent, "c.day")} + c.${spent}`,
-    // What the version before reserved is counted in the total alone.
+    // The previous version counted its reservations only in the total.
     `${held} = greatest(${current(period, held, "c.day")} + c.${held}, 0)`
   ])
   return sql.literal(["counted_on = c.day", ...sets].join(", "))
 }
 
-/** Assigns counters that begin with the changes `c` of a `c.day`. */
+/** Assignments that set the counters to the changes `c` of a `c.day`. */
 export const countersOf = (sql: SqlClient.SqlClient) => {
   const sets = counters.flatMap(({ held, spent }) => [`${spent} = c.${spent}`, `${held} = c.${held}`])
   return sql.literal(["counted_on = c.day", ...sets].join(", "))
 }
 
-/** The limits as members of `KeyLimit`, in whose order they are; amounts are texts. */
+/** The limits as members of `KeyLimit`, in its order; amounts are texts. */
 export const limitsJson = (sql: SqlClient.SqlClient) =>
   sql`(select coalesce(jsonb_agg(jsonb_build_object(
                 'period', l.period, 'limit', l.max::text, 'spent', l.spent::text, 'reserved', l.held::text,
@@ -93,7 +93,7 @@ export const limitsJson = (sql: SqlClient.SqlClient) =>
                   to_char(date_trunc(l.period, k.day::timestamp) + ('1 ' || l.period)::interval, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end)
               order by l.place), '[]') from ${limitsOf(sql)})`
 
-/** The first day of the period of a row `l` of `limitsOf`; of the total, the day on which the key was made. */
+/** The first day of the period of a row `l` of `limitsOf`; for the total, the day on which the key was made. */
 export const sinceOf = (sql: SqlClient.SqlClient) =>
   sql.literal(`(case l.period when 'total' then k.created_at at time zone 'UTC'
                      else date_trunc(l.period, k.day::timestamp) end)::date`)

@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
       )
       const failed = results.flatMap((each) => each.failed)
       // An open circuit breaker asks no source, so an outage is logged about once a minute.
-      const asked = failed.filter(({ failure }) => failure.kind !== "resting")
+      const asked = failed.filter(({ failure }) => failure.kind !== "circuit_open")
       if (asked.length > 0) {
         yield* Effect.logWarning("no price source answered").pipe(
           Effect.annotateLogs({

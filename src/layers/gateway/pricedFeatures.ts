@@ -1,6 +1,6 @@
 /**
- * What a body asks for that costs more than its tokens at the model's price: tools that a provider runs itself, service tiers,
- * speed, other models. Each has a name, by which it is refused unless the provider's entry allows and prices it.
+ * Features with a price besides that of tokens: tools that a provider runs itself, service tiers, speed, other models. Each has
+ * a name. A request for one is rejected unless the provider's entry allows and prices the name.
  */
 import { noSurcharge } from "../../scoring/tokenPrices.ts"
 import type { Surcharge } from "../../scoring/tokenPrices.ts"
@@ -9,34 +9,34 @@ import type { JsonObject } from "./json.ts"
 import type { Rejected, Style } from "./types.ts"
 import type { Uses } from "./usage.ts"
 
-export interface Extra {
-  /** `web_search_options`, `service_tier.priority`, `tools.web_search`. */
+export interface PricedFeature {
+  /** For example `web_search_options`, `service_tier.priority`, `tools.web_search`. */
   readonly name: string
-  /** The member that asks for it. */
+  /** The member that requests the feature. */
   readonly param: string
-  /** Of a search of messages: how often the body lets it be used. Its uses are reported by the tool's name. */
+  /** Only for a search of messages: the maximum number of uses in the body. Providers report uses by the tool's name. */
   readonly maxUses?: { readonly tool: string; readonly param: string; readonly value: unknown }
 }
 
-/** What a provider's entry says of an extra that it allows. */
+/** The terms by which a provider's entry allows a feature. */
 export interface Allowance {
-  /** Thousandths, by which the price of the call's tokens is multiplied. */
+  /** The price of the call's tokens is multiplied by this many thousandths. */
   readonly factor: bigint
-  /** For each use, in 10^-12 credit. */
+  /** The fee for each use, in 10^-12 credit. */
   readonly fee: bigint
-  /** Of a call at most, and what is charged where the provider does not count them. */
+  /** The maximum number of uses in a call; all are charged where the provider does not count them. */
   readonly uses: number
-  /** That a use adds to the prompt at most. */
+  /** The maximum number of tokens that one use adds to the prompt. */
   readonly tokens: number
 }
 
-/** A provider as far as extras are concerned. */
+/** The members of a provider's entry that decide about priced features. */
 interface Allowing {
   readonly style: Style
   readonly allow: ReadonlyMap<string, Allowance>
 }
 
-/** Names that `max_tokens` has elsewhere. Only that one bounds what is reserved; an operator may rename it to one of these. */
+/** Other names of `max_tokens`. Only `max_tokens` bounds the reservation; an operator may rename it to one of these. */
 export const otherMaxima: ReadonlyArray<string> = [
   "max_gen_len",
   "max_length",
@@ -46,10 +46,11 @@ export const otherMaxima: ReadonlyArray<string> = [
 ]
 
 /**
- * Members that are dear whatever they hold, or lead elsewhere, hide others, or have more generated than `max_tokens` and `n` say:
- * those of providers and of the gateways (LiteLLM, OpenRouter, vLLM) that an operator may have behind this one.
+ * Members that have a price of their own with any value: they redirect the call, contain other members, or generate more than
+ * `max_tokens` and `n` say. The list covers providers and the gateways (LiteLLM, OpenRouter, vLLM) that an operator may run
+ * behind this one.
  */
-const dearMembers = [
+const pricedMembers = [
   ...otherMaxima,
   "anthropic_beta",
   "api_base",
@@ -106,10 +107,10 @@ const dearMembers = [
   "web_search_options"
 ]
 
-/** Where a gateway behind this one is to send a call, and as whom (LiteLLM). */
+/** Members that tell a gateway behind this one where to send a call, and with which account (LiteLLM). */
 const leadingElsewhere = /^(?:aws|azure|litellm|vertex)_/
 
-/** Members of which only these values are not. */
+/** Members with the only values that have no price of their own. */
 const plainValues: Readonly<Record<string, ReadonlySet<unknown>>> = {
   best_of: new Set([1]),
   inference_geo: new Set(["global"]),
@@ -118,29 +119,29 @@ const plainValues: Readonly<Record<string, ReadonlySet<unknown>>> = {
   speed: new Set(["standard"])
 }
 
-/** Tools that the caller runs. */
+/** Types of tools that the caller runs. */
 const ownTools = /^(?:function|custom|(?:bash|computer|memory|text_editor)_\d+)$/
-/** Tools of messages that take `max_uses` and report how often they were used. */
+/** Tools of messages that take `max_uses` and report their number of uses. */
 const searches = new Set(["web_search", "web_fetch"])
-/** Edits that only leave something out of the prompt. */
+/** Edits that only remove parts of the prompt. */
 const plainEdits = /^clear_/
 
 const listed = ["context_management", "modalities", "tools"]
 
-/** Members by which a body asks for something dear. */
-export const askingMembers: ReadonlyArray<string> = [...dearMembers, ...listed, ...Object.keys(plainValues)]
+/** Members by which a body requests a priced feature. */
+export const askingMembers: ReadonlyArray<string> = [...pricedMembers, ...listed, ...Object.keys(plainValues)]
 
 const valued = ["anthropic-beta", ...listed, ...Object.keys(plainValues)]
 const namesWithValues = new RegExp(`^(?:${valued.join("|")})\\.[\\w.-]{1,64}$`)
 
-/** Whether a body can ask for something by this name. */
-export const isExtra = (name: string): boolean =>
-  dearMembers.includes(name) || leadingElsewhere.test(name) || namesWithValues.test(name)
+/** Tests that a body can request a feature by this name. */
+export const isPricedFeature = (name: string): boolean =>
+  pricedMembers.includes(name) || leadingElsewhere.test(name) || namesWithValues.test(name)
 
 const isEmpty = (value: unknown): boolean =>
   isAbsent(value) || value === false || (Array.isArray(value) && value.length === 0)
 
-/** The type of a tool that a provider runs; undefined: the caller runs it. One without a type is described, or a member names it. */
+/** The type of a tool that a provider runs; undefined if the caller runs it. A tool without a type is described, or a member names it. */
 const providersTool = (tool: JsonObject, style: Style): string | undefined => {
   // Some providers ignore the case of members.
   const written = Object.keys(tool).find((name) => name.toLowerCase() === "type")
@@ -150,34 +151,34 @@ const providersTool = (tool: JsonObject, style: Style): string | undefined => {
   return isDescribed ? undefined : shown(Object.keys(tool)[0])
 }
 
-/** Types end with the day of their version. */
+/** Removes the date of the version at the end of a type. */
 const undated = (type: string): string => type.replace(/_\d{8}$/, "")
 
 const shown = (value: unknown): string =>
   (typeof value === "string" ? value : `${JSON.stringify(value)}`).slice(0, 64)
 
-/** Long prompts at a price of their own, by a header. */
+/** A header requests long prompts, which have a price of their own. */
 const longContext = /\bcontext-1m\b/
 
-export const extrasIn = (
+export const pricedFeaturesIn = (
   style: Style,
   body: JsonObject,
   headers: Readonly<Record<string, string>>
-): ReadonlyArray<Extra> => {
-  const extras: Array<Extra> = []
-  for (const param of dearMembers) if (!isEmpty(body[param])) extras.push({ name: param, param })
+): ReadonlyArray<PricedFeature> => {
+  const features: Array<PricedFeature> = []
+  for (const param of pricedMembers) if (!isEmpty(body[param])) features.push({ name: param, param })
   for (const param of Object.keys(body)) {
-    if (leadingElsewhere.test(param) && !isEmpty(body[param])) extras.push({ name: param, param })
+    if (leadingElsewhere.test(param) && !isEmpty(body[param])) features.push({ name: param, param })
   }
   for (const param of Object.keys(plainValues)) {
     const value = body[param]
     if (!isAbsent(value) && plainValues[param]?.has(value) !== true) {
-      extras.push({ name: `${param}.${shown(value)}`, param })
+      features.push({ name: `${param}.${shown(value)}`, param })
     }
   }
   const { modalities } = body
   for (const value of Array.isArray(modalities) ? modalities : [modalities ?? "text"]) {
-    if (value !== "text") extras.push({ name: `modalities.${shown(value)}`, param: "modalities" })
+    if (value !== "text") features.push({ name: `modalities.${shown(value)}`, param: "modalities" })
   }
   for (const [index, tool] of objectsIn(body.tools).entries()) {
     const written = providersTool(tool, style)
@@ -186,26 +187,26 @@ export const extrasIn = (
     const param = `tools.${index}`
     const maxUses = { tool: type, param: `${param}.max_uses`, value: tool.max_uses }
     const isCounted = style === "anthropic" && searches.has(type)
-    extras.push({ name: `tools.${type}`, param, ...(isCounted && { maxUses }) })
+    features.push({ name: `tools.${type}`, param, ...(isCounted && { maxUses }) })
   }
   const { context_management } = body
   for (const { type } of objectsIn(isObject(context_management) ? context_management.edits : undefined)) {
     if (plainEdits.test(textOf(type))) continue
-    extras.push({ name: `context_management.${undated(shown(type))}`, param: "context_management" })
+    features.push({ name: `context_management.${undated(shown(type))}`, param: "context_management" })
   }
   if (longContext.test(headers["anthropic-beta"] ?? "")) {
-    extras.push({ name: "anthropic-beta.context-1m", param: "anthropic-beta" })
+    features.push({ name: "anthropic-beta.context-1m", param: "anthropic-beta" })
   }
-  return extras
+  return features
 }
 
-/** Why a provider may not be asked, if it may not: it must speak the caller's style and allow all of them. */
-export const refusedExtra = (
-  extras: ReadonlyArray<Extra>,
+/** The reason why a provider cannot take these features: it must speak the caller's style and allow all of them. */
+export const refusedFeature = (
+  features: ReadonlyArray<PricedFeature>,
   provider: Allowing,
   style: Style
 ): Rejected | undefined => {
-  for (const { maxUses, name, param } of extras) {
+  for (const { maxUses, name, param } of features) {
     const allowance = provider.style === style ? provider.allow.get(name) : undefined
     if (allowance === undefined) {
       return {
@@ -224,14 +225,18 @@ const isUses = (value: unknown, { uses }: Allowance): boolean =>
   typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= uses
 
 interface Reserved {
-  /** At most so many tokens, of a prompt that has so many without the extras. */
+  /** The maximum of the prompt's tokens, with the tokens that the features add. */
   readonly prompt: number
   readonly surcharge: Surcharge
 }
 
-/** What is reserved for them. After each use of a tool the provider reads all that came so far once more. */
-export const reservedFor = (extras: ReadonlyArray<Extra>, provider: Allowing, prompt: number): Reserved => {
-  const added = allowedBy(provider, extras).flatMap(({ allowance: { tokens }, uses }) =>
+/** The reservation for the features. After each use of a tool the provider reads the whole prompt once more. */
+export const reservedFor = (
+  features: ReadonlyArray<PricedFeature>,
+  provider: Allowing,
+  prompt: number
+): Reserved => {
+  const added = allowedBy(provider, features).flatMap(({ allowance: { tokens }, uses }) =>
     tokens === 0 ? [] : Array.from({ length: uses }, () => tokens)
   )
   let read = prompt
@@ -240,39 +245,42 @@ export const reservedFor = (extras: ReadonlyArray<Extra>, provider: Allowing, pr
     read += tokens
     bound += read
   }
-  return { prompt: bound, surcharge: surchargeOf(extras, provider) }
+  return { prompt: bound, surcharge: surchargeOf(features, provider) }
 }
 
-/** What is charged for them: searches by the uses that the provider reported, all else as it was reserved. */
-export const chargedFor = (extras: ReadonlyArray<Extra>, provider: Allowing, { uses }: Uses): Surcharge =>
-  surchargeOf(extras, provider, uses)
+/** The charge for the features: for searches by the provider's reported uses, otherwise the reserved amount. */
+export const chargedFor = (
+  features: ReadonlyArray<PricedFeature>,
+  provider: Allowing,
+  { uses }: Uses
+): Surcharge => surchargeOf(features, provider, uses)
 
 interface Allowed {
-  readonly extra: Extra
+  readonly feature: PricedFeature
   readonly allowance: Allowance
   readonly uses: number
 }
 
-const allowedBy = ({ allow }: Allowing, extras: ReadonlyArray<Extra>): ReadonlyArray<Allowed> =>
-  extras.flatMap((extra) => {
-    const allowance = allow.get(extra.name)
+const allowedBy = ({ allow }: Allowing, features: ReadonlyArray<PricedFeature>): ReadonlyArray<Allowed> =>
+  features.flatMap((feature) => {
+    const allowance = allow.get(feature.name)
     if (allowance === undefined) return []
-    const asked = extra.maxUses?.value
-    return [{ extra, allowance, uses: typeof asked === "number" ? asked : allowance.uses }]
+    const asked = feature.maxUses?.value
+    return [{ feature, allowance, uses: typeof asked === "number" ? asked : allowance.uses }]
   })
 
 const surchargeOf = (
-  extras: ReadonlyArray<Extra>,
+  features: ReadonlyArray<PricedFeature>,
   provider: Allowing,
   reported?: Uses["uses"]
 ): Surcharge => {
-  if (extras.length === 0) return noSurcharge
+  if (features.length === 0) return noSurcharge
   let factor: Surcharge["factor"] = [1n, 1n]
   let fees = 0n
-  for (const { allowance, extra, uses } of allowedBy(provider, extras)) {
+  for (const { allowance, feature, uses } of allowedBy(provider, features)) {
     factor = [factor[0] * allowance.factor, factor[1] * 1000n]
-    const isCounted = reported !== undefined && extra.maxUses !== undefined
-    fees += allowance.fee * BigInt(isCounted ? (reported[extra.maxUses.tool] ?? 0) : uses)
+    const isCounted = reported !== undefined && feature.maxUses !== undefined
+    fees += allowance.fee * BigInt(isCounted ? (reported[feature.maxUses.tool] ?? 0) : uses)
   }
   return { factor, fees }
 }

@@ -4,7 +4,7 @@ import { words } from "./words.ts"
 
 const anySize = { medium: 1, high: 0.8, low: 0.8 }
 
-export const eitherWay: ReadonlyArray<EventTemplate> = [
+export const ambiguousEvents: ReadonlyArray<EventTemplate> = [
   {
     slug: "cpi-report",
     prompt:

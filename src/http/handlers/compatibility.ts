@@ -1,6 +1,6 @@
 /**
- * Clients that were written for another service of the same interface: what they call by another name is found under ours,
- * and what has no meaning here says so.
+ * Compatibility with clients written for another service of the same interface: paths with another name redirect to ours, and
+ * calls without a meaning here say so.
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -9,9 +9,9 @@ import { Tokens } from "../../services/Tokens.ts"
 import { bearerChallenge } from "../api/errors.ts"
 import { errorResponse } from "../errors.ts"
 import { principalOf } from "../middleware/authentication.ts"
-import { foreignPaths, ownerPaths } from "../routes.ts"
+import { compatibilityPaths, ownerPaths } from "../routes.ts"
 
-/** To a path relative to the one asked for, which holds behind any proxy. */
+/** The target is relative to the requested path, so that it holds behind any proxy. */
 const redirect = (to: string) =>
   Effect.map(HttpServerRequest.HttpServerRequest, ({ url }) => {
     const [path = "", ...query] = url.split("?")
@@ -19,7 +19,7 @@ const redirect = (to: string) =>
     return HttpServerResponse.redirect([target, ...query].join("?"), { status: 307 })
   })
 
-/** 404 would tell such a client that the agent is not claimed, and 403 that it lacks a scope. */
+/** The status is 400: such a client would take 404 for an unclaimed agent and 403 for a missing scope. */
 const notSupported = (baseUrl: string) =>
   HttpServerResponse.jsonUnsafe(
     {
@@ -29,7 +29,7 @@ const notSupported = (baseUrl: string) =>
     { status: 400 }
   )
 
-/** Only an agent has an owner, so who asks comes first, as everywhere. */
+/** The caller is authenticated first, as everywhere: only an agent has an owner. */
 const ofAgent = (tokens: Tokens["Service"], response: HttpServerResponse.HttpServerResponse) =>
   Effect.gen(function* () {
     const { headers } = yield* HttpServerRequest.HttpServerRequest
@@ -52,10 +52,10 @@ export const layer = HttpRouter.use(
   Effect.fnUntraced(function* (router) {
     const { baseUrl } = yield* Settings
     const tokens = yield* Tokens
-    yield* router.add("GET", foreignPaths.rankings, redirect("leaderboard"))
+    yield* router.add("GET", compatibilityPaths.rankings, redirect("leaderboard"))
     yield* router.add(
       "GET",
-      foreignPaths.odds,
+      compatibilityPaths.odds,
       Effect.flatMap(HttpRouter.params, ({ challenge_id = "" }) =>
         redirect(`../../macro/challenges/${encodeURIComponent(challenge_id)}/odds`)
       )
