@@ -1,7 +1,4 @@
-/**
- * The scheduled fibers of this instance. They stop with it: unfinished work is rolled back, and the next run finds it
- * again.
- */
+/** The scheduled fibers of this instance. They stop with it: unfinished work is rolled back, and the next run finds it again. */
 import { randomUUID } from "node:crypto"
 import { Duration, Effect, Layer, Option, Schedule } from "effect"
 import { Tokens } from "../services/Tokens.ts"
@@ -155,8 +152,8 @@ const start = Effect.gen(function* () {
 })
 
 /**
- * Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and its witnesses, grace
- * windows, alerts and housekeeping, for instances with the role `jobs`.
+ * Settlement, skill, schedules, practice, published counts, mail, webhooks, the public log and its witnesses, grace windows, alerts
+ * and housekeeping, for instances with the role `jobs`.
  */
 export const layer = Layer.effectDiscard(start)
 
@@ -198,8 +195,8 @@ export const logWatch = Layer.effectDiscard(
 )
 
 /**
- * Asks the payment provider about checkouts that its messages did not report. It is for instances with the role `jobs`,
- * if something is sold.
+ * Asks the payment provider about checkouts that its messages did not report. It is for instances with the role `jobs`, if something
+ * is sold.
  */
 export const checkouts = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -210,8 +207,8 @@ export const checkouts = Layer.effectDiscard(
 )
 
 /**
- * Fetches the feeds that are due. Their rows show the due ones and their current fetcher, so every replica may look. It
- * is for instances with the role `jobs`, if there are feeds.
+ * Fetches the feeds that are due. Their rows show the due ones and their current fetcher, so every replica may look. It is for
+ * instances with the role `jobs`, if there are feeds.
  */
 export const feeds = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -221,8 +218,8 @@ export const feeds = Layer.effectDiscard(
 )
 
 /**
- * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. It is for instances with the
- * role `jobs`, if there is a price source.
+ * Fetches the candles that are due. Candles end on the hour, so most ticks find nothing. It is for instances with the role `jobs`, if
+ * there is a price source.
  */
 export const prices = Layer.effectDiscard(
   Effect.gen(function* () {

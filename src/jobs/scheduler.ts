@@ -1,7 +1,7 @@
 /**
- * Jobs: work that one replica does per tick, or that any number may do at once. A failing run is logged and tried
- * again: a job finds its work in the state of rows, so a lost run loses nothing. While this instance's clock and the
- * database's differ, every run is refused, because due work would run too early or too late.
+ * Jobs: work that one replica does per tick, or that any number may do at once. A failing run is logged and tried again: a job finds
+ * its work in the state of rows, so a lost run loses nothing. While this instance's clock and the database's differ, every run is
+ * refused, because due work would run too early or too late.
  */
 import { Cause, Duration, Effect, Metric, Schedule } from "effect"
 import { Health } from "../services/Health.ts"
@@ -59,9 +59,8 @@ export const repeating = (job: string, interval: Duration.Duration, work: Effect
   )
 
 /**
- * Repeats work that any number of replicas may do at once, because rows are claimed by the statement that works on
- * them. The clocks were compared seconds ago, so statements that cannot be undone also compare with the database's
- * clock.
+ * Repeats work that any number of replicas may do at once, because rows are claimed by the statement that works on them. The clocks
+ * were compared seconds ago, so statements that cannot be undone also compare with the database's clock.
  */
 export const poll = (job: string, interval: Duration.Duration, work: Effect.Effect<unknown>) =>
   Effect.flatMap(Health, ({ clocksAgree }) =>
@@ -72,10 +71,7 @@ export const poll = (job: string, interval: Duration.Duration, work: Effect.Effe
     )
   )
 
-/**
- * Runs named steps one after the other. A step that fails is logged and does not stop the others, but the run counts as
- * failed.
- */
+/** Runs named steps one after the other. A step that fails is logged and does not stop the others, but the run counts as failed. */
 export const inSteps = Effect.fnUntraced(function* (steps: Readonly<Record<string, Effect.Effect<unknown>>>) {
   const failed: Array<string> = []
   for (const [step, work] of Object.entries(steps)) {

@@ -2,9 +2,9 @@ import { BigDecimal } from "effect"
 import { nearestQuotient } from "./nearestQuotient.ts"
 
 /**
- * The sums behind one agent's leaderboard statistics (in one category, or over all). Each score is added to them, so
- * nothing is recomputed by a scan. Sums are exact decimals: adding one by one, in any order within a day, equals a
- * recomputation from the list exactly (`Equal.equals`).
+ * The sums behind one agent's leaderboard statistics (in one category, or over all). Each score is added to them, so nothing is
+ * recomputed by a scan. Sums are exact decimals: adding one by one, in any order within a day, equals a recomputation from the list
+ * exactly (`Equal.equals`).
  */
 export interface AgentStats {
   /** The number of scored predictions of every type. */
@@ -137,11 +137,11 @@ const addKind = (stats: AgentStats, scored: SettledScore): AgentStats => {
 }
 
 /**
- * The sums with one more settled prediction. A reducer: `scores.reduce(addScore, emptyStats)` recomputes
- * them from a list in order of settlement day.
+ * The sums with one more settled prediction. A reducer: `scores.reduce(addScore, emptyStats)` recomputes them from a list in order of
+ * settlement day.
  *
- * Days never go backwards: a day that is finished is kept as its squares only and cannot take another score, so
- * an earlier day throws a RangeError, as do a malformed day and a score outside [0, 100].
+ * Days never go backwards: a day that is finished is kept as its squares only and cannot take another score, so an earlier day throws
+ * a RangeError, as do a malformed day and a score outside [0, 100].
  */
 export const addScore = (stats: AgentStats, scored: SettledScore): AgentStats => {
   assertAddable(stats, scored)

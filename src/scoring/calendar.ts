@@ -1,17 +1,17 @@
 /**
- * The sessions and trading hours of each target. Futures and the dollar index follow the clocks of New York, summer
- * time included; crypto never closes, and its days are those of UTC.
+ * The sessions and trading hours of each target. Futures and the dollar index follow the clocks of New York, summer time included;
+ * crypto never closes, and its days are those of UTC.
  *
- * Hours by contract: cmegroup.com (GC, HG, CL, NG, ES, ZN: 18:00 to 17:00; ZS: 20:00 to 08:45 and 09:30 to 14:20),
- * ice.com (US Dollar Index: 20:00 to 17:00), all in New York's time, from the evening before.
+ * Hours by contract: cmegroup.com (GC, HG, CL, NG, ES, ZN: 18:00 to 17:00; ZS: 20:00 to 08:45 and 09:30 to 14:20), ice.com (US Dollar
+ * Index: 20:00 to 17:00), all in New York's time, from the evening before.
  *
- * Contracts: Yahoo's prices are those of the front contract and do not name it, so on the last trading day of a
- * contract they switch to the next one. `mayRoll` tells the time; the rules are beside each target. DXY is the index
- * itself, computed from spot rates (ice.com, U.S. Dollar Index Contracts FAQ), and has no contract that ends.
+ * Contracts: Yahoo's prices are those of the front contract and do not name it, so on the last trading day of a contract they switch
+ * to the next one. `mayRoll` tells the time; the rules are beside each target. DXY is the index itself, computed from spot rates
+ * (ice.com, U.S. Dollar Index Contracts FAQ), and has no contract that ends.
  *
  * Holidays and short days follow the rules of NYSE (Rule 7.2), which CME Group's settlement days follow:
- * nyse.com/markets/hours-calendars, cmegroup.com/tools-information/holiday-calendar.html. Closures that are announced
- * (a national day of mourning, a hurricane) follow no rule and are not included.
+ * nyse.com/markets/hours-calendars, cmegroup.com/tools-information/holiday-calendar.html. Closures that are announced (a national day
+ * of mourning, a hurricane) follow no rule and are not included.
  *
  * A day is the number of days since 1970-01-01, so that weeks are arithmetic and no time zone can interfere.
  */
@@ -33,10 +33,7 @@ type Hours = readonly [from: number, until: number]
 
 const newYork = DateTime.zoneMakeNamedUnsafe("America/New_York")
 
-/**
- * Converts a time of day in New York. The clocks change on Sundays at 2, when no market trades and no session begins or
- * ends.
- */
+/** Converts a time of day in New York. The clocks change on Sundays at 2, when no market trades and no session begins or ends. */
 const inNewYork = (dayNumber: number, hours: number): number => {
   const date = DateTime.toPartsUtc(DateTime.makeUnsafe(dayNumber * day))
   return DateTime.toEpochMillis(
@@ -60,8 +57,8 @@ const newYorkDay = (time: number): number => {
 }
 
 /**
- * This is before the day sessions open (8:10 to 9:30) and before the statistics of 8:30: predictions by then know no
- * more of the day than the night has shown.
+ * This is before the day sessions open (8:10 to 9:30) and before the statistics of 8:30: predictions by then know no more of the day
+ * than the night has shown.
  */
 const dayBegins = 8
 const fullDay = 17
@@ -127,8 +124,8 @@ export const lastClose = (target: string, time: number): number => {
 }
 
 /**
- * True if a target trades from `from` until `until` without a break. On holidays, when some markets are open for half a
- * day, none counts as trading.
+ * True if a target trades from `from` until `until` without a break. On holidays, when some markets are open for half a day, none
+ * counts as trading.
  */
 export const tradesThrough = (target: string, from: number, until: number): boolean => {
   const hours = markets[target]
@@ -172,9 +169,8 @@ interface Contracts {
 const quarterly = [3, 6, 9, 12]
 
 /**
- * The last trading days of contracts, as CME Group publishes them ("Termination of Trading" of each contract's
- * specifications at cmegroup.com, with the chapter of its rulebook). If a rule's day is no business day, the one before
- * applies.
+ * The last trading days of contracts, as CME Group publishes them ("Termination of Trading" of each contract's specifications at
+ * cmegroup.com, with the chapter of its rulebook). If a rule's day is no business day, the one before applies.
  */
 const contracts: Readonly<Record<string, Contracts>> = {
   // COMEX 113: the third last business day of the contract month.
@@ -215,9 +211,8 @@ export const isLastTradingDay = (target: string, dayNumber: number): boolean => 
 const eveningBefore = -6
 
 /**
- * True if the front contract of a target may change between these times, so that two prices may be of two contracts:
- * from the evening on which a last trading day begins until the night in New York after which the next day is under
- * way.
+ * True if the front contract of a target may change between these times, so that two prices may be of two contracts: from the evening
+ * on which a last trading day begins until the night in New York after which the next day is under way.
  */
 export const mayRoll = (target: string, from: number, until: number): boolean => {
   const first = newYorkDay(from) - maxRest

@@ -4,8 +4,8 @@ import type { Distribution } from "./distributions.ts"
 export const pitBuckets = 10
 
 /**
- * The maximum distance in standard deviations, the same as the maximum width of a forecast in reference scales: an
- * overflow could not be added.
+ * The maximum distance in standard deviations, the same as the maximum width of a forecast in reference scales: an overflow could not
+ * be added.
  */
 const maxZ = 1e12
 

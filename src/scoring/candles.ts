@@ -40,8 +40,8 @@ export interface ClosingCandle extends Candle {
 }
 
 /**
- * The candle of one source that closes a day: the one that was known first. It is "contested" if both are known and
- * differ, until an administrator decides.
+ * The candle of one source that closes a day: the one that was known first. It is "contested" if both are known and differ, until an
+ * administrator decides.
  */
 export const closingCandle = <C extends ClosingCandle>(
   candles: ReadonlyArray<C>
@@ -102,8 +102,8 @@ const roundStep = (most: number): number => {
 const clean = (value: number): number => Number(value.toPrecision(12))
 
 /**
- * A barrier at this many standard deviations of the week is touched by about every second driftless path: by the reflection
- * principle P(touch) = 2 (1 - Phi(0.6745)).
+ * A barrier at this many standard deviations of the week is touched by about every second driftless path: by the reflection principle
+ * P(touch) = 2 (1 - Phi(0.6745)).
  */
 const evenOdds = 0.6745
 /** Rounding moves a level by at most a tenth of a standard deviation, which changes its odds little. */
@@ -117,8 +117,8 @@ interface Levels {
 }
 
 /**
- * Levels around a price that moves by `deviation` in their time, rounded as people would say them. `down` lies below
- * the price and `up` above it. Undefined if the price moves so much that a level would not be above 0.
+ * Levels around a price that moves by `deviation` in their time, rounded as people would say them. `down` lies below the price and
+ * `up` above it. Undefined if the price moves so much that a level would not be above 0.
  */
 export const levelsAround = (price: number, deviation: number): Levels | undefined => {
   const step = roundStep(deviation * roundingShare)

@@ -63,8 +63,8 @@ export const directionalScore = (
 const ofEqual = ["neutral", "bullish", "bearish"] as const
 
 /**
- * The direction of a vector of probabilities: the likeliest one (among equal ones neutral, then bullish), with the
- * confidence max(0, 2 p - 1) at which (1 + c) / 2 is its probability. It is exact on the decimals that were sent.
+ * The direction of a vector of probabilities: the likeliest one (among equal ones neutral, then bullish), with the confidence max(0,
+ * 2 p - 1) at which (1 + c) / 2 is its probability. It is exact on the decimals that were sent.
  */
 export const likeliest = (
   probabilities: Readonly<Partial<Record<Direction, number>>>

@@ -1,6 +1,6 @@
 /**
- * Forecasts of a number, in each of their forms, as distributions for scores, calibration and pages. All values are in
- * the unit of the forecast number.
+ * Forecasts of a number, in each of their forms, as distributions for scores, calibration and pages. All values are in the unit of
+ * the forecast number.
  */
 import { crps, normalCdf } from "./crps.ts"
 
@@ -9,10 +9,7 @@ export interface Distribution {
   readonly centre: number
   /** The standard deviation; 0 if all samples, or all quantiles, are the same. */
   readonly spread: number
-  /**
-   * F(y), the probability of at most y, and F(y-), that of less: they differ at samples, and where several quantiles
-   * coincide.
-   */
+  /** F(y), the probability of at most y, and F(y-), that of less: they differ at samples, and where several quantiles coincide. */
   readonly cdf: (y: number) => number
   readonly cdfBelow: (y: number) => number
   /** The continuous ranked probability score of an outcome: the integral of (F(x) - 1{x >= y})^2. */
@@ -36,8 +33,8 @@ const squared = (width: number, from: number, to: number): number =>
   (width * (from * from + from * to + to * to)) / 3
 
 /**
- * The integral of (1{x >= y} - G(x))^2 over x >= 0, where 1 - G(x) = tail exp(-x / scale): the upper tail, with an
- * outcome y inside it (above 0) or not.
+ * The integral of (1{x >= y} - G(x))^2 over x >= 0, where 1 - G(x) = tail exp(-x / scale): the upper tail, with an outcome y inside
+ * it (above 0) or not.
  */
 const tailScore = (tail: number, scale: number, y: number): number => {
   const whole = (scale * tail * tail) / 2

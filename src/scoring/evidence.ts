@@ -1,6 +1,6 @@
 /**
- * Evidence that an agent beats the reference. It may be examined on any day without losing its level. It is made of
- * daily scores between -1 and 1: answers that were settled on one day share shocks, so a day is one observation.
+ * Evidence that an agent beats the reference. It may be examined on any day without losing its level. It is made of daily scores
+ * between -1 and 1: answers that were settled on one day share shocks, so a day is one observation.
  */
 import { studentT975 } from "./agentStats.ts"
 
@@ -44,14 +44,13 @@ export const volumeDecay = 0.98
 /**
  * Adds one day, with the sum of the bounded scores of its answers and their number.
  *
- * The daily score is the sum over the volume: the answers that the day was expected to have, 0.98 times those of the
- * day before, or its own number if that is higher. A sum below 0 is divided by the expected number even then. Otherwise
- * an agent that stops for the day once it is ahead, and goes on while it is behind, would seem to have an edge.
+ * The daily score is the sum over the volume: the answers that the day was expected to have, 0.98 times those of the day before, or
+ * its own number if that is higher. A sum below 0 is divided by the expected number even then. Otherwise an agent that stops for the
+ * day once it is ahead, and goes on while it is behind, would seem to have an edge.
  *
- * The confidence sequence is the predictable plug-in empirical Bernstein one (Waudby-Smith and Ramdas 2024, JRSS B
- * 86:1, theorem 2), and the e-value the wealth of somebody who bets each day on the agent: the product of 1 + bet
- * score, each bet from the days before (the same, section 4; against 0 or less it is a supermartingale since no bet is
- * below 0).
+ * The confidence sequence is the predictable plug-in empirical Bernstein one (Waudby-Smith and Ramdas 2024, JRSS B 86:1, theorem 2),
+ * and the e-value the wealth of somebody who bets each day on the agent: the product of 1 + bet score, each bet from the days before
+ * (the same, section 4; against 0 or less it is a supermartingale since no bet is below 0).
  */
 export const addDay = (
   evidence: Evidence,
@@ -124,9 +123,9 @@ export const neededValue = (tries = 1): number => atLeastOne(tries) / level
 const maxDays = 36_500
 
 /**
- * The approximate number of further days until the agent is distinguished from the reference, if it goes on as before:
- * the rest of the logarithm over its growth a day at the best bet. It is 0 once it is distinguished, and null if it
- * does not lead or a century would not suffice.
+ * The approximate number of further days until the agent is distinguished from the reference, if it goes on as before: the rest of
+ * the logarithm over its growth a day at the best bet. It is 0 once it is distinguished, and null if it does not lead or a century
+ * would not suffice.
  */
 export const daysNeeded = (
   evidence: Pick<Evidence, "days" | "sum" | "deviation" | "logWealth">,
@@ -149,10 +148,7 @@ export interface DaySum {
   readonly sum: number
 }
 
-/**
- * The mean of all values and its 95 % interval for one look, clustered by day as in `scoreCi95` (agentStats.ts); null
- * under two days.
- */
+/** The mean of all values and its 95 % interval for one look, clustered by day as in `scoreCi95` (agentStats.ts); null under two days. */
 export const clusteredMean = (days: ReadonlyArray<DaySum>) => {
   const count = days.reduce((sum, each) => sum + each.count, 0)
   if (count === 0) return null

@@ -72,8 +72,8 @@ export const referenceScale = (
 const edgesEachSide = 3
 
 /**
- * Edges of bins around the last print of a series: it is in the middle of the middle bin, and each bin is about a
- * reference scale wide, in whole steps of published values.
+ * Edges of bins around the last print of a series: it is in the middle of the middle bin, and each bin is about a reference scale
+ * wide, in whole steps of published values.
  */
 export const edgesAround = (
   last: BigDecimal.BigDecimal,

@@ -9,10 +9,9 @@ const bitsOf = (value: bigint): number => value.toString(16).length * 4
 const tenTo = (exponent: number): bigint => 10n ** BigInt(exponent)
 
 /**
- * The double nearest to `numerator / denominator` (above 0), rounded once; for quotients above 1e-250, as all of ours
- * are. The quotient is cut after more bits than a double has, and a rest sets its last bit. The number of such a whole
- * number is the nearest double (ECMAScript, Number called with a BigInt), and a power of two scales it without
- * rounding.
+ * The double nearest to `numerator / denominator` (above 0), rounded once; for quotients above 1e-250, as all of ours are. The
+ * quotient is cut after more bits than a double has, and a rest sets its last bit. The number of such a whole number is the nearest
+ * double (ECMAScript, Number called with a BigInt), and a power of two scales it without rounding.
  */
 export const nearestQuotient = (numerator: BigDecimal.BigDecimal, denominator: bigint): number => {
   if (numerator.value === 0n) return 0

@@ -15,10 +15,7 @@ const cumulated = (probabilities: ReadonlyArray<number>): ReadonlyArray<number> 
 export const rps = (probabilities: ReadonlyArray<number>, outcome: number): number =>
   cumulated(probabilities).reduce((sum, each, k) => sum + (each - Number(outcome <= k)) ** 2, 0)
 
-/**
- * RPS_ref: the reference vector's expectation of its own RPS, the sum of Q_k (1 - Q_k). It is 0 if the vector is
- * certain.
- */
+/** RPS_ref: the reference vector's expectation of its own RPS, the sum of Q_k (1 - Q_k). It is 0 if the vector is certain. */
 export const expectedRps = (reference: ReadonlyArray<number>): number =>
   cumulated(reference).reduce((sum, each) => sum + each * (1 - each), 0)
 

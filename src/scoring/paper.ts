@@ -6,8 +6,8 @@ const hundred = BigDecimal.fromBigInt(100n)
 const sides = { bullish: 1n, bearish: -1n, neutral: 0n } as const
 
 /**
- * The virtual position that a paper-trade signal takes, as a share of the whole stake: "bullish +1, bearish -1,
- * neutral 0, sized by confidence". Above 0 it is long, below 0 short.
+ * The virtual position that a paper-trade signal takes, as a share of the whole stake: "bullish +1, bearish -1, neutral 0, sized by
+ * confidence". Above 0 it is long, below 0 short.
  */
 export const positionSize = (
   direction: Direction,

@@ -1,11 +1,10 @@
 /**
- * The rewards of a credit pool. "Weight of winner i = 0.5 * score_i / sum(score) + 0.5 * stake_i / sum(stake) (equal
- * shares of the first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))",
- * exactly, in micro-credits.
+ * The rewards of a credit pool. "Weight of winner i = 0.5 * score_i / sum(score) + 0.5 * stake_i / sum(stake) (equal shares of the
+ * first half when all scores are 0), reward_i = floor(reward_pool * weight_i * coefficient(plan_i))", exactly, in micro-credits.
  *
- * In a pool with the owner rule the agents of one owner count as one: the half for accuracy goes to owners by the mean
- * score of their winning agents, which share it equally, and the whole of an owner's reward is multiplied by the part
- * of its stakes in the pool that is on the winning bin. With one agent an owner this is the formula above.
+ * In a pool with the owner rule the agents of one owner count as one: the half for accuracy goes to owners by the mean score of their
+ * winning agents, which share it equally, and the whole of an owner's reward is multiplied by the part of its stakes in the pool that
+ * is on the winning bin. With one agent an owner this is the formula above.
  */
 import { BigDecimal } from "effect"
 
@@ -60,8 +59,8 @@ const unitsOf = (decimal: string, places: number): bigint =>
   BigInt(decimal.replace(".", "") + "0".repeat(places - placesOf(decimal)))
 
 /**
- * The rewards of a pool, in micro-credits, for each of its winning stakes. Their common sums are computed once over all
- * of them; their order does not matter.
+ * The rewards of a pool, in micro-credits, for each of its winning stakes. Their common sums are computed once over all of them;
+ * their order does not matter.
  */
 export const poolRewards = (rewardPool: bigint, winners: ReadonlyArray<WinningStake>) => {
   const places = Math.max(0, ...new Set(winners.map(({ score }) => placesOf(score))))

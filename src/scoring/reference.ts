@@ -1,8 +1,7 @@
 /**
- * The forecast of a random walk when a question was answered. Skill compares an answer with this reference, so a wait
- * until the price has moved earns nothing. The walk has no drift: the logarithm of the price is normal around that of
- * the last known price, with the volatility that was frozen with the question and the time that was left since that
- * price.
+ * The forecast of a random walk when a question was answered. Skill compares an answer with this reference, so a wait until the price
+ * has moved earns nothing. The walk has no drift: the logarithm of the price is normal around that of the last known price, with the
+ * volatility that was frozen with the question and the time that was left since that price.
  *
  * Times are milliseconds since 1970, UTC; volatility is that of the logarithm of the price per square root of an hour.
  */
@@ -68,9 +67,8 @@ export const ewmaVolatility = (
 const thirdOfAll = 0.4307272992954576
 
 /**
- * The dead zone, in percent, that contains about every third move, so that the other two thirds are bullish and
- * bearish. It follows from the volatility and the hours of a move, and has at most three significant digits, as people
- * would say it.
+ * The dead zone, in percent, that contains about every third move, so that the other two thirds are bullish and bearish. It follows
+ * from the volatility and the hours of a move, and has at most three significant digits, as people would say it.
  */
 export const deadZoneOf = (volatility: number, hours: number): number =>
   Number((100 * Math.expm1(thirdOfAll * volatility * Math.sqrt(hours))).toPrecision(3))
@@ -79,10 +77,7 @@ export const deadZoneOf = (volatility: number, hours: number): number =>
 export const above = (threshold: number, sd: number): number =>
   sd > 0 ? normalCdf(-threshold / sd) : Number(threshold <= 0)
 
-/**
- * The probability, by the reflection principle, that a walk from 0 touches a level at this distance: 2 (1 -
- * Phi(distance / sd)).
- */
+/** The probability, by the reflection principle, that a walk from 0 touches a level at this distance: 2 (1 - Phi(distance / sd)). */
 const touching = (distance: number, sd: number): number => {
   if (distance === 0) return 1
   return sd > 0 ? 2 * normalCdf(-Math.abs(distance) / sd) : 0
@@ -102,9 +97,8 @@ const integral = (of: (x: number) => number, from: number, to: number, stretches
 const reach = 9
 
 /**
- * The probability that a walk touches the level within a window that begins later: the probability of a touch from the
- * walk's place at the beginning, over all places. The integral is split where the window begins at the level, since the
- * integrand bends there.
+ * The probability that a walk touches the level within a window that begins later: the probability of a touch from the walk's place
+ * at the beginning, over all places. The integral is split where the window begins at the level, since the integrand bends there.
  */
 export const touchingLater = (distance: number, before: number, within: number): number => {
   if (!(before > 0)) return touching(distance, within)
@@ -174,17 +168,11 @@ export const stepAt = <Step extends { readonly at: number }>(
   time: number
 ): Step | undefined => steps.findLast(({ at }) => at <= time) ?? steps[0]
 
-/**
- * The Brier score of a vector: the sum over the outcomes of (p - 1)^2 for the one that came and p^2 for the others,
- * from 0 to 2.
- */
+/** The Brier score of a vector: the sum over the outcomes of (p - 1)^2 for the one that came and p^2 for the others, from 0 to 2. */
 export const brierScore = (odds: ReadonlyArray<number>, outcome: number): number =>
   odds.reduce((sum, p, index) => sum + (p - Number(index === outcome)) ** 2, 0)
 
-/**
- * The loss of a reference for an outcome: the Brier score, the CRPS of the close, or the ranked probability score of
- * the count.
- */
+/** The loss of a reference for an outcome: the Brier score, the CRPS of the close, or the ranked probability score of the count. */
 export const referenceLoss = (reference: Reference, outcome: number): number => {
   if ("odds" in reference) return brierScore(reference.odds, outcome)
   if ("counts" in reference) return rps(reference.counts, outcome)
@@ -201,8 +189,8 @@ export const expectedLoss = (reference: Reference): number => {
 export const minExpectedLoss = 0.1
 
 /**
- * The numbers of last periods whose outcomes are counted if no price is known; with fewer than `least` the outcomes
- * count as equally likely.
+ * The numbers of last periods whose outcomes are counted if no price is known; with fewer than `least` the outcomes count as equally
+ * likely.
  */
 export const basePeriods = { most: 250, least: 60 }
 
@@ -219,8 +207,8 @@ export const oddsOf = (said: number, confidence: number, outcomes: number): Read
 }
 
 /**
- * The skill of an answer: how much less it lost than the reference, divided by the reference's expected loss when the
- * question was made.
+ * The skill of an answer: how much less it lost than the reference, divided by the reference's expected loss when the question was
+ * made.
  */
 export const referenceSkill = (loss: number, reference: number, expected: number): number =>
   (reference - loss) / expected

@@ -1,17 +1,15 @@
 /**
- * The registration challenge's rubric: a pure, deterministic function of (event, answer) to 100 points over eight
- * criteria, pass at 60. It distinguishes an agent that reads the event and thinks about it from one that does not; it
- * is no forecast contest, so several readings of an event earn points.
+ * The registration challenge's rubric: a pure, deterministic function of (event, answer) to 100 points over eight criteria, pass at
+ * 60. It distinguishes an agent that reads the event and thinks about it from one that does not; it is no forecast contest, so
+ * several readings of an event earn points.
  *
- * Six conditions decide by themselves, however well the rest is written: a direction that the event allows, a reasoning
- * that does not contradict it and is no copy of the prompt, an asset that the event moves, the figure that the prompt
- * asks for, and no word to the judge. An answer that fails one of them does not pass, whether rules or a model give the
- * points. If rules give them, the texts must also be prose about this market that adds something to the prompt
- * (`prose.ts`).
+ * Six conditions decide by themselves, however well the rest is written: a direction that the event allows, a reasoning that does not
+ * contradict it and is no copy of the prompt, an asset that the event moves, the figure that the prompt asks for, and no word to the
+ * judge. An answer that fails one of them does not pass, whether rules or a model give the points. If rules give them, the texts must
+ * also be prose about this market that adds something to the prompt (`prose.ts`).
  *
- * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone 58:
- * neither luck nor eloquence passes by itself. An answer about another event of the bank gets few of either, so that
- * answers cannot be passed on.
+ * The choices alone (assets, direction, magnitude, confidence, related events) make 42 points and the texts alone 58: neither luck
+ * nor eloquence passes by itself. An answer about another event of the bank gets few of either, so that answers cannot be passed on.
  */
 import { assetKeys } from "./registration/model.ts"
 import type {
@@ -448,9 +446,9 @@ const assessmentOf = ({ description, points }: Criterion, mark: Mark | undefined
 })
 
 /**
- * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the other events
- * that might have been asked about. With marks, by the names of the criteria, they replace the rules: only the
- * obstacles and the limit on another event's answer stay.
+ * Judges an answer to an event of the bank. The same answer always gets the same verdict. `bank` has the other events that might have
+ * been asked about. With marks, by the names of the criteria, they replace the rules: only the obstacles and the limit on another
+ * event's answer stay.
  */
 export const judge = (
   event: RegistrationEvent,

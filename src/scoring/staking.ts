@@ -1,6 +1,6 @@
 /**
- * The rules by which a pool takes stakes, in the order of the checks, over stakes that are decided together. Amounts
- * are whole micro-credits.
+ * The rules by which a pool takes stakes, in the order of the checks, over stakes that are decided together. Amounts are whole
+ * micro-credits.
  */
 
 /** A stake in an open pool, with the facts before any stake that is decided with it. */
@@ -37,8 +37,8 @@ export type StakeDecision =
     }
 
 /**
- * The maximum amount that a holder may add to a bin: "one agent's stake in a bin at most 50% of that bin's total". An
- * empty bin takes any amount.
+ * The maximum amount that a holder may add to a bin: "one agent's stake in a bin at most 50% of that bin's total". An empty bin takes
+ * any amount.
  */
 export const maxInBin = (held: bigint, heldByHolder: bigint): bigint | undefined => {
   if (held === 0n) return undefined

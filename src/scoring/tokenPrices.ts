@@ -1,6 +1,6 @@
 /**
- * The cost of tokens. Prices are exact: whole numbers of 10^-12 credit for a token, so that a call of a hundred tokens
- * of a cheap model costs its price, rounded up once, to a whole micro-credit.
+ * The cost of tokens. Prices are exact: whole numbers of 10^-12 credit for a token, so that a call of a hundred tokens of a cheap
+ * model costs its price, rounded up once, to a whole micro-credit.
  */
 
 /** Prices of a token, or of an image of the prompt beside its tokens, in 10^-12 credit. */

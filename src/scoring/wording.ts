@@ -1,6 +1,6 @@
 /**
- * The wording of names, times, spans and numbers in the texts of questions, in English and Chinese. Times are
- * milliseconds since 1970, UTC.
+ * The wording of names, times, spans and numbers in the texts of questions, in English and Chinese. Times are milliseconds since
+ * 1970, UTC.
  */
 
 import { DateTime } from "effect"
@@ -124,8 +124,8 @@ const decimals = new Intl.NumberFormat("en", {
 })
 
 /**
- * An administrator's number as it is frozen and written: without an exponent, and with the 15 significant digits that a
- * double keeps of every decimal, so that 1e-7 is 0.0000001 and the sum 0.30000000000000004 is 0.3.
+ * An administrator's number as it is frozen and written: without an exponent, and with the 15 significant digits that a double keeps
+ * of every decimal, so that 1e-7 is 0.0000001 and the sum 0.30000000000000004 is 0.3.
  */
 export const plainDecimal = (value: number): string => decimals.format(value)
 

@@ -1,6 +1,6 @@
 /**
- * Data of the charts on the pages. A chart shows only as much as eyes can distinguish, so each method reads a bounded
- * number of rows, however many there are, and reports if it left some out.
+ * Data of the charts on the pages. A chart shows only as much as eyes can distinguish, so each method reads a bounded number of rows,
+ * however many there are, and reports if it left some out.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -50,10 +50,7 @@ export const ConfidenceBucket = Schema.Struct({
 export interface TrackRecord {
   /** The days are oldest first. */
   readonly days: ReadonlyArray<typeof TrackDay.Type>
-  /**
-   * Answers by implied probability: a confidence c implies the probability (1 + c) / 2 of being right, and the score is
-   * linear in it.
-   */
+  /** Answers by implied probability: a confidence c implies the probability (1 + c) / 2 of being right, and the score is linear in it. */
   readonly confidence: ReadonlyArray<typeof ConfidenceBucket.Type>
   /** If false, the record has the latest settled predictions only. */
   readonly isAll: boolean

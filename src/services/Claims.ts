@@ -1,7 +1,7 @@
 /**
- * The link between an agent and its human operator. The claim link and the pairing code are for the operator only;
- * the database keeps a hash of the one and a keyed hash of the other. An operator whose e-mail address the agent gave
- * also gets a mail with a link of its own, which signs in and claims in one step, without a pairing code.
+ * The link between an agent and its human operator. The claim link and the pairing code are for the operator only; the database keeps
+ * a hash of the one and a keyed hash of the other. An operator whose e-mail address the agent gave also gets a mail with a link of
+ * its own, which signs in and claims in one step, without a pairing code.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -50,8 +50,8 @@ export interface ClaimableAgent {
 }
 
 /**
- * The state of a link. All links of a claimed agent are `claimed`, however it was claimed; `claimedBy` lets a page tell
- * the owner that the claim is complete.
+ * The state of a link. All links of a claimed agent are `claimed`, however it was claimed; `claimedBy` lets a page tell the owner
+ * that the claim is complete.
  */
 export type ClaimState =
   | { readonly state: "open"; readonly triesLeft: number; readonly expiresAt: DateTime.Utc }
@@ -100,8 +100,8 @@ export class Claims extends Context.Service<
   Claims,
   {
     /**
-     * Makes a new link and code for an agent and ends its earlier ones. Joins the caller's transaction, so that an
-     * agent that passed always has a link.
+     * Makes a new link and code for an agent and ends its earlier ones. Joins the caller's transaction, so that an agent that passed
+     * always has a link.
      */
     readonly issueLink: (agent: {
       readonly agentId: AgentId
@@ -109,8 +109,8 @@ export class Claims extends Context.Service<
       readonly predictionLimit: number
     }) => Effect.Effect<ClaimLink>
     /**
-     * Mails a one-click link to the operator if `contact` is an e-mail address, in the caller's transaction. It is best
-     * effort: addresses that declined, or reached their daily limit of such mails, get none.
+     * Mails a one-click link to the operator if `contact` is an e-mail address, in the caller's transaction. It is best effort:
+     * addresses that declined, or reached their daily limit of such mails, get none.
      */
     readonly inviteOperator: (agent: {
       readonly agentId: AgentId
@@ -146,8 +146,8 @@ export class Claims extends Context.Service<
     /** Records which grace windows are about to end or have ended, and mails the operators, once each. */
     readonly remindDue: Effect.Effect<GraceReport>
     /**
-     * Housekeeping: gives official ranks to agents that were claimed while a settlement was writing their first
-     * statistics; neither of the two could see the other's rows.
+     * Housekeeping: gives official ranks to agents that were claimed while a settlement was writing their first statistics; neither
+     * of the two could see the other's rows.
      */
     readonly confirmRanks: Effect.Effect<void>
   }

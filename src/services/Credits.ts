@@ -1,7 +1,7 @@
 /**
- * Credit that agents earn and spend, and that owners hold for them, in a double-entry ledger: a transfer between two
- * accounts never changes, no balance of an agent or an owner is negative, and all balances add up to zero. Amounts are whole
- * micro-credits inside, and JSON numbers of credits outside.
+ * Credit that agents earn and spend, and that owners hold for them, in a double-entry ledger: a transfer between two accounts never
+ * changes, no balance of an agent or an owner is negative, and all balances add up to zero. Amounts are whole micro-credits inside,
+ * and JSON numbers of credits outside.
  */
 import { Context, Schema, SchemaTransformation } from "effect"
 import type { DateTime, Effect, Option } from "effect"
@@ -199,8 +199,8 @@ export class Credits extends Context.Service<
       grant: NewGrant
     ) => Effect.Effect<Grant, NotFound | InvalidRequest | IdempotencyKeyReused>
     /**
-     * Moves credit from an owner's account to one of the owner's agents, once per key. A repeated request gets the same
-     * answer and moves nothing. Another owner's agent is answered like an unknown one.
+     * Moves credit from an owner's account to one of the owner's agents, once per key. A repeated request gets the same answer and
+     * moves nothing. Another owner's agent is answered like an unknown one.
      */
     readonly topUp: (
       owner: OperatorId,

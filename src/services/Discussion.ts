@@ -1,6 +1,6 @@
 /**
- * Comments of agents on events, replies to them, and likes of both. Anyone may read; only agents post. Posts are records:
- * they are stored as sent, except for secrets of this service, and never change.
+ * Comments of agents on events, replies to them, and likes of both. Anyone may read; only agents post. Posts are records: they are
+ * stored as sent, except for secrets of this service, and never change.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"

@@ -107,8 +107,8 @@ export class Events extends Context.Service<
   Events,
   {
     /**
-     * Upserts in the given order, so the last of several with one id counts. `assets` must be target keys. Returns the
-     * stored events in that order.
+     * Upserts in the given order, so the last of several with one id counts. `assets` must be target keys. Returns the stored events
+     * in that order.
      */
     readonly importAll: (
       events: ReadonlyArray<EventImport>

@@ -46,8 +46,8 @@ export class Idempotency extends Context.Service<
   Idempotency,
   {
     /**
-     * Runs `answer` in a transaction that also stores its result, or returns the stored one. A failure is not stored:
-     * it changed nothing, and may be tried again with the same key.
+     * Runs `answer` in a transaction that also stores its result, or returns the stored one. A failure is not stored: it changed
+     * nothing, and may be tried again with the same key.
      */
     readonly once: <E, R>(
       request: IdempotentRequest,

@@ -1,7 +1,7 @@
 /**
- * The instances on one database, by their heartbeats. Nothing that an older program could not read is written until
- * every known instance can read it, whether an instance or an agent would cause it: so an upgrade may go in any order,
- * and can be undone until it is complete.
+ * The instances on one database, by their heartbeats. Nothing that an older program could not read is written until every known
+ * instance can read it, whether an instance or an agent would cause it: so an upgrade may go in any order, and can be undone until it
+ * is complete.
  */
 import { Context } from "effect"
 import type { Effect } from "effect"
@@ -15,9 +15,8 @@ export interface Instance {
 }
 
 /**
- * The first program, by the newest migration it knows, that reads answers in forms and questions in categories, the
- * ladder, equal quantiles, and counts of days by daily candles. A trigger of the migration excludes older programs at
- * the first use.
+ * The first program, by the newest migration it knows, that reads answers in forms and questions in categories, the ladder, equal
+ * quantiles, and counts of days by daily candles. A trigger of the migration excludes older programs at the first use.
  */
 export const firstProgram = { forms: 14, ladder: 19, ties: 29, dailyCounts: 30 } as const
 

@@ -12,10 +12,7 @@ export type Claim = "claimed" | "taken" | "refused"
 export class JobRuns extends Context.Service<
   JobRuns,
   {
-    /**
-     * Claims the present tick of the interval by this instance's clock, for exactly one caller per job and tick over
-     * all replicas.
-     */
+    /** Claims the present tick of the interval by this instance's clock, for exactly one caller per job and tick over all replicas. */
     readonly claim: (job: string, interval: Duration.Duration) => Effect.Effect<Claim>
     /** The last tick of each job that a replica has claimed, by name. */
     readonly last: Effect.Effect<ReadonlyArray<JobRun>>

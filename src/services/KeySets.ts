@@ -1,6 +1,6 @@
 /**
- * The public keys that agents publish at their `jwks_url`. They are fetched when needed, and only from public
- * addresses: the fetch happens before its caller is authenticated.
+ * The public keys that agents publish at their `jwks_url`. They are fetched when needed, and only from public addresses: the fetch
+ * happens before its caller is authenticated.
  */
 import { Context, Data } from "effect"
 import type { Effect, Option } from "effect"

@@ -1,6 +1,6 @@
 /**
- * First prints of macro series: their look-up in the unit of a challenge, and the proposals made of them until an
- * administrator records a value.
+ * First prints of macro series: their look-up in the unit of a challenge, and the proposals made of them until an administrator
+ * records a value.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Mail to humans. A mail is a row of the outbox, written in the transaction of its cause, and sent by a job: so sending
- * neither delays nor fails a request, and a rollback removes the mail.
+ * Mail to humans. A mail is a row of the outbox, written in the transaction of its cause, and sent by a job: so sending neither
+ * delays nor fails a request, and a rollback removes the mail.
  */
 import { Context, Data, Option } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -32,10 +32,7 @@ export type Urgency = (typeof urgencies)[number]
 export const maxSends: Readonly<Record<Urgency, number>> = { urgent: 5, normal: 2, bulk: 3 }
 
 export interface Message {
-  /**
-   * The id of the outbox row: it names the file and makes the Message-ID, by which a receiver recognizes a mail sent
-   * twice.
-   */
+  /** The id of the outbox row: it names the file and makes the Message-ID, by which a receiver recognizes a mail sent twice. */
   readonly id: string
   readonly to: EmailAddress
   readonly subject: string
@@ -83,10 +80,7 @@ export interface Mail {
   readonly expiresAt: DateTime.Utc
 }
 
-/**
- * A deferred mail was not taken this time and is tried again later. A failed one was rejected finally, or is no longer
- * worth sending.
- */
+/** A deferred mail was not taken this time and is tried again later. A failed one was rejected finally, or is no longer worth sending. */
 export type MailOutcome = "sent" | "deferred" | "failed"
 
 /** The number of due mails by outcome. */
@@ -98,8 +92,8 @@ export class Mailer extends Context.Service<
     /** Puts a mail into the outbox, within the caller's transaction. */
     readonly enqueue: (mail: Mail) => Effect.Effect<void>
     /**
-     * Sends the next mail of this urgency that is due. Any number may do so at once, in all replicas: each mail is leased by one,
-     * and a lease ends by itself if its holder dies.
+     * Sends the next mail of this urgency that is due. Any number may do so at once, in all replicas: each mail is leased by one, and
+     * a lease ends by itself if its holder dies.
      */
     readonly sendNext: (urgency: Urgency) => Effect.Effect<Option.Option<MailOutcome>>
     /** Sends all due mails, as the jobs do. */

@@ -1,6 +1,6 @@
 /**
- * Notices for agents and the public, in one order (docs/notices.md). A cursor is a place in that order, and a reader
- * that continues after its cursor gets each notice once, without gaps.
+ * Notices for agents and the public, in one order (docs/notices.md). A cursor is a place in that order, and a reader that continues
+ * after its cursor gets each notice once, without gaps.
  */
 import { Context, Schema, SchemaGetter } from "effect"
 import type { Duration, Effect, Scope } from "effect"
@@ -215,8 +215,8 @@ export class Notices extends Context.Service<
       of: { readonly address: string } | "agent"
     ) => Effect.Effect<void, WaitRefused, Scope.Scope>
     /**
-     * Repeats `look` whenever the agent gets a notice of these types, until it finds something, `wait` is over or this
-     * instance drains; returns its last result. The caller counts as a waiting reader.
+     * Repeats `look` whenever the agent gets a notice of these types, until it finds something, `wait` is over or this instance
+     * drains; returns its last result. The caller counts as a waiting reader.
      */
     readonly until: <A, E, R>(
       agentId: AgentId,

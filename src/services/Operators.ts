@@ -1,6 +1,6 @@
 /**
- * Operators: the humans responsible for agents. They sign in by a link in a mail, or by an identity provider, and have a
- * session afterwards. Secrets (links, sessions) are 256 random bits of which only a hash is kept.
+ * Operators: the humans responsible for agents. They sign in by a link in a mail, or by an identity provider, and have a session
+ * afterwards. Secrets (links, sessions) are 256 random bits of which only a hash is kept.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect, Option } from "effect"
@@ -114,8 +114,8 @@ export class Operators extends Context.Service<
   Operators,
   {
     /**
-     * Mails a sign-in link, and answers the same whether or not the address has an account; a disposable address gets a
-     * mail only if it has one.
+     * Mails a sign-in link, and answers the same whether or not the address has an account; a disposable address gets a mail only if
+     * it has one.
      */
     readonly requestSignIn: (request: {
       readonly email: EmailAddress
@@ -132,8 +132,8 @@ export class Operators extends Context.Service<
       DisposableAddress | NotFound | SignInLinkEnded
     >
     /**
-     * Signs in to the account of issuer and subject. `email` is set only if the provider vouches for it; a new account
-     * is refused if another one has its mailbox, or if it is disposable.
+     * Signs in to the account of issuer and subject. `email` is set only if the provider vouches for it; a new account is refused if
+     * another one has its mailbox, or if it is disposable.
      */
     readonly signInWithIdentity: (identity: {
       readonly issuer: string
@@ -144,18 +144,15 @@ export class Operators extends Context.Service<
     readonly session: (secret: string) => Effect.Effect<Option.Option<Operator>>
     readonly signOut: (secret: string) => Effect.Effect<void>
     readonly account: (operatorId: OperatorId) => Effect.Effect<Account, NotFound>
-    /**
-     * Makes a new client_secret for an agent of this operator, shown once; every token of the agent ends, and its keys
-     * on request.
-     */
+    /** Makes a new client_secret for an agent of this operator, shown once; every token of the agent ends, and its keys on request. */
     readonly rotateSecret: (request: {
       readonly operatorId: OperatorId
       readonly agentId: string
       readonly gatewayKeys: GatewayKeysAtRotation
     }) => Effect.Effect<SecretRotation, NotFound>
     /**
-     * Allows or forbids an agent of this operator to spend its credit on calls of models: without permission no further
-     * call is admitted.
+     * Allows or forbids an agent of this operator to spend its credit on calls of models: without permission no further call is
+     * admitted.
      */
     readonly allowSpending: (request: {
       readonly operatorId: OperatorId
@@ -189,8 +186,8 @@ export class ProviderUnavailable extends apiError(
 export class SignInRejected extends apiError("SignInRejected", 400, "sign_in_refused") {}
 
 /**
- * Sign-in with an OpenID Connect provider: authorization code flow with PKCE, state and nonce. The browser that began a
- * sign-in keeps its state between the two halves, so any replica can finish it and no other browser can.
+ * Sign-in with an OpenID Connect provider: authorization code flow with PKCE, state and nonce. The browser that began a sign-in keeps
+ * its state between the two halves, so any replica can finish it and no other browser can.
  */
 export class IdentityProvider extends Context.Service<
   IdentityProvider,

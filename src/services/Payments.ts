@@ -1,6 +1,6 @@
 /**
- * Credit that owners buy. A purchase is recorded before the payment provider is asked, and the provider's messages are
- * compared with it: it is credited once, in full, to the account that it was begun for.
+ * Credit that owners buy. A purchase is recorded before the payment provider is asked, and the provider's messages are compared with
+ * it: it is credited once, in full, to the account that it was begun for.
  */
 import { Context, Schema, Option } from "effect"
 import type { Effect, DateTime } from "effect"
@@ -68,8 +68,8 @@ export class Payments extends Context.Service<
     /** The origin of the provider's payment pages. */
     readonly checkoutOrigin: Option.Option<string>
     /**
-     * Begins a purchase, once for a key, and returns its payment page, or none if it is already paid; a repeated
-     * request gets the same answer. A package that is not offered on these terms is unknown.
+     * Begins a purchase, once for a key, and returns its payment page, or none if it is already paid; a repeated request gets the
+     * same answer. A package that is not offered on these terms is unknown.
      */
     readonly begin: (
       owner: Operator,
@@ -84,8 +84,8 @@ export class Payments extends Context.Service<
       readonly signature: string | undefined
     }) => Effect.Effect<void, NotFound | InvalidPaymentEvent>
     /**
-     * Asks the provider about checkouts that began more than ten minutes ago and whose end it has not reported, and applies
-     * the answer as `receive` does. A run asks about some of them; any number of replicas may run at once.
+     * Asks the provider about checkouts that began more than ten minutes ago and whose end it has not reported, and applies the
+     * answer as `receive` does. A run asks about some of them; any number of replicas may run at once.
      */
     readonly followUp: Effect.Effect<void>
     /** The state of an owner's purchase. */
@@ -132,8 +132,8 @@ export interface Checkout {
 }
 
 /**
- * A message of the provider. The money of `refunded` is the sum of all refunds so far, that of `dispute_lost` the
- * amount that the buyer's bank took. Both may name the payment instead of the purchase.
+ * A message of the provider. The money of `refunded` is the sum of all refunds so far, that of `dispute_lost` the amount that the
+ * buyer's bank took. Both may name the payment instead of the purchase.
  */
 export interface PaymentEvent {
   readonly eventId: string
@@ -170,10 +170,7 @@ export interface Provider {
     readonly package: CreditPackage
     readonly email: string | null
   }) => Effect.Effect<Checkout, PaymentsUnavailable>
-  /**
-   * The result of a checkout, in the form of a message about it; none while it is open, or if the provider's answer has
-   * none.
-   */
+  /** The result of a checkout, in the form of a message about it; none while it is open, or if the provider's answer has none. */
   readonly progress: (sessionId: string) => Effect.Effect<Option.Option<PaymentEvent>, PaymentsUnavailable>
   /** Parses a signed message; none if it is not about our sales, or of a kind that changes nothing. */
   readonly read: (message: {
@@ -183,9 +180,8 @@ export interface Provider {
 }
 
 /**
- * The company that takes the money. A purchase is paid on the provider's page, and the provider reports the result,
- * signed, once or several times and in any order. None if no provider is configured: nothing is sold, and no message is
- * read.
+ * The company that takes the money. A purchase is paid on the provider's page, and the provider reports the result, signed, once or
+ * several times and in any order. None if no provider is configured: nothing is sold, and no message is read.
  */
 export class PaymentProvider extends Context.Service<PaymentProvider, Option.Option<Provider>>()(
   "auspex/services/PaymentProvider"

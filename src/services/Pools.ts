@@ -1,6 +1,6 @@
 /**
- * The credit pools of macro challenges. An agent with a forecast may stake credit on one outcome bin until the deadline.
- * When the value is known, the stakers on its bin share the reward pool, and every stake returns in full.
+ * The credit pools of macro challenges. An agent with a forecast may stake credit on one outcome bin until the deadline. When the
+ * value is known, the stakers on its bin share the reward pool, and every stake returns in full.
  */
 import { Context, Schema } from "effect"
 import type { DateTime, Effect } from "effect"
@@ -59,7 +59,7 @@ export const PoolResult = Schema.Struct({
   stakers: Schema.Int
 }).annotate({ identifier: "PoolResult" })
 
-/** Why a stake is rejected, in the order of the checks, once the challenge is known and open. */
+/** The reasons to reject a stake, in the order of the checks, once the challenge is known and open. */
 export const StakeRejection = Schema.Literals([
   "no_prediction",
   "already_staked",
@@ -102,10 +102,7 @@ export class Pools extends Context.Service<
       { readonly before: A; readonly stake: StakeAnswer },
       E | NotFound | ChallengeClosed | NotRecordedInTime | ChallengeCancelled | StakeRefused
     >
-    /**
-     * Locks the pools of several stakes of the caller's transaction before it locks anything else, in the same order as
-     * a settlement.
-     */
+    /** Locks the pools of several stakes of the caller's transaction before it locks anything else, in the same order as a settlement. */
     readonly hold: (
       stakes: ReadonlyArray<Pick<StakeSubmission, "challengeId" | "receivedAt">>
     ) => Effect.Effect<void>

@@ -1,7 +1,7 @@
 /**
- * Practice: questions on recorded prices under another date, two minutes long, one always open for each of a few
- * assets. An agent answers them as it answers challenges and reads the results immediately. They are not challenges: no
- * leaderboard, log, pool, provisional cap or archive ever includes them.
+ * Practice: questions on recorded prices under another date, two minutes long, one always open for each of a few assets. An agent
+ * answers them as it answers challenges and reads the results immediately. They are not challenges: no leaderboard, log, pool,
+ * provisional cap or archive ever includes them.
  */
 import { Context, DateTime, Duration, Schema } from "effect"
 import type { Effect, Option, Result } from "effect"

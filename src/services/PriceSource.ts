@@ -1,6 +1,6 @@
 /**
- * Sources of prices: exchanges, a data vendor, or recorded files. A source reports its readings; `PriceIngestion`
- * decides if they become prices that settle questions.
+ * Sources of prices: exchanges, a data vendor, or recorded files. A source reports its readings; `PriceIngestion` decides if they
+ * become prices that settle questions.
  */
 import { Context, Data } from "effect"
 import type { DateTime, Duration, Effect } from "effect"
@@ -12,10 +12,7 @@ export interface Feed {
   readonly interval: "1h" | "1d"
   /** The place that is asked: a place that hangs delays no feed of another. */
   readonly place: string
-  /**
-   * True for a market that trades at all hours, where a missing candle is a gap. Otherwise the market may have been
-   * closed.
-   */
+  /** True for a market that trades at all hours, where a missing candle is a gap. Otherwise the market may have been closed. */
   readonly continuous: boolean
   /** The time from its end until a candle is available: vendors delay prices that exchanges sell. */
   readonly lag: Duration.Duration
@@ -38,14 +35,11 @@ export interface Reading {
 }
 
 export interface Answer {
-  /**
-   * The reading of the first place that answered, and those of others for the candles that it lacks. Each candle is in
-   * one of them.
-   */
+  /** The reading of the first place that answered, and those of others for the candles that it lacks. Each candle is in one of them. */
   readonly readings: ReadonlyArray<Reading>
   /**
-   * True if a candle that is in no reading is at no place either: every place was asked, and every answer about such an
-   * hour was usable.
+   * True if a candle that is in no reading is at no place either: every place was asked, and every answer about such an hour was
+   * usable.
    */
   readonly complete: boolean
   /** The open times of candles that no place shows although the market trades then by its calendar: they are waited for. */

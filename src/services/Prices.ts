@@ -1,7 +1,6 @@
 /**
- * Prices that settle questions. Every price point is stored with its source and the time it was fetched, and never
- * changes; a second, different value for the same point is quarantined and settles nothing until an administrator
- * decides.
+ * Prices that settle questions. Every price point is stored with its source and the time it was fetched, and never changes; a second,
+ * different value for the same point is quarantined and settles nothing until an administrator decides.
  */
 import { Context, Schema } from "effect"
 import type { BigDecimal, DateTime, Effect, Option } from "effect"
@@ -175,8 +174,8 @@ export class Prices extends Context.Service<
     /** Past candles, latest first; of several sources the first by name, each by its newest revision. */
     readonly candles: (filter: CandleFilter, page: Page) => Effect.Effect<Candles, InvalidRequest>
     /**
-     * The first price observed in [from, until], as known now: so the settling price does not depend on when the
-     * resolver runs. A point in the future is not observed.
+     * The first price observed in [from, until], as known now: so the settling price does not depend on when the resolver runs. A
+     * point in the future is not observed.
      */
     readonly firstBetween: (
       asset: string,
@@ -184,8 +183,8 @@ export class Prices extends Context.Service<
       until: DateTime.Utc
     ) => Effect.Effect<Option.Option<ObservedPrice>>
     /**
-     * The 1-hour candles that open at these times (milliseconds since 1970, UTC), as known now and over, in the order
-     * of time; with a time, only those known by then. If several sources have an hour, the first by name counts.
+     * The 1-hour candles that open at these times (milliseconds since 1970, UTC), as known now and over, in the order of time; with a
+     * time, only those known by then. If several sources have an hour, the first by name counts.
      */
     readonly hourly: (
       asset: string,
@@ -193,8 +192,8 @@ export class Prices extends Context.Service<
       knownBy?: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownCandle>>
     /**
-     * The closing candles of the UTC days with these ends (milliseconds since 1970), as known by a time, in the order
-     * of time. Each day has those of one source: the administrators' decision if there is one, else the first by name.
+     * The closing candles of the UTC days with these ends (milliseconds since 1970), as known by a time, in the order of time. Each
+     * day has those of one source: the administrators' decision if there is one, else the first by name.
      */
     readonly closes: (
       asset: string,
@@ -202,13 +201,13 @@ export class Prices extends Context.Service<
       knownBy: DateTime.Utc
     ) => Effect.Effect<ReadonlyArray<KnownClose>>
     /**
-     * Asks administrators which close of a day counts, as a case of the quarantine that offers the 1-hour candle's
-     * close for the daily candle. A repeated call finds the same case.
+     * Asks administrators which close of a day counts, as a case of the quarantine that offers the 1-hour candle's close for the
+     * daily candle. A repeated call finds the same case.
      */
     readonly contestClose: (asset: string, closes: ReadonlyArray<KnownClose>) => Effect.Effect<void>
     /**
-     * The span of the candles of `hourly` that open from one time until before another, beside a level, computed in the
-     * database; none while none is known.
+     * The span of the candles of `hourly` that open from one time until before another, beside a level, computed in the database;
+     * none while none is known.
      */
     readonly hourlySpan: (
       asset: string,
@@ -239,8 +238,8 @@ export interface IngestionReport {
 }
 
 /**
- * Makes price points of the readings of price sources. A candle becomes a point when it is over and its source showed
- * it twice alike, some time apart. A candle that was shown in two ways waits for an administrator, and settles nothing.
+ * Makes price points of the readings of price sources. A candle becomes a point when it is over and its source showed it twice alike,
+ * some time apart. A candle that was shown in two ways waits for an administrator, and settles nothing.
  */
 export class PriceIngestion extends Context.Service<
   PriceIngestion,
@@ -248,8 +247,8 @@ export class PriceIngestion extends Context.Service<
     /** The places that the source asks, each in a job of its own. */
     readonly places: ReadonlyArray<string>
     /**
-     * Asks one place for its due candles. Rows show the due ones, so any number of replicas may run it at once, and
-     * after a crash or an outage it continues from there.
+     * Asks one place for its due candles. Rows show the due ones, so any number of replicas may run it at once, and after a crash or
+     * an outage it continues from there.
      */
     readonly ingestDue: (place: string) => Effect.Effect<IngestionReport>
     /** Updates the metric of late prices. */

@@ -1,6 +1,6 @@
 /**
- * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length,
- * and there is room again as soon as the oldest has left it. A rejected use does not count.
+ * Rate limits: sliding windows that all replicas share. There are never more than N uses in any window of that length, and there is
+ * room again as soon as the oldest has left it. A rejected use does not count.
  */
 import { Context, Data, Effect, Result, Schema } from "effect"
 import { IpNetwork, NetAddress } from "effect/net"
@@ -14,8 +14,8 @@ export class TooManyRequests extends apiErrorWith("TooManyRequests", 429, {
 }) {}
 
 /**
- * The key of an address in limits: a host with IPv6 can choose among 2^64 addresses, so its network counts, also if a
- * network itself is given.
+ * The key of an address in limits: a host with IPv6 can choose among 2^64 addresses, so its network counts, also if a network itself
+ * is given.
  */
 export const countedAddress = (text: string, networkBits: number = 64): string => {
   const parsed = NetAddress.ipFromString(text.split(/[%/]/, 1).join(""))
@@ -44,17 +44,17 @@ export const MetQuotas = Context.Reference<Map<string, Quota> | undefined>("ausp
 export type Use = readonly [limit: LimitName, subject: string]
 
 /**
- * The uses that the current request owes once it is accepted: the statement that records it counts them, so that a
- * rejected request uses nothing, not even for a moment.
+ * The uses that the current request owes once it is accepted: the statement that records it counts them, so that a rejected request
+ * uses nothing, not even for a moment.
  */
 export const OwedUses = Context.Reference<ReadonlyArray<Use>>("auspex/services/OwedUses", {
   defaultValue: () => []
 })
 
 /**
- * A full window stopped the statement. Of the writes that would have been recorded, those at these positions, from 1,
- * owe a use to it; nothing was done. It is a defect, since only the caller that admitted the request (`admitWrite`) can
- * handle it; for a write among others (`admitWrites`) it is a failure.
+ * A full window stopped the statement. Of the writes that would have been recorded, those at these positions, from 1, owe a use to
+ * it; nothing was done. It is a defect, since only the caller that admitted the request (`admitWrite`) can handle it; for a write
+ * among others (`admitWrites`) it is a failure.
  */
 export class LimitReached extends Data.TaggedError("LimitReached")<{
   readonly places: ReadonlyArray<number>
@@ -90,8 +90,8 @@ export class RateLimiter extends Context.Service<
     /** Counts towards all of several limits, or fails and counts towards none. */
     readonly consumeAll: (uses: ReadonlyArray<Use>) => Effect.Effect<void, TooManyRequests>
     /**
-     * Admits an agent's write if its limits and that of the agent's rejected writes have room. Uses of limits on
-     * accepted writes are owed (`OwedUses`), the others are counted now.
+     * Admits an agent's write if its limits and that of the agent's rejected writes have room. Uses of limits on accepted writes are
+     * owed (`OwedUses`), the others are counted now.
      */
     readonly admitWrite: (
       agentId: string,

@@ -1,7 +1,7 @@
 /**
- * The registration challenge: the market event that an agent analyses, and the verdict on its answer. The layer decides
- * how the verdict is made: by rules, a language model, or a person. An agent's event is chosen once and kept by its
- * slug, so that every attempt has the same prompt.
+ * The registration challenge: the market event that an agent analyses, and the verdict on its answer. The layer decides how the
+ * verdict is made: by rules, a language model, or a person. An agent's event is chosen once and kept by its slug, so that every
+ * attempt has the same prompt.
  */
 import { Context, Schema } from "effect"
 import type { Effect, Option } from "effect"

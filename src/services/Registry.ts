@@ -1,6 +1,6 @@
 /**
- * Agents: registration, the registration challenge, secrets, scopes, the present profile, and past actions. `Tokens`
- * handles access tokens, and `Claims` the link to a human operator.
+ * Agents: registration, the registration challenge, secrets, scopes, the present profile, and past actions. `Tokens` handles access
+ * tokens, and `Claims` the link to a human operator.
  */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
@@ -27,8 +27,8 @@ export const Space = Schema.Literals(spaces)
 export type Space = typeof Space.Type
 
 /**
- * Hidden characters: format characters, such as directional marks and joiners, invisible ones (fillers, variation
- * selectors, the blank Braille pattern), and noncharacters.
+ * Hidden characters: format characters, such as directional marks and joiners, invisible ones (fillers, variation selectors, the
+ * blank Braille pattern), and noncharacters.
  */
 const hidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\u2800]/u
@@ -343,14 +343,11 @@ export class Registry extends Context.Service<
     ) => Effect.Effect<PublicProfile, NotFound>
     readonly scopes: (agentId: AgentId) => Effect.Effect<ScopeSummary, NotFound>
     /**
-     * Changes the requested scopes; scopes it has are not added twice, and one it lacks need not be removed. The change
-     * takes effect with the next token: tokens already issued neither gain nor lose anything.
+     * Changes the requested scopes; scopes it has are not added twice, and one it lacks need not be removed. The change takes effect
+     * with the next token: tokens already issued neither gain nor lose anything.
      */
     readonly changeScopes: (agentId: AgentId, change: ScopeChange) => Effect.Effect<ScopeSummary, NotFound>
-    /**
-     * The agent's submissions, stakes, posts, likes and follows, newest first. A like or a follow that was removed is
-     * left out.
-     */
+    /** The agent's submissions, stakes, posts, likes and follows, newest first. A like or a follow that was removed is left out. */
     readonly actions: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<Action>, InvalidRequest>
     /** Administration: makes a new secret; every token of the agent ends, and its gateway keys on request. */
     readonly rotateSecret: (

@@ -66,8 +66,8 @@ export const defaultScopes: ReadonlyArray<Scope> = allScopes.filter((scope) => s
 const isScope = Schema.is(Scope)
 
 /**
- * Splits a registration's request into scopes (in the order of the list, without repeats) and unknown names. An empty
- * request means the default set.
+ * Splits a registration's request into scopes (in the order of the list, without repeats) and unknown names. An empty request means
+ * the default set.
  */
 export const requestedScopes = (
   asked: ReadonlyArray<string>

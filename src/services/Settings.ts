@@ -1,6 +1,6 @@
 /**
- * The settings of an operator. The table in `src/config.ts` has the name, the default and the meaning of each; all
- * other code reads them here, so that no number of the specification stands in the code twice.
+ * The settings of an operator. The table in `src/config.ts` has the name, the default and the meaning of each; all other code reads
+ * them here, so that no number of the specification stands in the code twice.
  */
 import { Context } from "effect"
 import type { Duration, Option, Redacted } from "effect"
@@ -26,8 +26,8 @@ export interface RateLimits {
   readonly refused_writes: ReadonlyArray<RateLimit>
   readonly tokens: ReadonlyArray<RateLimit>
   /**
-   * The limits on rejected credentials at the token endpoint, at claim-link/refresh and at resend-secret: for one agent
-   * at an address (subject `ADDRESS AGENT_ID`), and for an address in total (subject `ADDRESS`).
+   * The limits on rejected credentials at the token endpoint, at claim-link/refresh and at resend-secret: for one agent at an address
+   * (subject `ADDRESS AGENT_ID`), and for an address in total (subject `ADDRESS`).
    */
   readonly token_failures: ReadonlyArray<RateLimit>
   readonly registrations: ReadonlyArray<RateLimit>
@@ -79,10 +79,7 @@ export class Settings extends Context.Service<
     readonly site: Site
     /** The name of the public log at its first start; afterwards the database knows it. */
     readonly logOrigin: string
-    /**
-     * The base URL, without a trailing slash. Every link that leaves the service is built from it, never from a Host
-     * header.
-     */
+    /** The base URL, without a trailing slash. Every link that leaves the service is built from it, never from a Host header. */
     readonly baseUrl: string
     /** The secret of 32 bytes or more that signs tokens, and keys the values derived from it. */
     readonly tokenSecret: Redacted.Redacted
@@ -162,8 +159,8 @@ export class Settings extends Context.Service<
     readonly gatewayKeysPerAgent: number
     readonly limits: RateLimits
     /**
-     * The limit per address on requests that no other limit counts. Each process counts for itself, so it is no limit
-     * of the service `RateLimiter`.
+     * The limit per address on requests that no other limit counts. Each process counts for itself, so it is no limit of the service
+     * `RateLimiter`.
      */
     readonly unidentifiedLimit: ReadonlyArray<RateLimit>
     /** The witnesses that cosign the log's checkpoints; each key has another name. */

@@ -1,4 +1,4 @@
-/** Which agents follow which, and the comments of the agents that an agent follows. */
+/** Follows between agents, and the comments of followed agents. */
 import { Context, Schema } from "effect"
 import type { Effect } from "effect"
 import { apiErrorWith } from "./domain/errors.ts"
@@ -61,8 +61,8 @@ export class Social extends Context.Service<
     /** The agents that follow the agent, latest follow first. */
     readonly followers: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FollowedAgent>, InvalidRequest>
     /**
-     * The comments, without replies, of the agents that this one follows now. The pages together show everything that
-     * existed when the first page was read, and nothing twice.
+     * The comments, without replies, of the agents that this one follows now. The pages together show everything that existed when
+     * the first page was read, and nothing twice.
      */
     readonly feed: (agentId: AgentId, page: Page) => Effect.Effect<PageOf<FeedItem>, InvalidRequest>
   }

@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWTs signed with the platform's shared secret, bound to a site, valid for an hour. `issue` is the
- * token endpoint's operation; `authenticate` checks every request with a bearer credential.
+ * Access tokens: JWTs signed with the platform's shared secret, bound to a site, valid for an hour. `issue` is the token endpoint's
+ * operation; `authenticate` checks every request with a bearer credential.
  */
 import { Context, Effect, Schema } from "effect"
 import type { DateTime } from "effect"
@@ -30,8 +30,8 @@ export const endedToken = () =>
   new InvalidToken({ detail: `The access token has been ended: POST ${tokenPath} issues a new one.` })
 
 /**
- * Fails for a token that has ended since it was authenticated, which may be accepted for some seconds. A caller that
- * makes something that outlives a token locks the agent's row and compares.
+ * Fails for a token that has ended since it was authenticated, which may be accepted for some seconds. A caller that makes something
+ * that outlives a token locks the agent's row and compares.
  */
 export const checkEpoch = (by: { readonly epoch?: number | undefined }, epoch: number) =>
   by.epoch === undefined || by.epoch === epoch ? Effect.void : Effect.fail(endedToken())

@@ -1,6 +1,6 @@
 /**
- * Webhooks: notices that are posted to an address of an agent or owner, signed by Standard Webhooks (docs/notices.md).
- * An agent's webhook gets that agent's notices; an owner's gets those of all agents of the owner.
+ * Webhooks: notices that are posted to an address of an agent or owner, signed by Standard Webhooks (docs/notices.md). An agent's
+ * webhook gets that agent's notices; an owner's gets those of all agents of the owner.
  */
 import { Context, Schema } from "effect"
 import type { Effect, Fiber } from "effect"
@@ -96,10 +96,7 @@ export class WebhookLimitReached extends apiError("WebhookLimitReached", 400, "w
 /** 409: nothing is sent to a webhook that is disabled. */
 export class WebhookDisabled extends apiError("WebhookDisabled", 409, "webhook_disabled") {}
 
-/**
- * Callers are agents, by access token, or owners, on the account pages. Another caller's webhook is answered as an
- * unknown one.
- */
+/** Callers are agents, by access token, or owners, on the account pages. Another caller's webhook is answered as an unknown one. */
 export class Webhooks extends Context.Service<
   Webhooks,
   {
@@ -140,14 +137,11 @@ export class Webhooks extends Context.Service<
       webhookId: string,
       noticeId: string
     ) => Effect.Effect<WebhookDelivery, NotFound | WebhookDisabled>
-    /**
-     * Makes deliveries of the notices since the last run; returns the number of notices. One instance at a time does
-     * this.
-     */
+    /** Makes deliveries of the notices since the last run; returns the number of notices. One instance at a time does this. */
     readonly dispatch: Effect.Effect<number>
     /**
-     * Begins to send due deliveries: to many receivers at once, to each a little at a time, so that a slow one delays
-     * only itself. Returns the fibers that were begun.
+     * Begins to send due deliveries: to many receivers at once, to each a little at a time, so that a slow one delays only itself.
+     * Returns the fibers that were begun.
      */
     readonly send: Effect.Effect<ReadonlyArray<Fiber.Fiber<void>>>
     /** Deletes deliveries that ended long ago. */

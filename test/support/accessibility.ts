@@ -1,4 +1,4 @@
-/** Pages as people see them who see badly, or on a small screen: what axe finds, and what does not fit. */
+/** Checks pages for people with poor sight or small screens: axe's findings, and parts that do not fit. */
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import type { AxeResults, RunOptions } from "axe-core"
@@ -12,7 +12,7 @@ declare global {
   }
 }
 
-/** What axe complains of, each with where it stands. */
+/** The violations that axe finds, each with its place. */
 export const violations = async (page: Page, options: RunOptions): Promise<ReadonlyArray<string>> => {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe)
   const found = await page.evaluate((wanted) => window.axe.run(wanted), options)
@@ -25,7 +25,7 @@ export const everything: RunOptions = {
   runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
   resultTypes: ["violations"]
 }
-/** Of a page that is the same in both but for its colours. */
+/** Options for a page that differs from the other only in its colours. */
 const coloursOnly: RunOptions = {
   runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }
 }
@@ -33,7 +33,7 @@ const coloursOnly: RunOptions = {
 export const overflow = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
-/** The innermost element that reaches farthest to the right. */
+/** The innermost element that extends farthest to the right. */
 const widestPart = (page: Page) =>
   page.evaluate(() => {
     const parts = [...document.querySelectorAll("body *")].filter(
@@ -43,7 +43,10 @@ const widestPart = (page: Page) =>
     return parts[ends.lastIndexOf(Math.max(...ends))]?.outerHTML.slice(0, 200)
   })
 
-/** Text for machines among that for people: ISO time stamps, and numbers with more than six decimals, below a hundredth six digits. Code may have both. */
+/**
+ * Machine texts in texts for people: ISO time stamps, and numbers with more than six decimals, or below a hundredth with six digits.
+ * Code may have both.
+ */
 const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
     const found: Array<string> = []
@@ -57,10 +60,10 @@ const machineText = (page: Page): Promise<ReadonlyArray<string>> =>
     return found
   })
 
-/** Texts that lie on each other: labels of drawings, and lines of a page. */
+/** Texts that overlap: labels of drawings, and lines of a page. */
 const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
   page.evaluate(() => {
-    /** For the eyes of screen readers alone. */
+    /** True for texts that only screen readers get. */
     const isUnseen = (element: Element | null): boolean =>
       element !== null && (element.getBoundingClientRect().width <= 1 || isUnseen(element.parentElement))
     const shown: Array<{ readonly text: string; readonly box: DOMRect; readonly node: Node }> = []
@@ -70,7 +73,7 @@ const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
     )
     for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
       const text = node.textContent?.trim() ?? ""
-      // What is written in a box that scrolls goes on below others.
+      // The text in a scrolling box continues below other elements.
       if (text === "" || isUnseen(node.parentElement) || node.parentElement?.closest("pre") !== null) continue
       const range = document.createRange()
       range.selectNodeContents(node)
@@ -80,7 +83,7 @@ const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
     return shown.flatMap(({ box, node, text }, index) => {
       const found: Array<string> = []
       for (const other of shown.slice(index + 1)) {
-        // A box holds the line's own space above and below its letters.
+        // A box includes the line's own space above and below its letters.
         if (other.box.top >= box.bottom - 4) break
         if (other.node !== node && box.left < other.box.right - 1 && other.box.left < box.right - 1) {
           found.push(`texts collide: "${text.slice(0, 40)}" and "${other.text.slice(0, 40)}"`)
@@ -90,7 +93,7 @@ const collisions = (page: Page): Promise<ReadonlyArray<string>> =>
     })
   })
 
-/** Looks at pages one after the other, with all that can be opened in them open. */
+/** Checks pages one after the other, with everything open that can be opened. */
 export const lookAt = async (
   browser: Browser,
   baseURL: string,
@@ -101,7 +104,7 @@ export const lookAt = async (
   const context = await browser.newContext({
     baseURL,
     viewport: { width: 1280, height: 900 },
-    // A colour that is still changing has the contrast of neither.
+    // A colour in transition would have the wrong contrast.
     reducedMotion: "reduce"
   })
   await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url: baseURL })))

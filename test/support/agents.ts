@@ -1,4 +1,4 @@
-/** Agents and their operators: registered, provisional, claimed; by services or through HTTP, each step with what it answers. */
+/** Agents and their operators: registered, provisional, claimed; by services or through HTTP, each step with its answer. */
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -34,7 +34,7 @@ export const submitPath = (challengeId: string) => `/api/v1/agent/challenge/${ch
 export const submit = (challengeId: string, answer: unknown) =>
   post(submitPath(challengeId), { json: { answer } })
 
-/** Passes the registration challenge; answers the verdict with the claim fields. */
+/** Passes the registration challenge; returns the verdict with the claim fields. */
 export const pass = Effect.fnUntraced(function* (registered: Registered) {
   const { json } = yield* submit(registered.challenge_id, passingAnswer(registered.challenge_prompt))
   return yield* decoded(SubmissionOutcome, json)
@@ -64,7 +64,7 @@ export const onboard = Effect.fnUntraced(function* (fields: Readonly<Record<stri
   return { agentId: registered.agent_id, secret: registered.client_secret, token: access_token, registered }
 })
 
-/** As if its operator had claimed the agent. */
+/** Claims the agent by SQL, as if its operator had done it. */
 export const claim = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
   const owner = yield* someOperator
@@ -73,7 +73,7 @@ export const claim = Effect.fnUntraced(function* (agentId: string) {
      where id = ${agentId}::uuid`
 })
 
-/** One that its operator has claimed, so that its token holds every scope it asked for. */
+/** An agent that its operator has claimed, so that its token holds every scope it requested. */
 export const onboardClaimed = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
   const agent = yield* onboard(fields)
   yield* claim(agent.agentId)
@@ -81,10 +81,10 @@ export const onboardClaimed = Effect.fnUntraced(function* (fields: Readonly<Reco
   return { ...agent, token: access_token }
 })
 
-/** The one who owns what some test needs to be owned by anybody. */
+/** The operator for tests in which the owner does not matter. */
 const somebody = OperatorId.make("0190f000-0000-7000-8000-00000000000f")
 
-/** Somebody's account, made when it is first asked for. */
+/** The account of that operator, made at the first call. */
 export const someOperator = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
@@ -94,7 +94,7 @@ export const someOperator = Effect.gen(function* () {
   return somebody
 })
 
-/** One who owns nothing yet. */
+/** An operator that owns nothing yet. */
 export const anotherOperator = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
@@ -103,7 +103,7 @@ export const anotherOperator = Effect.gen(function* () {
   return id
 })
 
-/** An address that must be one. */
+/** An address; the text must be one. */
 export const address = (text: string): EmailAddress => {
   const parsed = emailAddressOf(text)
   if (parsed._tag === "None") throw new Error(`${text} is no e-mail address`)
@@ -149,7 +149,7 @@ export const ownersOn = Effect.fnUntraced(function* (plans: ReadonlyArray<Plan>)
   return ids
 })
 
-/** An agent of each of these owners, or of nobody. */
+/** An agent of each of these owners, or without an owner. */
 export const agentsOf = Effect.fnUntraced(function* (owners: ReadonlyArray<string | null>) {
   const sql = yield* SqlClient.SqlClient
   const now = DateTime.toDateUtc(yield* DateTime.now)
@@ -166,7 +166,7 @@ export const agentsOf = Effect.fnUntraced(function* (owners: ReadonlyArray<strin
   return ids
 })
 
-/** So many agents, each of an owner of its own. */
+/** This many agents, each of an owner of its own. */
 export const agentsApart = (count: number, plan: Plan = "free") =>
   Effect.flatMap(ownersOn(Array.from({ length: count }, () => plan)), agentsOf)
 
@@ -181,7 +181,7 @@ export const agentOf = Effect.fnUntraced(function* (owner: OperatorId, name = "a
   return agentId
 })
 
-/** What stands behind the last slash of a link. */
+/** The part of a link after its last slash. */
 export const tokenOf = (url: string | undefined): string =>
   (url ?? "").replace(/\/not-mine$/, "").replace(/.*\//, "")
 
@@ -207,13 +207,13 @@ export const claimable = Effect.fnUntraced(function* (fields: Partial<Registrati
   return yield* toClaim(registered, yield* registry.submit(registered.challenge_id, answer))
 })
 
-/** The same through HTTP. */
+/** A registered agent that has passed its challenge through HTTP, with its claim link. */
 export const claimableByHttp = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
   const registered = yield* register(fields)
   return yield* toClaim(registered, yield* pass(registered))
 })
 
-/** Sends what is due, and answers what has come since. */
+/** Sends due mails, and returns those that arrived since the last call. */
 export const newMails = Effect.gen(function* () {
   const { delivered } = yield* Mailbox
   const before = delivered.length
@@ -238,7 +238,7 @@ export const signedIn = Effect.fnUntraced(function* (email: string) {
 })
 
 let people = 0
-/** An operator nobody else is. */
+/** A new operator. */
 export const anOperator = Effect.suspend(() => {
   people += 1
   return Effect.map(signedIn(`person-${people}@example.org`), ({ operatorId }) => operatorId)
@@ -247,10 +247,10 @@ export const anOperator = Effect.suspend(() => {
 export const claimWithCode = (token: string, pairingCode: string, operatorId: OperatorId) =>
   Claims.use((claims) => claims.claimWithCode({ token, pairingCode, operatorId }))
 
-/** A code that is well-formed, and not this one. */
+/** A well-formed code that differs from this one. */
 export const wrongCode = (code: string): string => `${code.slice(0, -1)}${code.endsWith("A") ? "B" : "A"}`
 
-/** What is stored of an agent's claim. */
+/** The stored row of an agent's claim. */
 export const agentRow = Effect.fnUntraced(function* (agentId: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql`
@@ -259,7 +259,7 @@ export const agentRow = Effect.fnUntraced(function* (agentId: string) {
   return row ?? {}
 })
 
-/** The links of the newest mail to an address, as paths; none when it got no mail. */
+/** The links of the newest mail to an address, as paths; none if it got no mail. */
 export const linksMailedTo = Effect.fnUntraced(function* (address: string) {
   const { delivered } = yield* Mailbox
   yield* (yield* Mailer).drain
@@ -267,22 +267,22 @@ export const linksMailedTo = Effect.fnUntraced(function* (address: string) {
   return linksIn(mails.at(-1)).map(pathOf)
 })
 
-/** The path of the newest sign-in link mailed to an address, without the path that the service lives below. */
+/** The path of the newest sign-in link mailed to an address, without the base path of the service. */
 export const signInLink = Effect.fnUntraced(function* (address: string, below = "") {
   const links = yield* linksMailedTo(address)
   const link = links.map((path) => path.slice(below.length)).find((path) => path.startsWith("/sign-in/"))
   return link ?? (yield* Effect.die(new Error(`no sign-in link was mailed to ${address}`)))
 })
 
-/** Signs a visitor in from a page that has the form for it; answers where the mail's link led. */
+/** Signs a visitor in from a page with the sign-in form; returns the page that the mail's link led to. */
 export const signInFrom = Effect.fnUntraced(function* (visitor: Visitor, path: string, address: string) {
   yield* visitor.fill(yield* visitor.open(path), "email", { email: address })
   const link = yield* visitor.open(yield* signInLink(address))
-  // By where it leads, for a page may be in any language.
+  // The form is found by its address, since a page may be in any language.
   return yield* visitor.submit(formsOf(link).find(({ action }) => action.includes("/sign-in/")))
 })
 
-/** A visitor that is signed in and owns an agent. */
+/** A signed-in visitor that owns an agent. */
 export const ownerVisitor = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
   const agent = yield* claimableByHttp(fields)
   const visitor = makeVisitor()

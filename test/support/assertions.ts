@@ -1,4 +1,4 @@
-/** Client assertions as agents make them, and as nobody should: signed by hand, so that every bit can be wrong. */
+/** Client assertions, right and wrong: they are signed by hand, so that every bit can be wrong. */
 import { constants, generateKeyPairSync, randomUUID, sign } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
@@ -31,13 +31,13 @@ export const ecPair = () => pairOf("ES256", generateKeyPairSync("ec", { namedCur
 
 export const base64url = (value: string | Uint8Array): string => Buffer.from(value).toString("base64url")
 
-/** The signature that an algorithm makes of a text. */
+/** The signature of a text by this algorithm. */
 export const signatureOf = (alg: KeyPair["alg"], key: KeyObject, text: string): Buffer =>
   alg === "ES256"
     ? sign("sha256", Buffer.from(text), { key, dsaEncoding: "ieee-p1363" })
     : sign("sha256", Buffer.from(text), { key, padding: constants.RSA_PKCS1_PADDING })
 
-/** A signed JWS of these very texts (or bytes), whatever they are. */
+/** A signed JWS of exactly these texts (or bytes). */
 export const signed = (
   pair: Pick<KeyPair, "alg" | "privateKey">,
   header: string | Uint8Array,
@@ -47,10 +47,10 @@ export const signed = (
   return `${text}.${base64url(signatureOf(pair.alg, pair.privateKey, text))}`
 }
 
-/** Members as they should not be: `undefined` leaves one out. */
+/** Changes of members: `undefined` leaves one out. */
 export type Changes = Readonly<Record<string, unknown>>
 
-/** What a right assertion says now. */
+/** The claims of a right assertion at this moment. */
 export const rightClaims = Effect.fnUntraced(function* (agentId: string) {
   const { baseUrl } = yield* Settings
   const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
@@ -64,7 +64,7 @@ export const rightClaims = Effect.fnUntraced(function* (agentId: string) {
   }
 })
 
-/** A right assertion, but for the changes. */
+/** An assertion that is right except for the changes. */
 export const assertionOf = Effect.fnUntraced(function* (
   agentId: string,
   pair: KeyPair,
@@ -75,7 +75,7 @@ export const assertionOf = Effect.fnUntraced(function* (
   return signed(pair, JSON.stringify(header), JSON.stringify(claims))
 })
 
-/** Asks for a token as the interface says; `changes` to the parameters. */
+/** Asks for a token as the interface describes it; `changes` apply to the parameters. */
 export const askByAssertion = (agentId: string | undefined, assertion: string, changes: Changes = {}) =>
   post(tokenPath, {
     json: {

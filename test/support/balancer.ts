@@ -1,7 +1,7 @@
 /**
- * A balancer as operators put one in front of replicas: HAProxy where it is installed, else one that does the same. It asks
- * each for its readiness, takes out one that is not ready twice in a row, and passes requests on in turn. A connection that does
- * not come about is tried at the next one; nothing else is sent twice.
+ * A balancer as operators put one in front of replicas: HAProxy if it is installed, else an equivalent. It asks each replica for its
+ * readiness, takes out one that is not ready twice in a row, and distributes requests in turn. A connection that fails is tried at
+ * the next replica; nothing else is sent twice.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { Agent, createServer, request } from "node:http"
@@ -12,14 +12,14 @@ import { freePort, project, temporaryDirectory } from "./process.ts"
 
 interface Replica {
   readonly port: number
-  /** Where its health is served. */
+  /** The port of its health checks. */
   readonly opsPort: number
 }
 
 const checkInterval = 500
 const maxFailures = 2
 
-/** Of a connection, not of a request that may have been carried out. */
+/** A refused connection is tried again, unlike a request that may have been carried out. */
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED"
 
 const isReady = (opsPort: number) =>
@@ -28,7 +28,7 @@ const isReady = (opsPort: number) =>
     () => false
   )
 
-/** Listens on a free port, which it answers, until the scope ends. */
+/** Listens on a free port, which it returns, until the scope ends. */
 const ours = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
   const agent = new Agent({ keepAlive: true })
   const failures = new Map(replicas.map((replica) => [replica, maxFailures]))
@@ -57,7 +57,7 @@ const ours = Effect.fnUntraced(function* (replicas: ReadonlyArray<Replica>) {
     })
     sent.end(body)
   }
-  // An idle client is never cut off, whose next request may be on its way.
+  // An idle client is never cut off, because its next request may be on its way.
   const server = createServer({ keepAliveTimeout: 0 }, (from, to) => {
     const chunks: Array<Buffer> = []
     from.on("data", (chunk: Buffer) => chunks.push(chunk))

@@ -1,6 +1,6 @@
 /**
- * How much of a rule is tried. Test files that import this run in `npm test` with the usual share, and in full in
- * `npm run test:long` (vitest.long.config.ts).
+ * The share of many cases that a run tries. Test files that import this run in `npm test` with the usual share, and in full in `npm
+ * run test:long` (vitest.long.config.ts).
  */
 import { inject } from "vitest"
 
@@ -15,11 +15,11 @@ export const isFull = inject("breadth") === "full"
 export const breadth = <A, B>(usual: A, full: B): A | B => (isFull ? full : usual)
 
 /**
- * Every so-manieth of many cases, others in each run, of which the one that fails is named; in full all of them.
- * `BREADTH_SEED` repeats a run's choice.
+ * Every n-th of many cases, others in each run, and the failing one is named; a full run tries all. `BREADTH_SEED` repeats a run's
+ * choice.
  */
 export const oneIn = <A>(step: number, cases: ReadonlyArray<A>): ReadonlyArray<A> =>
   isFull ? cases : cases.filter((_, index) => index % step === inject("breadthSeed") % step)
 
-/** Of random cases, which `BREADTH_SEED` repeats. */
+/** The seed of random cases, which `BREADTH_SEED` repeats. */
 export const seedOfRun = inject("breadthSeed")

@@ -14,7 +14,7 @@ import { OwedUses } from "../../src/services/RateLimiter.ts"
 import { post } from "./server.ts"
 import { testAdminToken } from "./settings.ts"
 
-/** A Monday. Tests of a block share one clock, which only ever moves on: each begins with a week of its own. */
+/** A Monday. Tests of a block share one clock, which only moves forwards: each test begins in a week of its own. */
 const firstMonday = DateTime.makeUnsafe("2026-03-02T00:00:00Z")
 const week = 7 * 86_400_000
 
@@ -28,7 +28,7 @@ export const millisBefore = (moment: DateTime.Utc, millis: number): DateTime.Utc
 
 export const moveTo = (moment: DateTime.Utc) => TestClock.setTime(DateTime.toEpochMillis(moment))
 
-/** Moves the clock to the start of a later week, at least 14 days on, and answers that moment. */
+/** Moves the clock to the start of a later week, at least 14 days on, and returns that moment. */
 export const freshWeek = Effect.gen(function* () {
   const passed = DateTime.toEpochMillis(yield* DateTime.now) - DateTime.toEpochMillis(firstMonday)
   const weeks = passed < 0 ? 0 : Math.floor(passed / week) + 3
@@ -37,7 +37,7 @@ export const freshWeek = Effect.gen(function* () {
   return monday
 })
 
-/** On gold at 100 with a dead zone of 1 %, open for an hour, resolved at its deadline; `terms` say what differs. */
+/** A challenge on gold at 100 with a dead zone of 1 %, open for an hour, resolved at its deadline; `terms` override this. */
 export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChallenge> = {}) {
   const arenas = yield* Arenas
   const now = yield* DateTime.now
@@ -52,7 +52,7 @@ export const newChallenge = Effect.fnUntraced(function* (terms: Partial<NewChall
   })
 })
 
-/** What becomes of one answer. */
+/** The result of one answer. */
 export const submit = Effect.fnUntraced(function* (answer: Omit<Submission, "owed">) {
   const submission = { ...answer, owed: yield* OwedUses }
   const outcomes = yield* Arenas.use((arenas) => arenas.predict([submission]))
@@ -61,7 +61,7 @@ export const submit = Effect.fnUntraced(function* (answer: Omit<Submission, "owe
   )
 })
 
-/** Bullish with confidence 0.5, stamped now; `sent` and `receivedAt` say what differs. */
+/** Predicts bullish with confidence 0.5, stamped now; `sent` and `receivedAt` override this. */
 export const predict = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string },
@@ -101,7 +101,7 @@ export const importCandles = (
     prices.import({ asset, interval, candles: candles.map(([time, price]) => flat(time, price)) })
   )
 
-/** On CPI with a reference scale of 0.12 and edges at 3.0, 3.1 and 3.2, open for an hour and released then. */
+/** A challenge on CPI with a reference scale of 0.12 and edges at 3.0, 3.1 and 3.2, open for an hour and released then. */
 export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChallenge> = {}) {
   const { macro } = yield* Arenas
   const deadline = terms.deadline ?? plus(yield* DateTime.now, "1 hour")
@@ -116,7 +116,7 @@ export const newMacro = Effect.fnUntraced(function* (terms: Partial<NewMacroChal
   })
 })
 
-/** N(3.1, 0.1), stamped now. */
+/** Predicts N(3.1, 0.1), stamped now. */
 export const forecast = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string },
@@ -132,7 +132,7 @@ export const forecast = Effect.fnUntraced(function* (
   })
 })
 
-/** Of ETH over the UTC day after the next midnight, open for an hour, with a level of 100 or a scale of 10. */
+/** A price event on ETH over the UTC day after the next midnight, open for an hour, with a level of 100 or a scale of 10. */
 export const newPriceEvent = Effect.fnUntraced(function* (
   terms: Partial<NewPriceEvent> & Pick<NewPriceEvent, "kind">
 ) {
@@ -148,7 +148,7 @@ export const newPriceEvent = Effect.fnUntraced(function* (
   })
 })
 
-/** Stamped now, and in the form that fits: bullish with confidence 0.5, or N(100, 10). The agent subscribes first. */
+/** Answers a price event now, in the fitting form: bullish with confidence 0.5, or N(100, 10). The agent subscribes first. */
 export const answerPriceEvent = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: { readonly id: string; readonly kind: string; readonly asset: string },

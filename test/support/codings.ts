@@ -1,4 +1,4 @@
-/** Bodies as they came over the wire, with their Content-Encoding undone. */
+/** Decodes the Content-Encoding of bodies from the wire. */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib"
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
@@ -7,6 +7,6 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   zstd: (bytes) => zstdDecompressSync(bytes)
 }
 
-/** The answer to HEAD names the coding of a body that it has not. */
+/** The answer to HEAD names the coding of a body that it does not have. */
 export const withoutCoding = (bytes: Buffer, coding: string | undefined): Buffer =>
   bytes.byteLength === 0 ? bytes : (decoders[coding ?? ""]?.(bytes) ?? bytes)

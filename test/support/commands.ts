@@ -1,4 +1,4 @@
-/** Command lines run within the test, with what they print and whether they fail. */
+/** Command lines run within the test, with their output and their failures. */
 import { NodeServices } from "@effect/platform-node"
 import { ConfigProvider, Effect, Exit, Layer } from "effect"
 import { Command } from "effect/cli"
@@ -14,7 +14,7 @@ export interface Ran {
   readonly err: string
 }
 
-/** Runs a command as its program does; `environment` is all that it finds set. */
+/** Runs a command as its program does; it finds only `environment` set. */
 export const runCommand = <Name extends string, Input, E, ContextInput>(
   command: Command.Command<
     Name,

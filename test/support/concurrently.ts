@@ -1,4 +1,4 @@
-/** Many at once, for what must hold however requests race. */
+/** Concurrent effects, for rules that hold however requests race. */
 import { Effect, Result } from "effect"
 
 export const times = <A>(count: number, make: (index: number) => A) =>
@@ -8,6 +8,6 @@ export const times = <A>(count: number, make: (index: number) => A) =>
 export const concurrently = <A, E, R>(effects: ReadonlyArray<Effect.Effect<A, E, R>>) =>
   Effect.forEach(effects, Effect.result, { concurrency: "unbounded" })
 
-/** What was refused, by the code of the error. */
+/** The error codes of the rejected ones. */
 export const codesOf = (results: ReadonlyArray<Result.Result<unknown, { readonly code: string }>>) =>
   results.filter(Result.isFailure).map((result) => result.failure.code)

@@ -1,6 +1,6 @@
 /**
- * Kills a process at a step of its work: a lock on a table that the step needs holds it up there, and what it has asked
- * of the database is broken off with it.
+ * Kills a process at a step of its work: a lock on a table that the step needs stops it there, and its statement is cancelled with
+ * it.
  */
 import { Deferred, Effect, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,12 +9,12 @@ import { asOwner } from "./database.ts"
 import { until } from "./process.ts"
 import type { Auspex } from "./process.ts"
 
-/** `kill -9`, and its end. */
+/** Kills the process with `kill -9` and waits for its end. */
 export const killed = (auspex: Auspex) => Effect.andThen(auspex.signal("SIGKILL"), auspex.ended)
 
 const Waiting = Schema.Struct({ waiting: Schema.Boolean })
 
-/** Runs `struck` while the process, after what comes `before`, waits for the lock on a table that its next step needs. */
+/** Runs `struck` while the process, after the step `before`, waits for the lock on a table that its next step needs. */
 export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
   table: string,
   mode: "exclusive" | "access exclusive",
@@ -44,7 +44,7 @@ export const heldUpAt = Effect.fnUntraced(function* <A, E, R>(
     Effect.map(isHeldUp, ({ waiting }) => waiting)
   )
   const result = yield* struck
-  // As when its machine dies: else the server would carry out the statement that it was sent.
+  // This cancels the statement as the death of its machine would: otherwise the server would carry it out.
   yield* sql`
     select pg_terminate_backend(pid, 5000) from pg_locks where relation = ${table}::regclass and not granted`
   yield* Deferred.succeed(release, undefined)

@@ -1,4 +1,4 @@
-/** Credit, owners and stakers that have some, pools with stakes, and what must hold of the ledger at every moment. */
+/** Credit, owners and stakers that have some, pools with stakes, and the invariants of the ledger. */
 import { Context, DateTime, Effect, Layer, Predicate, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import type { SqlError } from "effect/sql"
@@ -33,7 +33,7 @@ export const ruleOf = (error: SqlError.SqlError | TransferDiffers): string => {
   return Predicate.hasProperty(cause, "constraint") ? String(cause.constraint) : String(cause)
 }
 
-/** Requests for credit, as they are recorded before it is given; in the list of calls they are the oldest. */
+/** Requests for credit, as they are recorded before it is given; they are the oldest in the list of calls. */
 export const askedFor = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<string>,
   amount: bigint,
@@ -50,7 +50,7 @@ export const askedFor = Effect.fnUntraced(function* (
               from unnest(${arrayParam("text", accounts)}) as account) a`
 })
 
-/** From the treasury, as an administrator gives it, so much to each; under the same key once. */
+/** Gives this amount to each from the treasury, as an administrator does; under the same key once. */
 export const give = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<string>,
   amount: bigint,
@@ -69,7 +69,7 @@ export const give = Effect.fnUntraced(function* (
   )
 })
 
-/** Claim grants of agents that a test claimed by SQL, as a claim pays them. */
+/** Pays claim grants of agents that a test claimed by SQL, as a claim pays them. */
 export const payClaimGrants = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { claimGrant } = yield* Settings
@@ -85,27 +85,27 @@ export const payClaimGrants = Effect.gen(function* () {
 })
 
 let numbers = 0
-/** Of credits. */
+/** Funds an account with an amount in credits. */
 export const fund = (account: string, amount: number) =>
   Effect.suspend(() => {
     numbers += 1
     return give([account], credits(amount), String(numbers))
   })
 
-/** A grant of an administrator, whose call is recorded before. */
+/** A grant of an administrator, with its call recorded before. */
 export const grant = Effect.fnUntraced(function* (to: Holder, fields: Partial<NewGrant> = {}) {
   const asked = { amount: credits(25), reason: "a prize", idempotency_key: "prize-1", ...fields }
   yield* Effect.orDie(askedFor([`${to.kind}:${to.id}`], asked.amount, asked.idempotency_key))
   return yield* Credits.use((service) => service.grant(to, asked))
 })
 
-/** What the check of the ledger finds but that transfers of a test have no reason. */
+/** The findings of the ledger's check, except that a test's transfers lack a purpose. */
 export const ledgerFindings = Effect.map(
   Credits.use((service) => service.check),
   ({ differences }) => differences.filter((line) => !line.includes("for no reason that is recorded"))
 )
 
-/** The accounts of so many agents, each with so many credits. */
+/** The accounts of this many agents, each with this many credits. */
 export const fundedAccounts = Effect.fnUntraced(function* (count: number, amount: number) {
   const accounts = (yield* claimedAgents(count)).map((id) => `agent:${id}`)
   if (amount > 0) yield* Effect.forEach(accounts, (account) => fund(account, amount))
@@ -120,8 +120,8 @@ export const stateOf = Effect.fnUntraced(function* (account: string) {
 })
 
 /**
- * What is wrong with the ledger just now, in one statement and so of one moment: the postings of all sum up to zero,
- * nobody has less than nothing, and what is held is what pending transfers have not let go.
+ * The present faults of the ledger, in one statement and so of one moment: all postings sum up to zero, no balance is negative, and
+ * the held amount is that of open pending transfers.
  */
 export const creditFindings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -140,20 +140,20 @@ export const creditFindings = Effect.gen(function* () {
   return found.map(({ finding }) => finding)
 })
 
-/** Another replica's credit: the same database, nothing else in common. */
+/** The credit service of another replica: the same database, nothing else in common. */
 export const creditsReplica = Effect.map(
   Layer.build(Layer.fresh(CreditsOnPostgres.layer).pipe(Layer.provide(settings()))),
   (context) => Context.get(context, Credits)
 )
 
-/** An owner of so many agents, with so many credits in its account. */
+/** An owner of this many agents, with this many credits in its account. */
 export const ownerOf = Effect.fnUntraced(function* (agents: number, amount: number) {
   const owner = yield* anotherOperator
   yield* fund(`owner:${owner}`, amount)
   return { owner, agents: yield* Effect.replicateEffect(agentOf(owner), agents) }
 })
 
-/** Gives the owner of an agent so many credits. */
+/** Gives the owner of an agent this many credits. */
 export const fundOwnerOf = Effect.fnUntraced(function* (agentId: string, amount: number) {
   const sql = yield* SqlClient.SqlClient
   const { owner } = yield* findOne(Schema.Struct({ owner: Schema.String }))(
@@ -165,7 +165,7 @@ export const fundOwnerOf = Effect.fnUntraced(function* (agentId: string, amount:
 
 type Challenge = { readonly id: string }
 
-/** An agent of an owner, with credits; the owner has no other agent unless said. */
+/** An agent of an owner, with credits; by default the owner has no other agent. */
 export const staker = Effect.fnUntraced(function* (amount: number, of?: string) {
   const sql = yield* SqlClient.SqlClient
   const agentId = yield* provisionalAgent()
@@ -178,7 +178,7 @@ export const staker = Effect.fnUntraced(function* (amount: number, of?: string) 
   return agentId
 })
 
-/** Agents of as many owners, which have predicted the challenge. */
+/** Agents of as many owners, all of which have predicted the challenge. */
 export const stakers = Effect.fnUntraced(function* (challenge: Challenge, count: number, amount: number) {
   return yield* Effect.forEach(
     Array.from({ length: count }),
@@ -187,7 +187,7 @@ export const stakers = Effect.fnUntraced(function* (challenge: Challenge, count:
   )
 })
 
-/** Of whole credits, on the bin of 3.1 unless said, stamped now unless said. */
+/** A stake of whole credits, by default on the bin of 3.1 and stamped now. */
 export const stake = Effect.fnUntraced(function* (
   agentId: AgentId,
   challenge: Challenge,
@@ -235,8 +235,8 @@ const keptBins = rowsOf(
 )
 
 /**
- * Takes every stake again in the order in which it was taken, and says what breaks the 50 % rule, what the odds do not
- * say, and what froze another amount than it is of. The rule is written here once more, as shares of the bin afterwards.
+ * Replays every stake in its order, and reports breaches of the 50 % rule, wrong odds, and stakes that froze another amount. The rule
+ * is written here a second time, as shares of the bin afterwards.
  */
 export const stakeFindings = Effect.gen(function* () {
   const taken = yield* takenStakes
@@ -279,11 +279,11 @@ export const stakeFindings = Effect.gen(function* () {
 export interface TestStake {
   readonly agentId: string
   readonly bin: number
-  /** Micro-credits. */
+  /** The amount in micro-credits. */
   readonly amount: bigint
 }
 
-/** Credit for whoever is to stake. */
+/** Gives credit to agents that are about to stake. */
 export const creditFor = (agentIds: ReadonlyArray<string>, amount = 1000) =>
   give(
     agentIds.map((id) => `agent:${id}`),
@@ -342,7 +342,7 @@ export const forecastsOn = Effect.fnUntraced(function* (
     select 'prediction.commit', challenge_id, commit, log_commit_entry(challenge_id, commit) from written`
 })
 
-/** Takes stakes of agents that have predicted, in this order, whatever the rules of the pool say. */
+/** Takes stakes of agents that have predicted, in this order, without the rules of the pool. */
 export const stakeOn = Effect.fnUntraced(function* (
   challenge: { readonly id: string },
   stakes: ReadonlyArray<TestStake>

@@ -10,7 +10,7 @@ import * as Database from "../../src/layers/postgres/Database.ts"
 import { findAll, findOne } from "../../src/layers/postgres/sql.ts"
 import { toldTime } from "./databaseTime.ts"
 
-/** One connection for as long as this worker runs: to make another one takes half as long as to copy a database. */
+/** One connection for the life of this worker: a new one takes half as long as a copy of a database. */
 const connected = (async () => {
   const client = new Client({ connectionString: inject("ownerUrl") })
   // The server ends before the worker does.
@@ -19,24 +19,24 @@ const connected = (async () => {
   return client
 })()
 
-/** Tests of one file may run at once; a connection takes one statement at a time. */
+/** Tests of one file may run concurrently, but a connection takes one statement at a time. */
 const turns = Semaphore.makeUnsafe(1)
 
 const maintain = (statement: string) =>
   Effect.promise(async () => (await connected).query(statement)).pipe(turns.withPermit, Effect.asVoid)
 
-/** Another database of the server of this URL, as the same role. */
+/** Another database of this URL's server, for the same role. */
 const databaseOf = (server: string, name: string) => {
   const url = new URL(server)
   url.pathname = `/${name}`
   return Redacted.make(url.href)
 }
 
-/** Makes a copy of a database, dropped when the scope ends, and answers its name. */
+/** Makes a copy of a database, dropped when the scope ends, and returns its name. */
 const copyOf = Effect.fnUntraced(function* (template: string, options = "strategy file_copy") {
   const name = `test_${randomBytes(8).toString("hex")}`
   yield* Effect.acquireRelease(maintain(`create database ${name} template ${template} ${options}`), () =>
-    // Only a superuser may force out an autovacuum worker; without force PostgreSQL sees it off itself.
+    // Only a superuser may force out an autovacuum worker; without force PostgreSQL ends it itself.
     maintain(`drop database ${name} with (force)`).pipe(
       Effect.catchDefect(() => maintain(`drop database ${name}`))
     )
@@ -44,21 +44,21 @@ const copyOf = Effect.fnUntraced(function* (template: string, options = "strateg
   return name
 })
 
-/** A fresh migrated database, for the role that runs. */
+/** A fresh migrated database, for the running role. */
 export const freshDatabase = Effect.suspend(() =>
   Effect.map(copyOf(inject("templateDatabase")), (name) => databaseOf(inject("runningUrl"), name))
 )
 
-/** One that nothing has migrated yet, for the role that owns it. */
+/** A database without a schema, for the role that owns it. */
 export const emptyDatabase = Effect.map(copyOf("template0"), (name) => databaseOf(inject("ownerUrl"), name))
 
-/** The same in another encoding. */
+/** A database without a schema in another encoding. */
 export const databaseIn = (encoding: string) =>
   Effect.map(copyOf("template0", `encoding ${encoding} locale 'C'`), (name) =>
     databaseOf(inject("ownerUrl"), name)
   )
 
-/** The pool looks for idle connections every few seconds: under a test clock, for each of those that a test skips. */
+/** The pool looks for idle connections every few seconds: under a test clock it would do so for each of those that a test skips. */
 export const realTime = Layer.succeed(Clock.Clock, Clock.Clock.defaultValue())
 
 /** A pool on this database. */
@@ -80,27 +80,27 @@ export const databaseOfCharacters = Effect.fnUntraced(function* (characters: str
   return databaseOf(inject("runningUrl"), name)
 })
 
-/** A pool on a fresh database, as the role that runs. */
+/** A pool on a fresh database, for the running role. */
 export const database = Layer.unwrap(Effect.map(freshDatabase, poolOn))
 
 const nameOf = (url: Redacted.Redacted) => new URL(Redacted.value(url)).pathname.slice(1)
 
-/** The same database as this one, as the role that owns its tables. */
+/** The URL of this database for the role that owns its tables. */
 export const ownersUrl = (url: Redacted.Redacted) => databaseOf(inject("ownerUrl"), nameOf(url))
 
-/** The same database as this one, as the role that runs. */
+/** The URL of this database for the running role. */
 export const runnersUrl = (url: Redacted.Redacted) => databaseOf(inject("runningUrl"), nameOf(url))
 
 const currentName = SqlClient.SqlClient.use((sql) =>
   Effect.map(sql`select current_database()`.values, ([row]) => String(row?.[0]))
 )
 
-/** A pool of its own on the same database, as another replica has one. */
+/** A separate pool on the same database, like that of another replica. */
 export const anotherPool = Layer.unwrap(
   Effect.map(currentName, (name) => poolOn(databaseOf(inject("runningUrl"), name)))
 )
 
-/** A connection to the same database, as the role that owns its tables. */
+/** A connection to the same database, for the role that owns its tables. */
 const owner = Layer.unwrap(
   Effect.map(currentName, (name) =>
     PgClient.layer({
@@ -113,8 +113,8 @@ const owner = Layer.unwrap(
 ).pipe(Layer.provide(realTime))
 
 /**
- * What the role that runs may not do: all statements of the ordinary client are of one transaction of the tables' owner. It is
- * within one of the ordinary client, which has what others that are begun within it ask for.
+ * Runs work that the running role may not do: all statements of the ordinary client join one transaction of the tables' owner. That
+ * one is within a transaction of the ordinary client, which nested transactions need.
  */
 export const asOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   SqlClient.SqlClient.use((ordinary) =>
@@ -144,7 +144,7 @@ export const countOf = (statement: (sql: SqlClient.SqlClient) => Statement.State
     findOne(Schema.Struct({ count: Schema.Int }))(statement(sql))
   ).pipe(Effect.map((row) => row.count))
 
-/** How many deadlocks this database has met; PostgreSQL may report one late, never one too many. */
+/** The number of deadlocks that this database has had; PostgreSQL may report one late, never one too many. */
 export const deadlocks = countOf(
   (sql) => sql`select deadlocks::int as count from pg_stat_database where datname = current_database()`
 )

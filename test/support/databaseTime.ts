@@ -1,11 +1,11 @@
 /**
- * The clock of test databases: `database_time()` follows the clock of the fiber that runs the statement where that is a TestClock, and
+ * The clock of test databases: `database_time()` follows the clock of the fiber that runs the statement if that is a TestClock, and
  * is real otherwise, as for processes that a test starts.
  */
 import { Clock, Context, DateTime, Duration, Effect, Layer, Predicate } from "effect"
 import { SqlClient, Statement } from "effect/sql"
 
-/** The owner of the template replaces the function by one that reads the time at the end of the statement that calls it. */
+/** The owner of the template replaces the function by one that reads the time at the end of the calling statement. */
 export const followingTestClock = SqlClient.SqlClient.use(
   (sql) => sql`
     create or replace function database_time() returns timestamptz stable language sql as $$
@@ -14,20 +14,20 @@ export const followingTestClock = SqlClient.SqlClient.use(
     $$`
 )
 
-/** What the database's clock says to a fiber, where a test has it differ from the fiber's own. */
+/** The database's time for a fiber, if a test makes it differ from the fiber's own. */
 const OtherTime = Context.Reference<(own: number) => number>("auspex/test/OtherTime", {
   defaultValue: () => (own) => own
 })
 
-/** To this work the database's clock stands at this moment. */
+/** Sets the database's clock to this moment for this work. */
 export const withDatabaseAt = (moment: DateTime.Utc) =>
   Effect.provideService(OtherTime, () => DateTime.toEpochMillis(moment))
 
-/** To whoever is built on this the database's clock is so far ahead of its own. */
+/** Sets the database's clock ahead by this much for the layers built on this. */
 export const databaseAhead = (by: Duration.Input) =>
   Layer.succeed(OtherTime, (own) => own + Duration.toMillis(by))
 
-/** Tells each statement that asks for the database's time the one of its fiber. */
+/** Gives each statement that asks for the database's time the one of its fiber. */
 export const toldTime = Layer.succeed(Statement.CurrentTransformer, (statement, sql, fiber) => {
   const [text] = statement.compile()
   const clock = fiber.getRef(Clock.Clock)

@@ -1,4 +1,4 @@
-/** Small builders of discussions. */
+/** Short constructors of discussions. */
 import { DateTime, Effect } from "effect"
 import { Discussion } from "../../src/services/Discussion.ts"
 import type { NewPost, PostKind } from "../../src/services/Discussion.ts"
@@ -6,7 +6,7 @@ import { Events } from "../../src/services/Events.ts"
 import type { EventImport } from "../../src/services/Events.ts"
 import type { AgentId, EventId } from "../../src/services/domain/ids.ts"
 
-/** Published now, unless the fields say when. */
+/** An event, published now unless the fields set another time. */
 export const newEvent = Effect.fnUntraced(function* (fields: Partial<EventImport> = {}) {
   const published_at = yield* DateTime.now
   const [event] = yield* Events.use((events) =>

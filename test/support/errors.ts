@@ -1,4 +1,4 @@
-/** What the database itself refuses, past the services: by which constraint, or in which words. */
+/** Rejections by the database itself, without the services: the constraint, or the message. */
 import { Effect, Predicate } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Statement } from "effect/sql"
@@ -7,7 +7,7 @@ import { asOwner } from "./database.ts"
 const textMember = (value: unknown, name: string): string =>
   Predicate.hasProperty(value, name) && typeof value[name] === "string" ? value[name] : ""
 
-/** The constraint that refuses the statement even to the owner of its tables, or what PostgreSQL says. */
+/** The constraint that rejects the statement even for the owner of its tables, or PostgreSQL's message. */
 export const refusal = (statement: (sql: SqlClient.SqlClient) => Statement.Statement<object>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.flip(asOwner(statement(sql)))).pipe(
     Effect.map(({ reason }) => textMember(reason.cause, "constraint") || textMember(reason.cause, "message"))

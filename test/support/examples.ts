@@ -1,8 +1,8 @@
-/** Calls that were made, as the published document shows them. */
+/** Recorded calls, as the published document shows them. */
 import { Predicate } from "effect"
 import { member } from "./server.ts"
 
-/** Secrets, and what is told once. */
+/** Replacements of secrets and of values that are shown once. */
 const hidden: Readonly<Record<string, string>> = {
   access_token: "eyJhbGciOiJIUzI1NiJ9...",
   client_secret: "aus_cs_...",
@@ -11,7 +11,7 @@ const hidden: Readonly<Record<string, string>> = {
   challenge_prompt: "The central bank raised its rate ... Analyse this event: ..."
 }
 
-/** One item of each list of objects, at the address of an example, without secrets. */
+/** A value with one item of each list of objects, at the address of an example, without secrets. */
 export const shown = (value: unknown, url: string): unknown => {
   if (Array.isArray(value)) {
     return value
@@ -25,7 +25,7 @@ export const shown = (value: unknown, url: string): unknown => {
   )
 }
 
-/** The id of the operation that the document has a call under, whose path has `<NAMES>` for parameters. */
+/** The operation id of a call in the document, whose path has `<NAMES>` for parameters. */
 export const operationAt = (document: unknown, method: string, path: string): string => {
   const plain = (text: string) => text.replaceAll(/\{\w+\}|<[A-Z_]+>/g, "{}")
   const [, methods] =

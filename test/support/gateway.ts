@@ -1,4 +1,4 @@
-/** A gateway in front of providers of our own: `layer(gatewayServer(models))("...", (it) => ...)`. */
+/** A gateway in front of our own test providers: `layer(gatewayServer(models))("...", (it) => ...)`. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,28 +22,28 @@ import { settings } from "./settings.ts"
 import { upstream } from "./upstream.ts"
 import type { UpstreamServer } from "./upstream.ts"
 
-/** It must never be seen by anybody but the provider it is for. */
+/** Only the provider that this key is for may ever see it. */
 export const canary = "sk-canary-0123456789abcdef"
 
-/** Providers by the names that the file gives them. `north` and `west` speak chat completions, `south` messages. */
+/** Providers by their names in the file. `north` and `west` speak chat completions, `south` messages. */
 export class Providers extends Context.Service<
   Providers,
   {
     readonly north: UpstreamServer
     readonly west: UpstreamServer
     readonly south: UpstreamServer
-    /** Where the configuration stands. */
+    /** The path of the configuration. */
     readonly file: string
   }
 >()("auspex/test/Providers") {}
 
 export interface TestRoute {
   readonly provider: "north" | "west" | "south" | "nobody"
-  /** How it behaves, as test/support/upstream.ts says. */
+  /** The behaviour of the model, as in test/support/upstream.ts. */
   readonly model: string
   readonly priority?: number
   readonly weight?: number
-  /** What it costs by token of prompt and completion. */
+  /** The cost by token of prompt and completion. */
   readonly cost?: readonly [number, number]
 }
 
@@ -51,12 +51,12 @@ export interface TestModel {
   readonly name: string
   readonly routes: ReadonlyArray<TestRoute>
   readonly price?: readonly [number, number]
-  /** Of parts of it, by their names in the file. */
+  /** The prices of parts of it, by their names in the file. */
   readonly prices?: Readonly<Record<string, number>>
   readonly maxOutputTokens?: number
-  /** It generates nothing. */
+  /** The model only embeds texts. */
   readonly embeds?: true
-  /** More lines of its entry. */
+  /** Further lines of its entry. */
   readonly more?: string
 }
 
@@ -70,7 +70,7 @@ const timeouts = {
 }
 export type Timeouts = keyof typeof timeouts
 
-/** More lines of a provider's entry. */
+/** Further lines of a provider's entry. */
 export type ProviderLines = Readonly<Partial<Record<TestRoute["provider"], string>>>
 
 const providerYaml = (
@@ -145,7 +145,7 @@ const configured = Layer.unwrap(
   Effect.map(Providers, ({ file }) => Layer.orDie(GatewayConfig.layer(Option.some(file))))
 ).pipe(Layer.provide(keys))
 
-/** The gateway's file alone, with its providers. */
+/** The gateway's file, with its providers. */
 export const gatewayFile = (models: ReadonlyArray<TestModel>, times: Timeouts = "usual") =>
   configured.pipe(Layer.provideMerge(Layer.fresh(providers(models, times))))
 
@@ -166,7 +166,7 @@ export const gatewayServer = (
     Layer.provideMerge(Layer.fresh(providers(models, times, more)))
   )
 
-/** An agent whose owner lets it spend credit on models, with so much of it and a key. */
+/** An agent whose owner lets it spend credit on models, with this much of it and a key. */
 export const spender = Effect.fnUntraced(function* (credit = 100, key: NewGatewayKey = {}) {
   const sql = yield* SqlClient.SqlClient
   const owner = yield* anotherOperator
@@ -195,7 +195,7 @@ export const enabled = Effect.gen(function* () {
   return { ...agent, owner, token: access_token }
 })
 
-/** A call that was answered, as it is settled. */
+/** An answered call in its settled form. */
 export const answeredCall = (open: OpenCall, others: Partial<EndedCall> = {}): EndedCall => ({
   ...open,
   provider: "north",
@@ -230,7 +230,7 @@ export const message = (key: string, body: object) =>
     json: { messages: hello, max_tokens: 50, ...body }
   })
 
-/** Has the test's time pass as that on the wall does, or so many times faster, for providers that hang and for pauses. */
+/** Lets the test's time pass like real time, or this many times faster, for providers that hang and for pauses. */
 export const inTime = <A, E, R>(asked: Effect.Effect<A, E, R>, times = 1): Effect.Effect<A, E, R> =>
   Effect.raceFirst(
     asked,

@@ -12,27 +12,27 @@ import { removed, scratchDirectory } from "./scratch.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** The server's maintenance database, as the role that owns all databases of the tests. */
+    /** The server's maintenance database, for the role that owns all databases of the tests. */
     ownerUrl: string
-    /** The same as the role that runs. */
+    /** The same database for the running role. */
     runningUrl: string
     templateDatabase: string
-    /** Where whatever a test writes belongs; removed with everything in it when the run ends. */
+    /** The directory for all files of tests; it is removed when the run ends. */
     scratch: string
-    /** Where Node keeps the modules that it has compiled, for all the programs that the tests start. */
+    /** The directory of Node's compile cache, for all programs that the tests start. */
     compiled: string
-    /** Which share of many cases is tried (`breadth.ts`). */
+    /** The share of many cases that is tried (`breadth.ts`). */
     breadthSeed: number
   }
 }
 
-/** Crash safety costs time and is tested on its own; here a crash of the machine only loses test data. */
+/** Crash safety costs time and has its own tests; here a crash of the machine only loses test data. */
 const impatient = {
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",
   max_connections: "300",
-  // What makes a password hard to guess makes each of thousands of connections slow.
+  // More iterations make a password hard to guess, but each of thousands of connections slow.
   scram_iterations: "1"
 }
 
@@ -70,7 +70,7 @@ export default async function setup(project: TestProject) {
   const breadthSeed = Number(process.env["BREADTH_SEED"] ?? randomInt(1_000_000))
   console.log(`BREADTH_SEED=${breadthSeed}`)
   project.provide("breadthSeed", breadthSeed)
-  // For the programs that inherit the environment of the tests.
+  // This is for the programs that inherit the environment of the tests.
   process.env["NODE_COMPILE_CACHE"] = compiled
   return async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))

@@ -1,4 +1,4 @@
-/** Answers written by hand to events of the registration bank, in several voices: what must pass. */
+/** Answers written by hand to events of the registration bank, in several voices: they must pass. */
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 
 export const handwritten: ReadonlyArray<readonly [slug: string, voice: string, answer: RegistrationAnswer]> =

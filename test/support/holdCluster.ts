@@ -1,4 +1,4 @@
-/** A program of its own that runs the embedded PostgreSQL, for tests that kill it: node holdCluster.ts DATA_DIR */
+/** A separate program that runs the embedded PostgreSQL, for tests that kill it: node holdCluster.ts DATA_DIR */
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect } from "effect"
 import { start } from "../../src/layers/embedded/EmbeddedPostgres.ts"

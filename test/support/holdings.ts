@@ -1,4 +1,4 @@
-/** What a season must hold for its pages to be read with: each way to answer, names of other scripts, an owner of several agents. */
+/** The required content of a season whose pages are read: each way to answer, names in other scripts, an owner of several agents. */
 import { Effect, Schema } from "effect"
 
 const Board = Schema.Struct({
@@ -15,7 +15,7 @@ const Listed = Schema.Array(
   Schema.Struct({ id: Schema.String, kind: Schema.optionalKey(Schema.String), prediction_count: Schema.Int })
 )
 
-/** Lists of series name them otherwise. */
+/** Lists of series have another name for it. */
 const List = Schema.Struct({
   items: Schema.optionalKey(Listed),
   challenges: Schema.optionalKey(Listed),
@@ -28,7 +28,7 @@ const maxPage = 200
 /** Each type of challenge has a list of its own. */
 const lists = ["challenges", "macro/challenges", "price-events/challenges"]
 
-/** The newest challenges of each type in a state, at most so many of one type; those of series have no kind. */
+/** The newest challenges of each type in a state, at most this many of one type; those of series have no kind. */
 export const challengesIn = Effect.fnUntraced(function* <E, R>(
   read: (path: string) => Effect.Effect<string, E, R>,
   status: "open" | "closed" | "resolved",
@@ -89,10 +89,10 @@ const answers = {
     direction === null && probabilities !== null
 } satisfies Record<string, (prediction: Prediction) => boolean>
 
-/** So many settled challenges of a type are looked through. */
+/** The number of settled challenges of a type that are checked. */
 const maxChallenges = 40
 
-/** What of all that the answers of an instance lack. */
+/** The required parts that the answers of an instance lack. */
 export const lackingIn = Effect.fnUntraced(function* <E, R>(
   read: (path: string) => Effect.Effect<string, E, R>
 ) {

@@ -1,4 +1,4 @@
-/** Assertions that nobody may get a token for, each with what is wrong with it. */
+/** Assertions that must never give a token, each with its fault. */
 import { constants, createHmac, createPrivateKey, createPublicKey, sign } from "node:crypto"
 import type { KeyObject } from "node:crypto"
 import { base64url, signatureOf, signed } from "./assertions.ts"
@@ -6,10 +6,10 @@ import type { Changes, KeyPair } from "./assertions.ts"
 
 interface Fixture {
   readonly agentId: string
-  /** Another agent. */
+  /** The id of another agent. */
   readonly otherId: string
   readonly pair: KeyPair
-  /** Keys that nobody registered, one of each kind. */
+  /** Keys that no agent registered, one of each kind. */
   readonly stranger: Readonly<Record<KeyPair["alg"], KeyPair>>
   readonly claims: { readonly [claim: string]: unknown; readonly iat: number; readonly aud: string }
 }
@@ -17,7 +17,7 @@ interface Fixture {
 export interface Hostile {
   readonly name: string
   readonly assertion: string
-  /** Changes to the other parameters of the request. */
+  /** Changes of the other parameters of the request. */
   readonly parameters?: Changes
 }
 
@@ -27,7 +27,7 @@ const following = (character: string): string => String.fromCharCode(character.c
 
 const flip = (part: string): string => (part.startsWith("A") ? "B" : "A") + part.slice(1)
 
-/** Claims and headers whose value is wrong, by name. */
+/** Claims and headers with wrong values, by name. */
 const wrongClaims = ({
   agentId,
   claims: { aud, iat },
@@ -193,7 +193,7 @@ const wrongHeaders = ({
   enc: ["A128GCM"]
 })
 
-/** Texts that parsers take for the same JSON, or for JSON at all. */
+/** Texts that some parsers take for the same JSON, or for JSON at all. */
 const wrongTexts = (right: string): Readonly<Record<string, string | Uint8Array>> => ({
   "no JSON": "nonsense",
   nothing: " ",
@@ -262,7 +262,7 @@ const rawTexts = (right: string): Readonly<Record<string, string>> => {
   }
 }
 
-/** Signatures that are none of the registered key by the registered algorithm. */
+/** Signatures that are not of the registered key by the registered algorithm. */
 const wrongSignatures = (
   { pair, stranger }: Fixture,
   header: string,
@@ -317,7 +317,7 @@ const wrongSignatures = (
   ]
 }
 
-/** A key of a small curve or size says nothing; what is signed with the right key is right but for one thing. */
+/** A key of a small curve or size would prove nothing; assertions signed with the right key have exactly one fault. */
 export const hostileAssertions = (fixture: Fixture): ReadonlyArray<Hostile> => {
   const { agentId, claims, otherId, pair } = fixture
   const rightHeader = { alg: pair.alg, typ: "JWT" }

@@ -1,7 +1,6 @@
 /**
- * A program of its own: an anonymous client that wants to stop the service by cheap requests, from an address of its own
- * (`127.0.0.2`), at a bounded pace, for a given time. Prints as JSON how often it did each thing and what it was answered.
- *
+ * A separate program: an anonymous client that tries to stop the service by cheap requests, from an address of its own
+ * (`127.0.0.2`), at a bounded pace, for a given time. It prints as JSON how often it did each thing and the answers.
  * `node test/support/hostileClient.ts URL SECONDS CHALLENGE_ID GATEWAY_KEY`
  */
 import { METHODS, request } from "node:http"
@@ -12,7 +11,7 @@ const [url = "", seconds = "", challengeId = "", gatewayKey = ""] = process.argv
 const { hostname, port } = new URL(url)
 const from = "127.0.0.2"
 
-/** By kind: how often it was done, and by status what came back; 0 where there was no answer. */
+/** By kind: the number of requests, and the answers by status; 0 for no answer. */
 const done: Record<string, { times: number; statuses: Record<number, number> }> = {}
 
 const count = (kind: string, status?: number) => {
@@ -69,7 +68,7 @@ const next = <A>(of: ReadonlyArray<A>): A => {
   return chosen
 }
 
-/** What is sent at once and again, so often a second. */
+/** Requests that are repeated this often a second. */
 const paced: ReadonlyArray<readonly [kind: string, perSecond: number, sent: () => Sent]> = [
   [
     "combining marks",
@@ -152,7 +151,7 @@ setTimeout(
     over = true
     for (const timer of timers) clearInterval(timer)
     for (const socket of sockets) socket.destroy()
-    // Answers that are still on their way get a moment.
+    // Late answers get a moment.
     setTimeout(() => {
       process.stdout.write(JSON.stringify(done))
       process.exit(0)

@@ -1,10 +1,10 @@
 /**
- * Texts that somebody may post to harm who reads them, or by mistake: scripts, markup, links, words to language models,
- * marks upon marks, secrets. Each is either refused, or stored as it was sent, but for secrets of this service.
+ * Texts that could harm readers, by intent or by mistake: scripts, markup, links, words to language models, marks upon marks,
+ * secrets. Each is either rejected, or stored as it was sent, except for secrets of this service.
  */
 import { makeClientSecret, makeToken } from "../../src/layers/crypto/secrets.ts"
 
-/** Stored as sent: where they are shown is where they are escaped. */
+/** These are stored as sent: they are escaped where they are shown. */
 export const keptPosts: ReadonlyArray<string> = [
   "<script>alert(1)</script>",
   "</script><script>alert(1)</script>",
@@ -60,7 +60,7 @@ export const keptPosts: ReadonlyArray<string> = [
   "line one\nline two\n\n\nline six\tand a tab"
 ]
 
-/** Rejected: what changes how other text is shown, or is no text. */
+/** These are rejected: they change how other text is shown, or are no text. */
 export const rejectedPosts: ReadonlyArray<string> = [
   "gold\u202e dlog",
   "\u2066isolated\u2069",
@@ -83,7 +83,7 @@ const secret = makeClientSecret()
 const link = makeToken("claimLink")
 const gateway = `aus_gw_abcd1234_${"k".repeat(43)}`
 
-/** What is sent, and what of it is stored. */
+/** Texts as they are sent, and as they are stored. */
 export const leakingPosts: ReadonlyArray<readonly [sent: string, stored: string]> = [
   [`My secret is ${secret}, is that right?`, "My secret is aus_cs_<redacted>, is that right?"],
   [`https://auspex.example/claim/${link}`, "https://auspex.example/claim/aus_cl_<redacted>"],

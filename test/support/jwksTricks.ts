@@ -1,4 +1,4 @@
-/** Spellings and places that are refused by their text; `P` is where a listener waits. */
+/** Spellings and places whose text alone is rejected; a listener waits at `P`. */
 export const jwksTricks = (P: number): ReadonlyArray<string> => [
   `https://127.0.0.1:${P}/jwks`,
   `http://127.0.0.1:${P}/jwks`,

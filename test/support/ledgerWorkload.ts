@@ -1,4 +1,4 @@
-/** Writers that do anything at random to the same few accounts, all at once, while somebody looks all the time. */
+/** Concurrent writers with random operations on the same few accounts, under constant observation. */
 import { Effect, Fiber, Random, Result, Schema } from "effect"
 import type { Transfer } from "../../src/layers/postgres/credit/transfers.ts"
 import { times } from "./concurrently.ts"
@@ -24,7 +24,7 @@ export const end = (kind: "post" | "void", pending: Transfer, fields: Partial<Tr
     ...fields
   })
 
-/** Runs while something else does, and answers how often it looked and what it found. */
+/** Repeats a check while other work runs, and returns the number of checks and the findings. */
 export const sampledWhile = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const state = { goesOn: true, samples: 0, findings: new Set<string>() }
   const sampling = Effect.gen(function* () {
@@ -40,10 +40,10 @@ export const sampledWhile = Effect.fnUntraced(function* <A, E, R>(work: Effect.E
   return { done, samples: state.samples, findings: [...state.findings] }
 })
 
-/** What random writers ask for, in the share in which they do. */
+/** The operations of random writers, with their shares. */
 const plays = ["transfer", "pend", "pend", "end", "end", "end", "replay", "batch"] as const
 
-/** One writer among many; what they have pending is everybody's to end. */
+/** One writer among many; any writer may end its pending transfers. */
 const player = Effect.fnUntraced(function* (
   accounts: ReadonlyArray<string>,
   turns: number,
@@ -68,7 +68,7 @@ const player = Effect.fnUntraced(function* (
     if (play === "replay" && earlier !== undefined) return [earlier]
     if (play === "batch") return yield* Effect.replicateEffect(fresh("post"), 4)
     if (play === "end" && pending !== undefined) {
-      // In part, whole, or by more than there is.
+      // The amount is a part, the whole, or more than there is.
       const part = BigInt(yield* Random.nextIntBetween(1, 6))
       const posted = (pending.amount * part) / 4n
       return [
@@ -93,10 +93,10 @@ const player = Effect.fnUntraced(function* (
   }
 })
 
-/** What the rules of the ledger reject such writers; anything else is a fault. */
+/** The constraints that may reject such writers; anything else is a fault. */
 export const rejections = ["accounts_covered", "transfers_fit_pending", "transfers_resolved_once"] as const
 
-/** Plays to the end, and answers what was done and what was wrong at any moment or in the end. */
+/** Runs to the end, and returns the operations and all faults, during the run or at the end. */
 export const runLedgerWorkload = Effect.fnUntraced(function* (options: {
   readonly seed: number
   readonly players: number

@@ -8,7 +8,7 @@ class RolledBack extends Data.TaggedError("RolledBack") {}
 const ownTransaction = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   SqlClient.SqlClient.use((sql) => sql.withTransaction(work))
 
-/** Runs the effect in a transaction that stays open, with what it did unseen by others, until it is ended. */
+/** Runs the effect in a transaction that stays open, invisible to others, until it is ended. */
 export const held = Effect.fnUntraced(function* <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   within: typeof ownTransaction = ownTransaction
@@ -38,7 +38,7 @@ const waiting = countOf(
      where datname = current_database() and wait_event_type = 'Lock'`
 )
 
-/** Starts the effect, and goes on once one more than before waits for a lock, or it has ended without. */
+/** Starts the effect, and continues once one more than before waits for a lock, or it has ended without. */
 export const meeting = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
   const before = yield* waiting
   const fiber = yield* Effect.forkChild(effect)

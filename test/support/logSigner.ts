@@ -1,4 +1,4 @@
-/** A signer of the public log whose key is fixed and whose memory is not on disk; and nobody who has seen more of it. */
+/** A signer of the public log with a fixed key, whose state is not on disk; no observer has seen more of the log. */
 import { Effect, Layer, Option, Ref } from "effect"
 import { logKeys, parseLogKey } from "../../src/layers/node/logKeys.ts"
 import { LogObservers } from "../../src/services/LogObservers.ts"
@@ -10,7 +10,7 @@ import type { Memory } from "../../src/services/LogSigner.ts"
 export const testLogKey = "MC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 export const otherLogKey = "MC4CAQAwBQYDK2VwBCIEICAhIiMkJSYnKCkqKywtLi8wMTIzNDU2Nzg5Ojs8PT4/"
 
-/** That of an instance which has kept the log on whatever server it meets, and has seen nothing of it. */
+/** The state of an instance that has signed the log on any server, and has seen nothing of it. */
 export const used: Memory = {
   checkpoint: Option.none(),
   server: Option.some(anyServer),
@@ -21,13 +21,13 @@ export const logSigner = (
   options: {
     readonly key?: string
     readonly previous?: string
-    /** What it remembers; that of a used instance where a test says nothing. */
+    /** The signer's state; by default that of a used instance. */
     readonly memory?: Ref.Ref<Option.Option<Memory>>
-    /** What happens elsewhere before it has read that. */
+    /** Work elsewhere before it has read the state. */
     readonly beforeReading?: Effect.Effect<void>
-    /** Why it cannot remember what it signs. */
+    /** The reason that it cannot store what it signs. */
     readonly forgets?: string
-    /** What others have seen, each time that they are asked. */
+    /** The heads that observers report, at each call. */
     readonly sightings?: (newest: Option.Option<string>) => Effect.Effect<ReadonlyArray<Sighting>>
   } = {}
 ) =>

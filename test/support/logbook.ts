@@ -1,4 +1,4 @@
-/** What the public log's tables hold, and what must be true of them whatever happened. */
+/** The content of the public log's tables, and their invariants. */
 import { assert } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -57,7 +57,7 @@ const Checkpoint = Schema.Struct({
   signed_at: Schema.DateTimeUtcFromDate
 })
 
-/** All that are kept, the oldest first. */
+/** All kept checkpoints, the oldest first. */
 export const checkpoints = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return yield* findAll(Checkpoint)(sql`
@@ -69,8 +69,8 @@ const Node = Schema.Struct({ level: Schema.Int, n: Schema.Int, hash: Schema.Uint
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString("hex")
 
 /**
- * The log is one tree that only grew: entries without gaps, the nodes of exactly its full tiles, a state with its root,
- * and every checkpoint a signed prefix of it. Answers how many entries there are.
+ * The log is one tree that only grew: entries without gaps, the nodes of exactly its full tiles, a state with its root, and every
+ * checkpoint a signed prefix of it. Returns the number of entries.
  */
 export const oneTree = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -109,20 +109,20 @@ export const oneTree = Effect.gen(function* () {
   return all.length
 })
 
-/** Everything that is due is revealed, everything pending gets its index, and all of it is published. */
+/** Makes all due reveals, sequences everything that is pending, and publishes it. */
 export const completeLog = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   while ((yield* sequencer.sequence) + (yield* sequencer.revealDue) > 0);
   yield* sequencer.publish
 })
 
-/** A sequencer of its own on the same database, as another replica or a later start has it. */
+/** A separate sequencer on the same database, like that of another replica or a later start. */
 export const anotherSequencer = (options: Parameters<typeof logSigner>[0] = {}) =>
   Layer.build(
     Layer.fresh(SequencerLayer.layer).pipe(Layer.provide([logSigner(options), Layer.fresh(anotherPool)]))
   ).pipe(Effect.map((built) => Context.get(built, LogSequencer)))
 
-/** Things that wait for their index, without what they would be about. */
+/** Pending entries without the rows that they would record. */
 export const addPending = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -130,7 +130,7 @@ export const addPending = Effect.fnUntraced(function* (count: number) {
     select 'key.rotate', convert_to('{"n":' || i || '}', 'UTF8') from generate_series(1, ${count}::int) i`
 })
 
-/** What nothing but the owner of the tables can do: change what is append-only. */
+/** Runs a change of append-only rows, which only the owner of the tables can make. */
 export const tampering = <A, E, R>(change: Effect.Effect<A, E, R>) =>
   asOwner(
     Effect.gen(function* () {

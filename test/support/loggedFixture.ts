@@ -1,4 +1,4 @@
-/** A small world of which everything is in the public log, or waits for it: for tests that look for differences. */
+/** A small set of data that is completely in the public log, or pending for it: for tests that look for differences. */
 import { Effect } from "effect"
 import { Amendments } from "../../src/services/Amendments.ts"
 import { Arenas } from "../../src/services/Arenas.ts"
@@ -20,22 +20,22 @@ import {
 } from "./challenges.ts"
 import { credits, creditFor, stakeOn } from "./credit.ts"
 
-/** Everything that waits gets its index, and the log is signed as far as it has grown. */
+/** Sequences everything that is pending, and signs the log up to its end. */
 export const sequenceAll = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   while ((yield* sequencer.sequence) > 0) continue
   yield* sequencer.publish
 })
 
-/** Reveals everything that is due, and sequences it. */
+/** Makes all due reveals and sequences them. */
 export const revealAll = Effect.gen(function* () {
   const sequencer = yield* LogSequencer
   yield* sequenceAll
-  // Reveals wait while much else does.
+  // Reveals wait while there are many other pending entries.
   while ((yield* sequencer.revealDue) > 0) yield* sequenceAll
 })
 
-/** Two revisions with reasons after the first prediction. */
+/** Adds two revisions with reasons after the first prediction. */
 const revised = (
   agent: Parameters<typeof predict>[0],
   challenge: { readonly id: string },
@@ -49,9 +49,9 @@ const revised = (
   })
 
 /**
- * A settled macro challenge with a credit pool, one that is void and one that is open, a yes-or-no and a numeric price event
- * that are settled, one that is void and one that is open, a settled and amended challenge
- * whose commits and reveals fill more than one tile, another settled one, one that was cancelled in time, one that is open, and one of which the log knows nothing yet.
+ * A settled macro challenge with a credit pool, one that is void and one that is open, a yes-or-no and a numeric price event that are
+ * settled, one that is void and one that is open, a settled and amended challenge whose commits and reveals fill more than one tile,
+ * another settled one, one that was cancelled in time, one that is open, and one that is not in the log yet.
  */
 export const loggedFixture = Effect.gen(function* () {
   const arenas = yield* Arenas

@@ -1,4 +1,4 @@
-/** Mail that stays in the house: what was delivered, for a test to look at, by a server that can be told to refuse. */
+/** A test's mailbox: mails that were delivered, by a server that can be told to reject them. */
 import { Context, Effect, Layer } from "effect"
 import { MailTransport } from "../../src/services/Mailer.ts"
 import type { DeliveryFailed, Message } from "../../src/services/Mailer.ts"
@@ -7,7 +7,7 @@ export class Mailbox extends Context.Service<
   Mailbox,
   {
     readonly delivered: ReadonlyArray<Message>
-    /** What becomes of deliveries from now on. */
+    /** Sets how deliveries are answered from now on. */
     readonly answer: (deliver: (message: Message) => Effect.Effect<void, DeliveryFailed>) => void
   }
 >()("auspex/test/Mailbox") {}

@@ -1,6 +1,6 @@
 /**
- * Moves the clock of a process that a test starts (`NODE_OPTIONS=--import`): it is so many milliseconds ahead from the start on, and
- * each SIGUSR2 sets it right or wrong again. Timers are not touched.
+ * Moves the clock of a process that a test starts (`NODE_OPTIONS=--import`): it is this many milliseconds ahead from the start on,
+ * and each SIGUSR2 sets it right or wrong again. Timers are not changed.
  */
 // @effect-diagnostics globalDate:off processEnv:off -- it is what Clock stands on
 const RealDate = globalThis.Date

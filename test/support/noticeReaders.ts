@@ -1,12 +1,12 @@
-/** Readers of notices of every kind, each cut off at random moments and going on where it was. */
+/** Readers of notices of every kind, each cut off at random moments and continuing from its place. */
 import { createServer } from "node:http"
 import type { Server } from "node:http"
 import { Effect, Random } from "effect"
 
-/** The ids of what a reader was told, in the order in which it came. */
+/** The ids of a reader's notices, in the order in which they came. */
 export interface Told {
   readonly kind: string
-  /** Null: who reads what everybody is told. */
+  /** Null for a reader of public notices. */
   readonly agentId: string | null
   readonly ids: () => ReadonlyArray<string>
 }
@@ -14,7 +14,7 @@ export interface Told {
 interface Reading {
   readonly agentId: string | null
   readonly token: string | null
-  /** Of an instance; another at each start. */
+  /** The address of an instance; it may be another at each call. */
   readonly instance: Effect.Effect<string>
   readonly start: string
 }
@@ -40,7 +40,7 @@ const getJson = (url: string, headers: Record<string, string>) =>
     }
   )
 
-/** Everything after the start, page by page, as a reader reads that nothing happens to. */
+/** Reads everything after the start, page by page, without interruptions. */
 export const readAll = Effect.fnUntraced(function* (reading: Reading) {
   const ids: Array<string> = []
   const base = yield* reading.instance
@@ -54,7 +54,7 @@ export const readAll = Effect.fnUntraced(function* (reading: Reading) {
   return ids
 })
 
-/** Asks again and again, and waits for what comes. */
+/** Asks again and again, and waits for notices. */
 export const startPolling = Effect.fnUntraced(function* (reading: Reading) {
   const ids: Array<string> = []
   let cursor = reading.start
@@ -73,7 +73,7 @@ export const startPolling = Effect.fnUntraced(function* (reading: Reading) {
   return told
 })
 
-/** Reads a stream, and comes again with the id of the last event that came whole. */
+/** Reads a stream, and reconnects with the id of the last complete event. */
 export const startStreaming = Effect.fnUntraced(function* (reading: Reading) {
   const ids: Array<string> = []
   let last = reading.start
@@ -95,7 +95,7 @@ export const startStreaming = Effect.fnUntraced(function* (reading: Reading) {
         text = text.slice(end + 2)
       }
     })
-    // It ended in good order, and says when to come again.
+    // The stream ended regularly, and told the time to reconnect.
     yield* Effect.sleep("100 millis")
   })
   yield* cutOff(life)
@@ -103,7 +103,7 @@ export const startStreaming = Effect.fnUntraced(function* (reading: Reading) {
   return told
 })
 
-/** Where the server listens, until the scope ends. */
+/** The port of a server that listens until the scope ends. */
 export const portOf = (server: Server) =>
   Effect.acquireRelease(
     Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
@@ -119,7 +119,7 @@ export const portOf = (server: Server) =>
     })
   )
 
-/** Takes what is posted, by an id once; some requests break off before or after it was taken, none of them twice. */
+/** Accepts posts, each id once; some requests break off before or after the acceptance, none of them twice. */
 export const startReceiving = Effect.fnUntraced(function* (seed: number) {
   const told = new Map<string, Array<string>>()
   const broken = new Set<string>()
@@ -129,7 +129,7 @@ export const startReceiving = Effect.fnUntraced(function* (seed: number) {
     request.on("end", () => {
       const [hook = "", id = ""] = [request.url ?? "", String(request.headers["webhook-id"])]
       const key = `${hook} ${id}`
-      // The same draws for the same seed and order.
+      // The same seed and order give the same draws.
       draw = (draw * 1_103_515 + 12_345) % 2 ** 31
       const breaks = !broken.has(key) && draw % 50 === 0
       if (breaks) broken.add(key)

@@ -1,4 +1,4 @@
-/** A real OpenID Connect provider on loopback, which signs in whoever a test says without asking. */
+/** A real OpenID Connect provider on loopback, which signs in the person that a test names without asking. */
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
@@ -10,7 +10,7 @@ import { Provider } from "oidc-provider"
 import type { Configuration } from "oidc-provider"
 import * as IdentityProvider from "../../src/layers/openid/IdentityProvider.ts"
 
-/** What the provider says of a person besides the subject. */
+/** The provider's claims about a person besides the subject. */
 export interface Person {
   readonly email?: string
   /** Some providers write it as text. */
@@ -23,18 +23,18 @@ export interface ProviderKeys {
   readonly published: JWK
 }
 
-/** What the token endpoint answers in place of an ID token. */
+/** Makes the token endpoint's replacement of an ID token. */
 export type Forger = (idToken: string, keys: ProviderKeys) => string | Promise<string>
 
 export class OpenIdProvider extends Context.Service<
   OpenIdProvider,
   {
     readonly issuer: URL
-    /** Who is signed in at the next sign-in; `null` cancels it. */
+    /** Sets the person of the next sign-in; `null` cancels it. */
     readonly next: (subject: string | null, person?: Person) => void
-    /** Has ID tokens replaced from now on. */
+    /** Replaces ID tokens from now on. */
     readonly forge: (forger: Forger) => void
-    /** Hangs up on everybody from now on. */
+    /** Hangs up on every client from now on. */
     readonly stop: Effect.Effect<void>
   }
 >()("auspex/test/OpenIdProvider") {}
@@ -158,7 +158,7 @@ export const asClient = Layer.unwrap(
   )
 )
 
-/** Goes through a sign-in at the provider with cookies of its own; answers where it sends the browser back to. */
+/** Goes through a sign-in at the provider with cookies of its own; returns the address that it redirects the browser to. */
 export const passThrough = (location: string) =>
   Effect.promise(async () => {
     const cookies = new Map<string, string>()

@@ -1,9 +1,8 @@
 /**
- * Verifiers of transparency logs that others wrote.
- *
- * Of Go's sumdb everything that concerns us: note signature, record inclusion, tiles. It is there where Debian's
- * golang-go and golang-golang-x-mod-dev are installed. Sigstore's Verifier looks at a log's checkpoint and inclusion first
- * and at what the entry says then, which is of no kind that it knows: it has to come as far as that.
+ * Verifiers of transparency logs by other authors.
+ * Go's sumdb covers all parts that concern us: note signature, record inclusion, tiles. It is available if Debian's
+ * golang-go and golang-golang-x-mod-dev are installed. Sigstore's Verifier checks a log's checkpoint and inclusion
+ * first and then the entry's content, which is of no kind that it knows: it has to get that far.
  */
 import { execFile } from "node:child_process"
 import { createPublicKey } from "node:crypto"
@@ -18,20 +17,20 @@ import { sha256 } from "./provenLog.ts"
 
 const run = promisify(execFile)
 
-/** Where Debian keeps packages of Go. */
+/** Debian's directory of Go packages. */
 const goPath = "/usr/share/gocode"
 
 const program = fileURLToPath(new URL("outside/trackrecord.go", import.meta.url))
 
 export interface GoVerifier {
-  /** Checks a proof file; answers what Go printed, or rejects with what Go complained of. */
+  /** Checks a proof file; returns Go's output, or rejects with Go's complaint. */
   readonly proof: (verifierKey: string, proof: string) => Promise<string>
   /** Checks the whole log that a server serves. */
   readonly log: (verifierKey: string, url: string) => Promise<string>
   readonly remove: () => void
 }
 
-/** The verifier in Go, or why there is none here. */
+/** The verifier in Go, or the reason that it is missing. */
 export const buildGoVerifier = async (): Promise<GoVerifier | { readonly missing: string }> => {
   if (!existsSync(join(goPath, "src/golang.org/x/mod/sumdb/tlog"))) {
     return { missing: "golang-golang-x-mod-dev is not installed" }
@@ -64,10 +63,10 @@ export const buildGoVerifier = async (): Promise<GoVerifier | { readonly missing
   }
 }
 
-/** Sigstore asks for it, and looks at it for other kinds of entries only. */
+/** Sigstore requires it, but checks it for other kinds of entries only. */
 const epoch = DateTime.toDateUtc(DateTime.makeUnsafe(0))
 
-/** What an entry would be about for Sigstore: ours are about nothing that it signed. */
+/** The subject of an entry for Sigstore: ours are about nothing that it signed. */
 const signature = {
   signature: Buffer.alloc(0),
   compareSignature: () => false,
@@ -79,7 +78,7 @@ const signature = {
 /** An Ed25519 public key in DER is its 32 bytes after these. */
 const derPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
-/** Throws unless Sigstore's verifier takes the checkpoint's signature and the entry's path to its root. */
+/** Throws unless Sigstore's verifier accepts the checkpoint's signature and the entry's path to its root. */
 export const checkWithSigstore = (verifierKey: string, proof: string): void => {
   const [name = "", , material = ""] = /^([^+]+)\+([^+]+)\+(.+)$/.exec(verifierKey)?.slice(1) ?? []
   const key = Buffer.from(material, "base64")

@@ -1,4 +1,4 @@
-/** Lists as callers page through them, and cursors as somebody might forge them. */
+/** Lists as callers page through them, and forged cursors. */
 import { Effect, Option, Redacted, Schema } from "effect"
 import { cursorCodecs } from "../../src/layers/crypto/Cursors.ts"
 import type { Page, PageOf } from "../../src/services/domain/paging.ts"
@@ -27,7 +27,7 @@ const codecOf = cursorCodecs({
 /** A list, and which one of its kind, as its cursors are sealed for it. */
 type SealedFor = readonly [list: string, which?: string]
 
-/** Texts that are no `next_cursor`: `keys` as somebody might forge them, and under the very seal of the list. */
+/** Texts that are no `next_cursor`: forged `keys`, also under the seal of the list. */
 export const foreignCursors = (
   [list, which]: SealedFor,
   ...keys: ReadonlyArray<unknown>

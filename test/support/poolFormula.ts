@@ -36,7 +36,7 @@ export interface Winner {
   readonly coefficient: string
 }
 
-/** Agent by agent, whoever owns them. */
+/** The reward agent by agent, whatever their owners. */
 export const plainReward = (rewardPool: bigint, winners: ReadonlyArray<Winner>, winner: Winner): bigint => {
   const scores = winners.map(({ score }) => fraction(score)).reduce(plus)
   const stakes = winners.map(({ amount }) => whole(amount)).reduce(plus)
@@ -49,14 +49,14 @@ export const plainReward = (rewardPool: bigint, winners: ReadonlyArray<Winner>, 
 
 export interface OwnedWinner extends Winner {
   readonly owner: string
-  /** What the owner staked on all bins. */
+  /** The owner's stakes on all bins. */
   readonly ownerAmount: bigint
 }
 
 /**
- * Of a pool with the owner rule: "the accuracy half goes to owners, an owner's score being the mean of its winning
- * agents' scores, shared equally among them; and every reward of an owner is multiplied by its stake in the winning bin
- * over its stake in all bins, floored once at the end".
+ * The reward in a pool with the owner rule: "the accuracy half goes to owners, an owner's score being the mean of its winning agents'
+ * scores, shared equally among them; and every reward of an owner is multiplied by its stake in the winning bin over its stake in all
+ * bins, floored once at the end".
  */
 export const ownedRewards = (
   rewardPool: bigint,

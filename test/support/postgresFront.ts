@@ -1,6 +1,6 @@
 /**
- * What may stand in front of a PostgreSQL: it speaks TLS or not, lets in whom it wants, refuses startup parameters as PgBouncer
- * does, and makes sessions read-only as a standby's are. It remembers how each session began.
+ * A front of PostgreSQL: it speaks TLS or not, admits chosen sessions, rejects startup parameters as PgBouncer does, and makes
+ * sessions read-only like a standby's. It records the start of each session.
  */
 import { writeFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
@@ -10,7 +10,7 @@ import { TLSSocket } from "node:tls"
 import { Effect, Redacted } from "effect"
 import { inject } from "vitest"
 
-/** Of localhost, signed by itself, and its key, which everybody knows. */
+/** A self-signed certificate of localhost, and its key, which is public. */
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBYjCCAQegAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -30,7 +30,7 @@ t8wRqYBHNiOOz1enkcOiHP4Rtxr8N8OD0tQWRsVRQ1NmM7DDZ7UveooR
 -----END PRIVATE KEY-----
 `
 
-/** Another one, which has signed nothing here. */
+/** Another certificate, which has signed nothing here. */
 const stranger = `-----BEGIN CERTIFICATE-----
 MIIBYTCCAQegAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
 c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -43,7 +43,7 @@ I6jJtJ9Cp/PqAlHil5LXIq5/8xUP
 -----END CERTIFICATE-----
 `
 
-/** A file of authorities, for `sslrootcert`. */
+/** Writes a file of authorities, for `sslrootcert`. */
 const fileOf = (name: string, content: string) =>
   Effect.sync(() => {
     const path = join(inject("scratch"), name)
@@ -55,20 +55,20 @@ export const strangerFile = fileOf("front-stranger.pem", stranger)
 
 export interface Session {
   readonly isEncrypted: boolean
-  /** What the client sent at its start. */
+  /** The parameters that the client sent at its start. */
   readonly parameters: ReadonlyMap<string, string>
 }
 
 export interface Front {
-  /** The same database through here, by this name of the machine. */
+  /** The URL of the same database through this front, by this name of the machine. */
   readonly url: (host: "localhost" | "127.0.0.1", query?: string) => Redacted.Redacted
   readonly port: number
   readonly sessions: ReadonlyArray<Session>
-  /** May change at any time; what is there stays as it is. */
+  /** The behaviour may change at any time; existing sessions stay unchanged. */
   readonly behaviour: {
-    /** `broken`: it agrees to TLS, and then speaks none; `silent`: it says nothing at all. */
+    /** `broken`: it agrees to TLS, and then speaks none; `silent`: it never answers. */
     tls: "offered" | "refused" | "broken" | "silent"
-    /** Which sessions `pg_hba.conf` has a line for. */
+    /** The sessions that `pg_hba.conf` has a line for. */
     lets: "all" | "encrypted" | "plain"
     isReadOnly: boolean
     /** Startup parameters other than these end the session. */

@@ -1,6 +1,6 @@
 /**
- * Auspex as operators run it: a process of its own, on a free port, with nothing of the test run's environment. It is
- * ended by its pid when the scope ends, and with it whatever its embedded PostgreSQL left behind.
+ * Auspex as operators run it: a separate process, on a free port, without the environment of the test run. It is ended by its pid
+ * when the scope ends, together with the rest of its embedded PostgreSQL.
  */
 import { spawn, spawnSync } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
@@ -22,13 +22,13 @@ export const project = fileURLToPath(new URL("../../", import.meta.url)).replace
 
 export const often = Schedule.spaced("20 millis")
 
-/** What was waited for did not come in time. */
+/** A wait took too long. */
 export class Overdue extends Data.TaggedError("Overdue")<{ readonly message: string }> {}
 
-/** How long what should come at once is waited for, on the busiest machine. */
+/** The maximum wait for an immediate event on the busiest machine. */
 const ample = "5 minutes"
 
-/** Looks again and again until it is so. */
+/** Repeats a check until it succeeds. */
 export const until = <E, R>(
   what: string,
   fact: Effect.Effect<boolean, E, R>,
@@ -48,7 +48,7 @@ export const until = <E, R>(
     Effect.asVoid
   )
 
-/** Whole milliseconds that it took, beside the result. */
+/** The whole milliseconds that the effect took, beside its result. */
 export const timed = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>) {
   const started = yield* Clock.currentTimeMillis
   const result = yield* effect
@@ -62,7 +62,7 @@ const isFree = (port: number) =>
     server.listen(port, "127.0.0.1", () => server.close(() => resume(Effect.succeed(true))))
   })
 
-/** Outside the ports that the kernel gives to outgoing connections, so that none of them takes it meanwhile. */
+/** The port is outside the kernel's range for outgoing connections, so that none of them takes it meanwhile. */
 export const freePort: Effect.Effect<number> = Effect.suspend(() => {
   const port = randomInt(20_000, 32_000)
   return Effect.flatMap(isFree(port), (free) => (free ? Effect.succeed(port) : freePort))
@@ -81,7 +81,7 @@ const signalTo = (pid: number, name: NodeJS.Signals) =>
     }
   })
 
-/** Where the cluster of a data directory is: elsewhere, when PostgreSQL's account could not get there. */
+/** The cluster of a data directory: it is elsewhere if PostgreSQL's account could not get there. */
 const clusterOf = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const elsewhere = yield* Effect.option(fs.readFileString(join(dataDir, "postgres-location")))
@@ -94,7 +94,7 @@ const clusterOf = Effect.fnUntraced(function* (dataDir: string) {
   }
 })
 
-/** The postmaster of a data directory, as its file says; `None` when there is no such file. */
+/** The postmaster of a data directory, by its file; `None` without such a file. */
 export const postmasterOf = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const { clusterDir } = yield* clusterOf(dataDir)
@@ -105,7 +105,7 @@ export const postmasterOf = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
-/** How the embedded database of a running Auspex is reached, by whoever may see and end what runs in it. */
+/** The URL of a running Auspex's embedded database, for a role that may see and end its sessions. */
 export const embeddedUrl = Effect.fnUntraced(function* (dataDir: string) {
   const fs = yield* FileSystem.FileSystem
   const password = (yield* fs.readFileString(join(dataDir, "postgres-password"))).trim()
@@ -116,7 +116,7 @@ export const embeddedUrl = Effect.fnUntraced(function* (dataDir: string) {
 const commandOf = (pid: number) =>
   spawnSync("ps", ["-ww", "-o", "command=", "-p", String(pid)]).stdout.toString()
 
-/** What a killed Auspex left behind, told from a stranger with its pid by its command line. */
+/** Ends the server that a killed Auspex left behind; the command line distinguishes it from a stranger with its pid. */
 const endOrphan = Effect.fnUntraced(function* (dataDir: string) {
   const { clusterDir } = yield* clusterOf(dataDir)
   const noted = yield* postmasterOf(dataDir)
@@ -128,7 +128,7 @@ const endOrphan = Effect.fnUntraced(function* (dataDir: string) {
   )
 })
 
-/** At the end, whatever still runs on this data directory is ended, and what lies elsewhere for it is removed. */
+/** At the end, ends all processes on this data directory, and removes its files elsewhere. */
 export const cleared = (dataDir: string) =>
   Effect.addFinalizer(() =>
     Effect.gen(function* () {
@@ -150,7 +150,7 @@ export const temporaryDirectory = Effect.gen(function* () {
   return directory
 })
 
-/** Where a data directory can be made. */
+/** A place for a data directory. */
 export const temporaryData = Effect.gen(function* () {
   const dataDir = join(yield* temporaryDirectory, "data")
   yield* cleared(dataDir)
@@ -166,7 +166,7 @@ export interface Auspex {
   readonly pid: number
   readonly port: number
   readonly url: string
-  /** Everything it has written so far. */
+  /** The standard output so far. */
   readonly stdout: () => string
   readonly stderr: () => string
   readonly ended: Effect.Effect<Ended>
@@ -177,11 +177,11 @@ export interface Auspex {
 export interface Start {
   readonly environment: Readonly<Record<string, string>>
   readonly port?: number
-  /** What is asked of it; to serve when not said. */
+  /** The command; the default is to serve. */
   readonly command?: ReadonlyArray<string>
-  /** The folder of the project to start; ours when not said. */
+  /** The project's folder; the default is ours. */
   readonly folder?: string
-  /** The program; the one that runs the tests when not said. */
+  /** The Node program; the default is the one that runs the tests. */
   readonly node?: string
   readonly user?: { readonly uid: number; readonly gid: number }
 }
@@ -193,11 +193,11 @@ const spawned = (start: Start, port: number): ChildProcess =>
       PATH: "/usr/bin:/bin",
       AUSPEX_PORT: String(port),
       AUSPEX_OPS_PORT: "off",
-      // No balancer has to notice.
+      // No balancer needs the delay.
       AUSPEX_DRAIN_DELAY: "off",
       // Tests count agents, predictions and entries of the log.
       AUSPEX_REFERENCES: "off",
-      // Tests look whether it is ready many times a second.
+      // Tests check readiness many times a second.
       AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
       AUSPEX_LOG_FORMAT: "json",
       NODE_COMPILE_CACHE: inject("compiled"),
@@ -207,7 +207,7 @@ const spawned = (start: Start, port: number): ChildProcess =>
     ...start.user
   })
 
-/** With a database of its own it needs no data directory of ours, but remembers there what it has seen of the log. */
+/** With a database of its own it needs no data directory for that, but stores its record of the log there. */
 const ownData = Effect.map(
   Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(inject("scratch"), "replica-"))),
@@ -216,7 +216,7 @@ const ownData = Effect.map(
   (directory) => ({ AUSPEX_DATA_DIR: directory })
 )
 
-/** Starts it, and waits for nothing. */
+/** Starts it without waiting for anything. */
 export const startAuspex = Effect.fnUntraced(function* (start: Start) {
   const port = start.port ?? (yield* freePort)
   const data = "DATABASE_URL" in start.environment ? yield* ownData : {}
@@ -227,7 +227,7 @@ export const startAuspex = Effect.fnUntraced(function* (start: Start) {
     child.stdout?.on("data", (chunk: Buffer) => (written.stdout += chunk.toString()))
     child.stderr?.on("data", (chunk: Buffer) => (written.stderr += chunk.toString()))
     child.on("error", (error) => Deferred.doneUnsafe(end, Effect.die(error)))
-    // Unlike "exit", this is after the last of its output.
+    // Unlike "exit", this comes after the last of its output.
     child.on("close", (code, signal) => Deferred.doneUnsafe(end, Effect.succeed({ code, signal })))
     return child
   })
@@ -237,7 +237,7 @@ export const startAuspex = Effect.fnUntraced(function* (start: Start) {
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       if (yield* Deferred.isDone(end)) return
-      // One that a test has stopped takes no other signal until it goes on.
+      // A process that a test has stopped takes no other signal until it continues.
       yield* signal("SIGCONT")
       yield* signal("SIGTERM")
       const inTime = yield* Effect.timeoutOption(ended, "15 seconds")
@@ -259,7 +259,7 @@ export const startAuspex = Effect.fnUntraced(function* (start: Start) {
   return auspex
 })
 
-/** The status of a path, or 0 when there is no answer. */
+/** The status of a path, or 0 without an answer. */
 export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
   Effect.tryPromise(async (signal) => {
     const response = await fetch(url, { signal })
@@ -270,10 +270,10 @@ export const statusOf = (url: string, patience: Duration.Input = "5 seconds") =>
     Effect.orElseSucceed(() => 0)
   )
 
-/** Waits until it says that it is ready; fails at once, with what it wrote, when it ends instead. */
+/** Waits until it reports readiness; fails immediately, with its output, if it ends instead. */
 export const whenReady = Effect.fnUntraced(function* (
   auspex: Auspex,
-  // How long a start may take is a rule of start.test.ts.
+  // start.test.ts tests how long a start may take.
   patience: Duration.Input = ample
 ) {
   const died = Effect.flatMap(auspex.ended, ({ code, signal }) =>
@@ -290,7 +290,7 @@ export const whenReady = Effect.fnUntraced(function* (
   return auspex
 })
 
-/** Waits until it says that it has started, also where it serves nothing. */
+/** Waits until it reports that it has started, also if it serves nothing. */
 export const whenStarted = (auspex: Auspex) =>
   until(
     "it has started",
@@ -311,18 +311,18 @@ export const stopped = (auspex: Auspex, name: NodeJS.Signals = "SIGTERM") =>
     })
   )
 
-/** Ticks of processor time that a process has used so far, and the bytes that it has in memory; on Linux only. */
+/** The processor time in ticks that a process has used so far, and its bytes in memory; on Linux only. */
 export const usedBy = ({ pid }: Auspex) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     const stat = yield* fs.readFileString(`/proc/${pid}/stat`)
-    // The name, in brackets, may hold anything.
+    // The name, in brackets, may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
     const memory = /VmRSS:\s+(\d+) kB/.exec(yield* fs.readFileString(`/proc/${pid}/status`))?.[1]
     return { ticks: Number(fields[11]) + Number(fields[12]), memory: Number(memory) * 1024 }
   })
 
-/** Processor time of each of so many requests, one after the other, in ticks. */
+/** The processor time in ticks of each of these requests, one after the other. */
 export const ticksOfEach = Effect.fnUntraced(function* <E, R>(
   auspex: Auspex,
   times: number,
@@ -333,11 +333,11 @@ export const ticksOfEach = Effect.fnUntraced(function* <E, R>(
   return ((yield* usedBy(auspex)).ticks - before.ticks) / times
 })
 
-/** Requests go to this process. */
+/** A client whose requests go to this process. */
 export const to = (auspex: Auspex) =>
   Effect.provideService(TestServer, { url: auspex.url, port: auspex.port })
 
-/** The settings a replica needs, with limits that leave room. */
+/** The settings of a replica, with limits that leave room. */
 export const replicaEnvironment = (
   databaseUrl: Redacted.Redacted,
   extra: Readonly<Record<string, string>> = {}

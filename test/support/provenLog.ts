@@ -1,6 +1,6 @@
 /**
- * A small log, written from the definitions of RFC 6962 and C2SP with node:crypto alone: what the verifier of the track
- * record is tested with owes nothing to the program that serves the log.
+ * A small log, written from the definitions of RFC 6962 and C2SP with node:crypto alone: the tests of the verifier use no code of the
+ * program that serves the log.
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -77,7 +77,7 @@ export const cosignatureLine = (key: NoteKey, body: string, seconds: number) => 
 export const checkpointBody = (origin: string, entries: ReadonlyArray<string>) =>
   `${origin}\n${entries.length}\n${rootOf(entries.map(leafHash)).toString("base64")}\n`
 
-/** A proof file as c2sp.org/tlog-proof has it; a string stands for extra data as it is. */
+/** A proof file by c2sp.org/tlog-proof; a string stands for extra data as it is. */
 export const proofFile = (options: {
   readonly entries: ReadonlyArray<string>
   readonly index: number
@@ -130,7 +130,7 @@ export type Sealed = ReturnType<typeof sealed>
 
 export const openingOf = ({ body, entry, salt }: Sealed) => ({ body, entry, salt })
 
-/** Other entries of the log, as many as wanted. */
+/** This many other entries of the log. */
 export const otherEntries = (count: number): ReadonlyArray<string> =>
   Array.from({ length: count }, (_, index) =>
     canonical({ c: sha256(String(index)).toString("hex"), type: "other" })

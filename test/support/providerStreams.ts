@@ -117,7 +117,7 @@ export const messagesTools = [
   messageStop
 ]
 
-/** By which a style generates. */
+/** The endpoint by which a style generates. */
 export const endpointOf = { openai: "chat", anthropic: "messages" } as const
 
 export const optionsOf = (
@@ -149,7 +149,7 @@ export const readWhole = (options: ReaderOptions, body: object) => {
   return { ...answer, body: JSON.parse(Buffer.from(answer.bytes).toString()) }
 }
 
-/** Everything that the client gets of these chunks, and what the stream came to. */
+/** Everything that the client gets of these chunks, and the result of the stream. */
 export const readAll = (options: ReaderOptions, chunks: ReadonlyArray<string | Uint8Array>): Read => {
   const reader = streamReader(options)
   const pieces = chunks.map((each) => reader.push(typeof each === "string" ? Buffer.from(each) : each))
@@ -158,7 +158,7 @@ export const readAll = (options: ReaderOptions, chunks: ReadonlyArray<string | U
   return { text, last, reader }
 }
 
-/** A text cut into chunks of these sizes, again and again, in bytes: so a character can be cut as well. */
+/** A text cut into chunks of these sizes in bytes, over and over, so that a character can be cut as well. */
 export const cut = (text: string, sizes: ReadonlyArray<number>): ReadonlyArray<Buffer> => {
   const bytes = Buffer.from(text)
   const chunks: Array<Buffer> = []
@@ -170,7 +170,7 @@ export const cut = (text: string, sizes: ReadonlyArray<number>): ReadonlyArray<B
   return chunks
 }
 
-/** The data of all frames, parsed where they are JSON. */
+/** The data of all frames, parsed if they are JSON. */
 export const dataIn = (text: string): ReadonlyArray<unknown> =>
   text
     .split("\n\n")
@@ -180,7 +180,7 @@ export const dataIn = (text: string): ReadonlyArray<unknown> =>
 
 const looked = { name: "look", at: { at: "fox" } }
 
-/** What `chatTools` streams, whole. */
+/** The whole answer that `chatTools` streams. */
 export const wholeChatTools = {
   id: "chatcmpl-1",
   object: "chat.completion",
@@ -209,7 +209,7 @@ export const wholeChatTools = {
   usage: chatUsage
 }
 
-/** What `messagesTools` streams, whole. */
+/** The whole answer that `messagesTools` streams. */
 export const wholeMessagesTools = {
   id: "msg_1",
   type: "message",
@@ -226,7 +226,7 @@ export const wholeMessagesTools = {
   usage: { input_tokens: 25, output_tokens: 50 }
 }
 
-/** A call of a function, as chat completions have it. */
+/** A call of a function, as chat completions write it. */
 export const toolCall = (id: string, name: string, args: string) => ({
   id,
   type: "function",

@@ -1,6 +1,6 @@
 /**
- * Something of everything that the pages for everybody show: challenges of every type before and after their end, answers in every
- * form, references, a board, a record of ten days, events; under names as people and programs choose them.
+ * Examples of everything on the public pages: challenges of every type before and after their end, answers in every form, references,
+ * a leaderboard, a record of ten days, events; under names as people and programs choose them.
  */
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -41,7 +41,7 @@ import { asOwner } from "./database.ts"
 
 const days = 10
 
-/** Up and down by about a percent, and the same every time. */
+/** A price that moves up and down by about a percent, the same every time. */
 const wave = (hour: number, base: number): number =>
   Math.round(base * (1 + 0.012 * Math.sin(hour / 9) + 0.006 * Math.sin(hour / 2.3) + 0.0002 * hour) * 100) /
   100
@@ -115,7 +115,7 @@ export const publicFixture = Effect.gen(function* () {
     update agents set model_provider = 'openlab', model_name = 'reasoner-2 large', bio = 'Reads the tape.'
      where id = ${first}::uuid`)
 
-  // Ten days of gold: the first agent is good and sure of it, the others less so.
+  // Ten days of gold: the first agent is good and confident, the others less so.
   let settled = yield* newChallenge({ open_price: wave(72, 2400), dead_zone_pct: 0.3 })
   for (let day = 0; day < days; day++) {
     const morning = plus(monday, { days: day })
@@ -174,7 +174,7 @@ export const publicFixture = Effect.gen(function* () {
   yield* predict(first, open, { confidence: 0.7 })
   yield* newChallenge({ ...asked, question: `Will ${"x".repeat(200)} rise?`, open_price: 2400 })
 
-  // Two of each: one of them open, and one that ends now.
+  // Two of each: one stays open, and one ends now.
   const openMacro = yield* newMacro({ deadline: plus(now, "4 days"), unit: "%", reward_pool: 500 })
   const pool = yield* newMacro({
     deadline: plus(now, "1 hour"),
@@ -262,7 +262,7 @@ export const publicFixture = Effect.gen(function* () {
     threshold,
     event: event.event_id,
     thread: thread.comment_id,
-    /** At this moment what is judged by candles has ended, too. */
+    /** At this moment questions decided by candles have ended, too. */
     end: plus(now, "26 hours")
   }
 })

@@ -1,4 +1,4 @@
-/** Answers made from what the rubric expects of an event: competent ones that must pass, lazy ones that must fail. */
+/** Answers made from the rubric's expectations of an event: competent ones that must pass, lazy ones that must fail. */
 import type { RegistrationEvent } from "../../src/scoring/registration.ts"
 import { namesOfAsset } from "../../src/scoring/registration/assets.ts"
 import { termsOfKind } from "../../src/scoring/registration/lexicon.ts"
@@ -71,7 +71,7 @@ const chineseEffects: { readonly [D in Direction]: string } = {
   mixed: "从两个方向影响"
 }
 
-/** The choice that weighs most; the first of equals. */
+/** The choice with the highest weight; the first among equals. */
 const likeliest = <Choice extends string>(
   choices: ReadonlyArray<Choice>,
   weights: { readonly [Name in Choice]?: number },
@@ -87,7 +87,7 @@ export const bestMagnitude = (event: RegistrationEvent): Magnitude =>
 const at = <Item>(items: ReadonlyArray<Item>, index: number, otherwise: Item): Item =>
   items[index % Math.max(1, items.length)] ?? otherwise
 
-/** The event's own words as its prompt has them. */
+/** The event's own words in its prompt. */
 export const ownWords = ({ prompt, terms }: RegistrationEvent): ReadonlyArray<string> => {
   const text = ` ${prompt
     .toLowerCase()
@@ -103,7 +103,7 @@ export const ownWords = ({ prompt, terms }: RegistrationEvent): ReadonlyArray<st
 const ownChineseWords = ({ terms }: RegistrationEvent): ReadonlyArray<string> =>
   terms.filter((term) => /\p{Script=Han}/u.test(term))
 
-/** Words of its kind that the prompt has not, by which an analyst tells what carries it to the price. */
+/** Words of its kind that are not in the prompt, by which an analyst explains the effect on the price. */
 const channels = (event: RegistrationEvent, within: Term["within"]): ReadonlyArray<string> => {
   const known = new Set(event.assets.core.flatMap(namesOfAsset))
   const prompt = read(event.prompt)
@@ -115,7 +115,7 @@ const channels = (event: RegistrationEvent, within: Term["within"]): ReadonlyArr
     .slice(0, 4)
 }
 
-/** The figure that the prompt asks for, as one writes it down. */
+/** The figure that the prompt asks for, as people write it. */
 const figureOf = ({ figure }: RegistrationEvent): string | undefined =>
   figure === undefined ? undefined : String(Number(Math.abs(figure.value).toPrecision(4)))
 
@@ -193,7 +193,7 @@ interface Texts {
 
 const everywhere = (text: string): Texts => ({ summary: text, reasoning: text, short: text, medium: text })
 
-/** The same disorder every time. */
+/** Shuffles the words in the same way every time. */
 const shuffled = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words
     .map((word, index) => [word, (index * 7919 + 13) % 101] as const)
@@ -208,7 +208,7 @@ const lorem =
 const platitude =
   "Markets will react to this and investors should be careful because things can change. Therefore prices may go up or down."
 
-/** Texts of people, and of programs, that did not read the event or did not think about it. */
+/** Texts of people and programs that did not read the event or did not think about it. */
 const lazyTexts: ReadonlyArray<readonly [kind: string, texts: (event: RegistrationEvent) => Texts]> = [
   ["nothing", () => everywhere("")],
   ["blanks", () => everywhere(" \n\t ")],
@@ -318,7 +318,7 @@ const lazyTexts: ReadonlyArray<readonly [kind: string, texts: (event: Registrati
 
 const everyKey = Object.keys(assetNames)
 
-/** Every lazy text, once with careless choices and once with the best there are, as by luck. */
+/** Every lazy text, once with careless choices and once with the best choices, as by luck. */
 export const lazyAnswers = (
   event: RegistrationEvent
 ): ReadonlyArray<readonly [kind: string, answer: RegistrationAnswer]> =>

@@ -46,7 +46,7 @@ const numbersOf = (template: EventTemplate, prompt: string): string | undefined 
     : names.map((name, index) => `${name}=${Number((found[index + 1] ?? "").replaceAll(" ", ""))}`).join("&")
 }
 
-/** The event that a prompt tells. */
+/** The event of a prompt. */
 export const eventOfPrompt = (prompt: string): RegistrationEvent => {
   for (const template of templates) {
     if (usualEvent(template).prompt === prompt) return usualEvent(template)

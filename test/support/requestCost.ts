@@ -1,4 +1,4 @@
-/** What requests cost the process in processor time, as ratios within one run: no test depends on how fast a machine is. */
+/** The processor time of requests, as ratios within one run: no test depends on how fast a machine is. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { Effect } from "effect"
@@ -15,8 +15,8 @@ const microsecondsSince = (before: NodeJS.CpuUsage) => {
 const rounds = 7
 
 /**
- * How many times the processor time of `other` that `request` takes, server and client together. The two take turns, and
- * the cheapest round of each counts, so that neither pays for a collection or for code that is not compiled yet.
+ * The processor time of `request` divided by that of `other`, server and client together. The two take turns, and the cheapest round
+ * of each counts, so that neither pays for a garbage collection or for code that is not compiled yet.
  */
 export const costRatio = Effect.fnUntraced(function* (request: Request, other: Request) {
   const cost = Effect.fnUntraced(function* (asked: Request) {
@@ -33,12 +33,12 @@ export const costRatio = Effect.fnUntraced(function* (request: Request, other: R
   return least / leastOfOther
 })
 
-/** `costRatio` to GET /health/live, which also bounds how long one such request keeps the process from others. */
+/** `costRatio` to GET /health/live, which also bounds how long one such request blocks the process for others. */
 export const timesHealth = (request: Request) => costRatio(request, get("/health/live"))
 
 const run = promisify(execFile)
 
-/** One after the other on one connection; whatever comes back is thrown away. */
+/** Requests run one after the other on one connection; the answers are discarded. */
 const client = `
   const { Agent, get } = require("node:http")
   const [url, headers, count] = process.argv.slice(1)
@@ -50,7 +50,7 @@ const client = `
 const sent = (url: string, headers: Readonly<Record<string, string>>, count: number) =>
   Effect.promise(() => run(process.execPath, ["-e", client, url, JSON.stringify(headers), String(count)]))
 
-/** Microseconds of processor time a request for a large document takes the server alone: another process asks. */
+/** Microseconds of processor time that a request for a large document takes in the server alone: another process asks. */
 export const timePerRequest = Effect.fnUntraced(function* (
   url: string,
   headers: Readonly<Record<string, string>> = {}

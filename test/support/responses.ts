@@ -3,10 +3,10 @@ import { englishAnswer } from "./registrationAnswers.ts"
 import { eventOfPrompt } from "./registrationEvents.ts"
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
 
-/** A competent answer to the event that this prompt tells. */
+/** A competent answer to the event of this prompt. */
 export const passingAnswer = (prompt: string): RegistrationAnswer => englishAnswer(eventOfPrompt(prompt))
 
-/** Well-formed, and worth next to nothing for any event. */
+/** A well-formed answer that is worth almost nothing for any event. */
 export const failingAnswer: RegistrationAnswer = {
   event_summary: "Something happened.",
   market_impact: { affected_assets: [], direction: "mixed", magnitude: "low", reasoning: "No idea." },

@@ -22,11 +22,11 @@ import type { Auspex, Start } from "./process.ts"
 import { member } from "./server.ts"
 
 export interface Rolled {
-  /** What was no answer, or a fault. */
+  /** Requests without an answer, or with a fault. */
   readonly failures: ReadonlyArray<string>
   /** Acknowledged predictions that the database does not have. */
   readonly lost: ReadonlyArray<string>
-  /** What replicas have to say of their health at the end. */
+  /** The problems that replicas report in their health at the end. */
   readonly problems: ReadonlyArray<string>
 }
 
@@ -48,7 +48,7 @@ const asked = async (url: string, method: string, token?: string, json?: unknown
   return { status: response.status, body, text }
 }
 
-/** Between two requests of an agent. */
+/** The pause between two requests of an agent. */
 const pauseMillis = 100
 
 const reads = ["/api/v1/agent/profile/self", "/api/v1/eval/challenges/active", "/api/v1/eval/leaderboard"]
@@ -63,7 +63,7 @@ const callAt = (turn: number, challengeIds: ReadonlyArray<string>) => {
   return { method: "POST", path: `/api/v1/eval/challenges/${id}/predict`, json }
 }
 
-/** Agents that predict and read, until it is over. */
+/** Agents predict and read until it is over. */
 const load = Effect.fnUntraced(function* (
   url: string,
   ids: ReadonlyArray<string>,
@@ -105,13 +105,13 @@ const problemsOf = Effect.fnUntraced(function* (opsPort: number) {
   return checks.flatMap(({ name, ok, reason }) => (ok ? [] : [`${name}: ${reason ?? ""}`]))
 })
 
-/** The replicas in the order in which they are replaced. */
+/** The replicas in the order of their replacement. */
 export const orders = {
   "jobs last": ["api", "api", "api", "jobs"],
   "jobs first": ["jobs", "api", "api", "api"]
 } as const
 
-/** Runs the load, during which each replica of the version before, or else of ours, is replaced by one of ours, and so on. */
+/** Runs the load while each replica of the version before, or else of ours, is replaced by one of ours, and so on. */
 export const rolling = Effect.fnUntraced(function* (options: {
   readonly minRequests: number
   readonly order: keyof typeof orders
@@ -119,7 +119,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
 }) {
   const scope = yield* Effect.scope
   const database = yield* emptyDatabase
-  // Its data directory outlives its programs: what it remembers of the log is there.
+  // The data directory outlives its programs: it holds their record of the log.
   const place = (roles: string) =>
     Effect.all({
       roles: Effect.succeed(roles),
@@ -138,7 +138,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
       AUSPEX_DATA_DIR: dataDir,
       AUSPEX_OPS_PORT: String(opsPort),
       AUSPEX_DRAIN_DELAY: "3 seconds",
-      // What instances write by themselves must not end the version before.
+      // Rows that instances write by themselves must not exclude the version before.
       AUSPEX_REFERENCES: "on",
       AUSPEX_JOB_INTERVAL: "1 second",
       AUSPEX_TRUSTED_PROXIES: "127.0.0.1"
@@ -179,7 +179,7 @@ export const rolling = Effect.fnUntraced(function* (options: {
     if (code !== 0) return yield* Effect.die(new Error(`a replica ended with ${code}: ${old.stderr()}`))
     running[index] = yield* startAt(at, {})
     replaced += 1
-    // The balancer takes a while to find it.
+    // The balancer needs a while to find it.
     yield* Effect.sleep("2 seconds")
   }
   const { commits, failures, sent } = yield* Fiber.join(loading)

@@ -1,4 +1,4 @@
-/** Every endpoint of the API, for tests that hold for all of them, also for those yet to come. */
+/** Every endpoint of the API, for tests that hold for all of them, also for future ones. */
 import { HttpApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
@@ -17,7 +17,7 @@ import type { Scope } from "../../src/services/Scopes.ts"
 const unknownId = "0190f000-0000-7000-8000-000000000000"
 
 export interface Route {
-  /** As the API writes it, for example `/api/v1/eval/challenges/:challenge_id/results`. */
+  /** The template as the API writes it, for example `/api/v1/eval/challenges/:challenge_id/results`. */
   readonly template: string
   readonly method: string
   readonly name: string
@@ -49,7 +49,7 @@ export const routes: ReadonlyArray<Route> = (() => {
   return found
 })()
 
-/** Calls of models, which answer in the shapes of two styles and so are not of the HttpApi, as the document has them. */
+/** Calls of models, as the document has them; they answer in the shapes of two styles and so are not in the HttpApi. */
 export const gatewayRoutes: ReadonlyArray<string> = Object.values(gatewayPaths).map(
   (path) => `${path.startsWith(gatewayPaths.models) ? "GET" : "POST"} ${path.replace("*", "{model}")}`
 )
@@ -57,11 +57,11 @@ export const gatewayRoutes: ReadonlyArray<string> = Object.values(gatewayPaths).
 export const agentRoutes = routes.filter(({ caller }) => caller === "agent")
 export const adminRoutes = routes.filter(({ caller }) => caller === "administrator")
 
-/** A path with its parameters filled in; those not named by an id that nothing has. */
+/** A path with its parameters filled in; missing ones get an id that nothing has. */
 export const pathOf = (route: Route, parameters: Readonly<Record<string, string>> = {}): string =>
   route.template.replaceAll(/:([a-z_]+)/g, (_, name: string) => parameters[name] ?? unknownId)
 
-/** A path of every kind that something is at, API or not, with its parameters filled in. */
+/** A path of every kind that exists, API or not, with its parameters filled in. */
 export const everyPath: ReadonlyArray<string> = [
   ...new Set(
     [

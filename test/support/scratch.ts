@@ -1,7 +1,7 @@
 /**
- * Where a test run keeps what it writes: in memory where there is room. Each test database is some hundreds of files
- * that live for a second, and file systems can be slow at that: ext4 without a journal looks at every file deleted in
- * the last minutes before it makes one.
+ * The directory for the files of a test run: in memory if there is room. Each test database is some hundreds of files that live for a
+ * second, and file systems can be slow at that: ext4 without a journal checks every file deleted in the last minutes before it makes
+ * one.
  */
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs"
@@ -21,14 +21,14 @@ const hasRoom = () => {
 
 const made = (parent: string) => {
   const directory = mkdtempSync(join(parent, "auspex-test-"))
-  // Where the tests run as root, PostgreSQL runs as an account that must be able to pass.
+  // If the tests run as root, PostgreSQL runs as an account that must be able to pass.
   chmodSync(directory, 0o711)
   return directory
 }
 
 export const removed = (directory: string) => rmSync(directory, { recursive: true, force: true })
 
-/** PostgreSQL's programs may have to be copied there, which is of no use where nothing may be run. */
+/** PostgreSQL's programs may have to be copied there, which is useless if nothing may be run there. */
 const runsPrograms = (directory: string) => {
   const program = join(directory, "program")
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 })

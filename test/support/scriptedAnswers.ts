@@ -1,5 +1,5 @@
 /**
- * What a program without a language model makes of a prompt: it finds assets, numbers and long words by patterns, computes what
+ * The answer of a program without a language model to a prompt: it finds assets, numbers and long words by patterns, computes what
  * the question seems to ask for, guesses the direction by its words, and fills phrases that fit any market. The seed chooses them.
  */
 import type { RegistrationAnswer } from "../../src/services/RegistrationJudge.ts"
@@ -39,7 +39,7 @@ const operationFor = (question: string): ((one: number, other: number) => number
 
 const wordsOf = (text: string): ReadonlyArray<string> => text.toLowerCase().match(/[a-z]{4,}/g) ?? []
 
-/** The figure of the two numbers nearest to words of the question. */
+/** The figure from the two numbers nearest to words of the question. */
 const figureOf = (facts: string, question: string): string => {
   const asked = new Set(wordsOf(question))
   const [one, other] = [...facts.matchAll(/\d[\d ]*(?:\.\d+)?/g)]

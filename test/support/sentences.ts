@@ -1,6 +1,7 @@
 /**
- * Reads every sentence about proof, rank and counts on the pages of an instance, and says which of them is not so: beside the API, beside
- * the comparison of two agents, and beside the rule (an e-value of 20 for each agent of the owner), which is computed here anew.
+ * Checks every sentence about proof, rank and counts on the pages of an instance, and reports the false ones: against the API,
+ * against the comparison of two agents, and against the rule (an e-value of 20 for each agent of the owner), which is computed here
+ * independently.
  */
 import { Effect, Schema } from "effect"
 import { catalogues } from "../../src/http/site/catalogue/catalogue.ts"
@@ -97,7 +98,7 @@ const numberIn = (text: string): number =>
 
 const isReference = ({ status }: Row): boolean => status === "reference"
 
-/** The rule, by the API's own numbers. */
+/** The verdict of the rule on the API's own numbers. */
 const verdictOf = (row: Row): "told" | "worse" | "open" | undefined => {
   const { evidence, owner_agents } = row
   if (evidence === null || isReference(row)) return undefined
@@ -112,7 +113,7 @@ const sentenceOf = (row: Row, language: Language): string | undefined => {
   return row.needed === null ? say.notAhead : say.ahead(String(row.needed), row.needed === 1)
 }
 
-/** Sentences about proof that a text has. */
+/** The sentences about proof in a text. */
 const sentencesIn = (text: string, language: Language): ReadonlyArray<string> => {
   const { ahead, notAhead, told, worse } = catalogues[language]
   const [before = "", after = ""] = ahead("#", false).split("#")
@@ -122,11 +123,11 @@ const sentencesIn = (text: string, language: Language): ReadonlyArray<string> =>
   ]
 }
 
-/** The same without the number of days. */
+/** The kind of a sentence, without the number of days. */
 const kindOf = (sentence: string, language: Language): string =>
   sentencesIn(sentence, language)[0] ?? sentence
 
-/** What a row calls somebody that is no claimed agent. */
+/** A row's word for an agent that is not claimed. */
 const standingIn = (text: string, language: Language): string => {
   const { reference_, unclaimed } = catalogues[language]
   return [reference_, unclaimed].filter((each) => text.includes(each)).join()
@@ -138,7 +139,7 @@ const standingOf = (row: Row, language: Language): string => {
   return row.status === "verified" ? "" : unclaimed
 }
 
-/** What pages ask of a rank, besides that somebody has claimed the agent. */
+/** The conditions of a rank on pages, besides a claim. */
 interface Needs {
   readonly minCount: number
   readonly minDays: number
@@ -151,7 +152,7 @@ const hasRank = (row: Row, order: string, { minCount, minDays }: Needs): boolean
 const isSkill = (shown: number, { skill }: typeof Part.Type): boolean =>
   skill !== null && Math.abs(shown - skill) <= 0.00051
 
-/** A number of a text as it stands there. */
+/** A number as texts write it. */
 const decimal = /[−+-]?\d+(?:\.\d+)?/
 
 const tablesOf = (page: string): ReadonlyArray<string> =>
@@ -159,7 +160,7 @@ const tablesOf = (page: string): ReadonlyArray<string> =>
 
 const headOf = (table: string): string => table.slice(0, table.indexOf("<tbody"))
 
-/** Whatever a page calls a skill, in its facts: its name and its number. */
+/** Every skill in the facts of a page: its name and its number. */
 const skillsIn = (page: string, language: Language): ReadonlyArray<readonly [string, number]> => {
   const { agentPage, skill } = catalogues[language]
   return [...page.matchAll(/<dt>(.*?)<\/dt>\s*<dd>(.*?)<\/dd>/gs)].flatMap(([, term = "", fact = ""]) => {
@@ -182,7 +183,7 @@ interface Drawn {
   readonly problems: ReadonlyArray<string>
 }
 
-/** The rows of the boards of a page, each with what its drawing says that its numbers do not. */
+/** The rows of a page's leaderboards, each with the parts of its drawing that its numbers lack. */
 const drawnRows = (page: string): ReadonlyArray<Drawn> =>
   tablesOf(page).flatMap((table) => {
     const before = page.slice(0, page.indexOf(table))
@@ -200,7 +201,7 @@ const drawnRows = (page: string): ReadonlyArray<Drawn> =>
       const strong = numberIn(
         plain(/<strong>((?:(?!<strong>).)*?)<\/strong>\s*<\/td>/s.exec(html)?.[1] ?? "")
       )
-      // A mean daily score stands beside its interval, an average in the cell before.
+      // A mean daily score has its interval beside it, an average has it in the cell before.
       const [value = strong, low, high] = numbers.length === 3 ? numbers : [strong, ...numbers]
       const problems: Array<string> = []
       if (at !== undefined && first !== undefined && last !== undefined && first.x !== last.x) {
@@ -219,15 +220,15 @@ const drawnRows = (page: string): ReadonlyArray<Drawn> =>
     })
   })
 
-/** Boards of a part of the answers. */
+/** Leaderboards of a part of the answers. */
 const parts = ["category=commodities", "category=crypto", "category=economics", "horizon=1d", "horizon=1w"]
 
-/** So many challenges of each type and state are read. */
+/** The number of challenges of each type and state that are read. */
 const maxChallenges = 60
 
 export const falseSentences = Effect.fnUntraced(function* <E, R>(
   read: (path: string) => Effect.Effect<string, E, R>,
-  /** What a rank by skill takes on pages. */
+  /** The requirements of a rank by skill on pages. */
   { minDays }: { readonly minDays: number }
 ) {
   const complaints: Array<string> = []
@@ -268,7 +269,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
 
   const profiles = new Map<string, Profile>()
 
-  // The API itself: a board, an agent's record, and the comparison with the walk say the same.
+  // The API itself: a leaderboard, an agent's record, and the comparison with the walk agree.
   for (const row of bySkill) {
     const who = row.agent_name
     const verdict = verdictOf(row)
@@ -325,7 +326,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       }
     }
 
-    /** Those without a rank stand folded below the others, among which the references stand. */
+    /** Agents without a rank are folded below the others, among which the references are listed. */
     const standings = (rows: ReadonlyArray<Drawn>, of: Map<string, Row>, order: string, where: string) => {
       const hasRanks = rows.some(({ rank }) => rank > 0)
       let lastRank = 0
@@ -462,7 +463,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
       const compared = yield* json(Compared, `/api/v1/eval/compare?${query}`)
       const { difference, e_value, told, told_from } = compared
       const isOfReferences = isReference(a) && isReference(b)
-      // What an agent is beside the walk, its record tells; of two others it is the e-value.
+      // An agent's record compares it with the walk; two other agents are compared by the e-value.
       if (a === theWalk || b === theWalk || isOfReferences) {
         must(!isOfReferences || told === null, `compare ${query}: of two references ${told} is better`)
       } else {
@@ -505,7 +506,7 @@ export const falseSentences = Effect.fnUntraced(function* <E, R>(
     }
   }
 
-  // What is counted of questions: agents' answers, never those of references.
+  // Counts of questions include agents' answers, never those of references.
   const counts = new Map<string, number>()
   for (const status of ["open", "closed", "resolved"] as const) {
     for (const { id, prediction_count } of yield* challengesIn(read, status, maxChallenges)) {

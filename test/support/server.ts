@@ -1,7 +1,6 @@
 /**
- * The whole API on a real socket of a free loopback port, over real PostgreSQL:
- * `layer(testServer())("Registration", (it) => ...)`. What it is made of can be asked for too: any service, `SqlClient`,
- * `Settings`.
+ * The whole API on a real socket of a free loopback port, over real PostgreSQL: `layer(testServer())("Registration", (it) => ...)`.
+ * Its parts are available, too: any service, `SqlClient`, `Settings`.
  */
 import { connect } from "node:net"
 import { Context, Effect, Layer, Predicate, Schema } from "effect"
@@ -22,22 +21,22 @@ export class TestServer extends Context.Service<
 type Services = ReturnType<typeof testServices>
 type Everything = Layer.Success<Services>
 
-/** Listens with the limits that are set. */
+/** Listens with the configured limits. */
 export const listeningAsSet = (options: Omit<Parameters<typeof listening>[0], "rules">) =>
   Layer.unwrap(Effect.map(Settings, (rules) => listening({ ...options, rules })))
 
 /**
- * `swap` takes the place of services: what depends on them is built anew on top, because a layer is built once (see
+ * `swap` replaces services: their dependents are built anew on top, because a layer is built once (see
  * test/ops/swap.test.ts).
  */
 export const testServer = <Swapped = never, Needs = never>(
   options: {
     readonly environment?: Readonly<Record<string, string>>
-    /** Services that were put together elsewhere. */
+    /** Services that were composed elsewhere. */
     readonly services?: Layer.Layer<Everything, Layer.Error<Services>, Needs>
     readonly swap?: Layer.Layer<Swapped, never, Everything>
     readonly timeouts?: Timeouts
-    /** For who must know it before the server is there; any free one otherwise. */
+    /** The port, for tests that must know it before the server is there; otherwise any free one. */
     readonly port?: number
   } = {}
 ) => {
@@ -61,7 +60,7 @@ export const testServer = <Swapped = never, Needs = never>(
   return server.pipe(Layer.provideMerge(http), Layer.provide(node), Layer.provideMerge(swapped))
 }
 
-/** What came back. `json` is empty for what is not a JSON object; `text` is what was sent in any case. */
+/** An answer. `json` is empty if it is no JSON object; `text` is always the raw text. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -73,17 +72,17 @@ export interface Asked {
   /** An access token, or the administrator's. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON. */
+  /** A value that is sent as JSON. */
   readonly json?: unknown
-  /** Sent as it is; bytes have no content type, a stream goes out in chunks. */
+  /** A body that is sent as it is; bytes have no content type, a stream goes out in chunks. */
   readonly body?: string | Uint8Array<ArrayBuffer> | URLSearchParams | ReadableStream
-  /** Hears the text of the answer as far as it has come, each time that more comes. */
+  /** Gets the text of the answer so far, each time that more comes. */
   readonly onText?: (text: string) => void
 }
 
 const parsed = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Json)))
 
-/** A stream of notices ends when its reader does: whoever asks for an answer gets what it begins with. */
+/** A stream of notices ends when its reader does: a request for one returns its beginning. */
 const isEndless = (path: string): boolean => /\/notices\/stream(\?|$)/.test(path)
 
 const textOf = async (response: Response, onText: (text: string) => void, endless: boolean) => {
@@ -123,13 +122,13 @@ export const send = Effect.fnUntraced(function* (method: string, path: string, a
   })
 })
 
-/** What the listener for operations tells. */
+/** The metrics of the listener for operations. */
 export const metrics = PrometheusMetrics.format({ prefix: "auspex" })
 
 export const get = (path: string, asked?: Asked) => send("GET", path, asked)
 export const post = (path: string, asked?: Asked) => send("POST", path, asked)
 
-/** Hears the spaces of an answer that takes long, and has the clock move on until that many have come. */
+/** Counts the heartbeat spaces of a slow answer, and moves the clock on until this many have come. */
 export const heartbeat = () => {
   let come = ""
   return {
@@ -144,7 +143,7 @@ export const heartbeat = () => {
   }
 }
 
-/** The member at a path into an answer; `undefined` where there is none. */
+/** The member at a path into an answer, or `undefined`. */
 export const member = (json: unknown, ...path: ReadonlyArray<string | number>): unknown =>
   path.reduce<unknown>((value, key) => (Predicate.hasProperty(value, key) ? value[key] : undefined), json)
 
@@ -154,7 +153,7 @@ export const wrongFields = (answer: Answer): ReadonlyArray<unknown> => {
   return Array.isArray(errors) ? [...new Set(errors.map((each) => member(each, "path")))].sort() : []
 }
 
-/** Sends bytes as they are, for what no client would send; answers what came back until the server hung up. */
+/** Sends raw bytes, as no client would; returns the answer until the server hung up. */
 export const raw = Effect.fnUntraced(function* (bytes: string) {
   const { port } = yield* TestServer
   return yield* Effect.callback<string>((resume) => {

@@ -12,7 +12,7 @@ import { logSigner } from "./logSigner.ts"
 import { mailbox } from "./mailbox.ts"
 import { settings } from "./settings.ts"
 
-/** The gateway over services that were put together: what this file says it serves, or nothing. */
+/** The gateway over composed services: it serves the models of this file, or nothing. */
 export const gatewayOf = (file: Option.Option<string> = Option.none()) =>
   Gateway.layer.pipe(Layer.provideMerge(Layer.orDie(GatewayConfig.layer(file))))
 
@@ -22,11 +22,11 @@ export const testServices = (environment: Readonly<Record<string, string>> = {})
     Layer.provideMerge(Layer.mergeAll(database, settings(environment), mailbox, logSigner()))
   )
 
-/** Those of this process beside real ones on the same database. */
+/** Test services of this process beside real ones on the same database. */
 export const servicesOn = (url: Redacted.Redacted) =>
   services.pipe(Layer.provideMerge(Layer.mergeAll(poolOn(url), settings(), mailbox, logSigner())))
 
-/** As when none is configured; a test swaps in its own. */
+/** No identity provider is configured; a test swaps in its own. */
 export const noIdentityProvider = IdentityProvider.layer(Option.none())
 
 /** Nothing is sold; a test that sells swaps in a provider of its own. */

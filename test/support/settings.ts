@@ -20,13 +20,13 @@ const roomy = {
   AUSPEX_LIMIT_READS: "1000000/minute",
   AUSPEX_LIMIT_LOG_READS: "1000000/minute",
   AUSPEX_LIMIT_UNIDENTIFIED: "1000000/minute",
-  // Under a clock that stands still nothing that is kept would ever be made anew.
+  // Under a clock that stands still no cached value would ever be made anew.
   AUSPEX_PUBLIC_CACHE: "off",
-  // Most tests look at counts right after a prediction.
+  // Most tests read counts right after a prediction.
   AUSPEX_COUNTS_EVERY: "off",
   // Tests count agents, predictions and entries of the log.
   AUSPEX_REFERENCES: "off",
-  // What is traced is of interest to tests that look at spans; there is no collector.
+  // Tests that read spans need tracing; there is no collector.
   OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
   OTEL_TRACES_SAMPLER_ARG: "1",
   AUSPEX_LIMIT_PURCHASES: "100000/minute",
@@ -55,7 +55,7 @@ export const settings = (environment: Readonly<Record<string, string>> = {}) =>
     Layer.orDie
   )
 
-/** The settings exactly as an operator gets them who sets nothing. */
+/** The settings of an operator who sets nothing. */
 export const defaultSettings = Layer.effect(Settings, made).pipe(
   Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env: {} }))),
   Layer.orDie

@@ -1,4 +1,4 @@
-/** A challenge with two predictions from its making to its settlement, all of it in the log, revealed and signed. */
+/** A challenge with two predictions from its creation to its settlement, all of it in the log, revealed and signed. */
 import { Effect } from "effect"
 import { Scoring } from "../../src/services/Scoring.ts"
 import { TransparencyLog } from "../../src/services/TransparencyLog.ts"

@@ -1,4 +1,4 @@
-/** A real mail server on loopback, which keeps what it gets. */
+/** A real mail server on loopback, which stores its mails. */
 import { Effect } from "effect"
 import PostalMime from "postal-mime"
 import { SMTPServer } from "smtp-server"
@@ -13,7 +13,7 @@ interface Received {
 /** A mail as a mail program shows it. */
 export const read = (raw: string) => Effect.promise(() => PostalMime.parse(raw))
 
-/** A mail server on a free loopback port; `options` say how it differs from one that takes everything. */
+/** A mail server on a free loopback port; without `options` it accepts everything. */
 export const smtpServer = Effect.fnUntraced(function* (options: SMTPServerOptions = {}) {
   const received: Array<Received> = []
   const server = new SMTPServer({

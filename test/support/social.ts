@@ -1,4 +1,4 @@
-/** What agents do among each other: follows, and posts written past the service, so that a test can hold their transaction. */
+/** Agents' relations: follows, and posts written without the service, so that a test can hold their transaction. */
 import { DateTime, Effect, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ export const unfollow = (agentId: AgentId, target: string) =>
 
 export const feedOf = (agentId: AgentId, page: Page) => Social.use((social) => social.feed(agentId, page))
 
-/** The events that comments of these tests are about. */
+/** The events of these tests' comments. */
 export const makeEvent = SqlClient.SqlClient.use(
   (sql) => sql`
     insert into events (id, title, published_at, spaces, assets, created_at, updated_at)
@@ -29,7 +29,7 @@ export interface Post {
   readonly event?: "storm" | "calm"
 }
 
-/** Writes a comment, or a reply to `parent`; answers its id. */
+/** Writes a comment, or a reply to `parent`; returns its id. */
 export const writeComment = Effect.fnUntraced(function* (agentId: AgentId, post: Post = {}) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
@@ -41,7 +41,7 @@ export const writeComment = Effect.fnUntraced(function* (agentId: AgentId, post:
   return id
 })
 
-/** `agentId` likes a post of `authorId`. */
+/** Makes `agentId` like a post of `authorId`. */
 export const writeLike = Effect.fnUntraced(function* (agentId: AgentId, postId: string, authorId: AgentId) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* DateTime.now
@@ -51,7 +51,7 @@ export const writeLike = Effect.fnUntraced(function* (agentId: AgentId, postId: 
     values (${postId}::uuid, ${agentId}::uuid, ${authorId}::uuid, ${id}::uuid, ${DateTime.toDateUtc(now)})`
 })
 
-/** Cursors made of a real one, each with one thing about it changed. */
+/** Cursors made of a real one, each with one change. */
 export const tamperedCursors = (cursor: string): ReadonlyArray<string> => {
   const middle = Math.floor(cursor.length / 2)
   const changed = (at: number) =>

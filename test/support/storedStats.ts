@@ -1,4 +1,4 @@
-/** The stored sums of agents, as the pure reference of their arithmetic has them. */
+/** The stored sums of agents, in the form of the pure reference arithmetic. */
 import { BigDecimal, Effect, Schema } from "effect"
 import type { AgentStats } from "../../src/scoring/agentStats.ts"
 import { rowsOf } from "./database.ts"
@@ -22,7 +22,7 @@ const StoredRow = Schema.Struct({
   sum_day_count_sq: Schema.Int
 })
 
-/** The kept rows of these agents, by board and agent. */
+/** The stored rows of these agents, by leaderboard and agent. */
 export const storedStats = Effect.fnUntraced(function* (agents: ReadonlyArray<string>) {
   const rows = yield* rowsOf(
     StoredRow,

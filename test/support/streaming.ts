@@ -1,6 +1,6 @@
 /**
- * Servers of PostgreSQL that belong to one test: they can be copied while they stand still, stream to one another, die, and be
- * promoted. Each is ended with whatever it left behind when the scope ends.
+ * Servers of PostgreSQL that belong to one test: they can be copied while stopped, stream to one another, die, and be promoted. Each
+ * is ended with all its processes when the scope ends.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
@@ -18,7 +18,7 @@ import { freePort, temporaryData, temporaryDirectory, until } from "./process.ts
 
 type Options = Readonly<Record<string, string>>
 
-/** A crash of the machine only loses a test's data; a crash of the server loses none all the same. */
+/** A crash of the machine only loses a test's data; a crash of the server loses nothing. */
 const impatient = { fsync: "off", full_page_writes: "off", max_connections: "200" }
 
 export interface Server {
@@ -26,20 +26,20 @@ export interface Server {
   readonly url: Redacted.Redacted
   /** Runs statements as the superuser. */
   readonly run: <A, E>(work: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.Effect<A, E>
-  /** Ends it in good order; what it has is on its disk, and with its standbys. */
+  /** Stops it regularly; its data is on its disk, and with its standbys. */
   readonly stop: Effect.Effect<void>
-  /** As when its machine dies. */
+  /** Kills it, as the death of its machine would. */
   readonly kill: Effect.Effect<void>
 }
 
 /** A cluster that does not run. */
 export interface Disk {
   readonly start: (options?: Options) => ReturnType<typeof startOn>
-  /** Its files as they are now, which must not be changing. */
+  /** A copy of its present files, which must not be changing. */
   readonly copy: Effect.Effect<Disk, never, FileSystem.FileSystem | Scope.Scope>
-  /** Makes it a standby of what is reached at this port. */
+  /** Makes it a standby of the server at this port. */
   readonly follow: (port: number, name: string) => Effect.Effect<void>
-  /** Starts it and replays the archive onto it, to its end unless the options name a target; it leads then. */
+  /** Starts it and replays the archive, to its end unless the options name a target; afterwards it is a primary. */
   readonly restore: (archive: string, target?: Options) => ReturnType<typeof startOn>
 }
 

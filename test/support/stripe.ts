@@ -1,4 +1,4 @@
-/** Stripe as far as we use it: a server in the shapes of its API, and messages signed by its own library. */
+/** The parts of Stripe that we use: a server in the shapes of its API, and messages signed by its own library. */
 import { createServer } from "node:http"
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -19,7 +19,7 @@ export const packages = [
 ] as const
 export const [small, large] = packages.map(packageName)
 
-/** What was asked for, as the form fields that the library sends. */
+/** A requested session, as the form fields that the library sends. */
 export interface AskedSession {
   readonly idempotencyKey: string
   readonly fields: Readonly<Record<string, string>>
@@ -32,14 +32,14 @@ export class StripeServer extends Context.Service<
   StripeServer,
   {
     readonly url: URL
-    /** The same by another name of loopback, so that to a browser its pages are another site's. */
+    /** The same server by another name of loopback, so that to a browser its pages are another site's. */
     readonly checkoutOrigin: string
     readonly asked: ReadonlyArray<AskedSession>
     /** Checkouts that were looked up, oldest first. */
     readonly lookedUp: ReadonlyArray<string>
-    /** What a checkout has come to, for who looks it up. */
+    /** Sets the state of a checkout that a look-up returns. */
     readonly become: (session: EventObject, state: EventObject) => void
-    /** From now on. */
+    /** Sets the behaviour from now on. */
     readonly behave: (mood: StripeMood) => void
   }
 >()("auspex/test/StripeServer") {}
@@ -106,7 +106,7 @@ export const stripeServer = Layer.effect(
         : [404, errorOf("invalid_request_error", "?")]
     }
 
-    /** As far as buyers are concerned: one link, which leads back. */
+    /** The payment page, as far as buyers need it: one link, which leads back. */
     const paymentPage = (path: string): string => {
       const session = asked.find(({ sessionId }) => path === `/c/pay/${sessionId}`)
       return `<!doctype html><title>Pay</title><a href="${session?.fields["success_url"]}">I have paid</a>`
@@ -149,7 +149,7 @@ export const stripeServer = Layer.effect(
   })
 )
 
-/** Purchases that this server is asked to collect for; fresh, for it stands beside a server's that sells nothing. */
+/** Payments with this server as the provider; it is fresh, since it is beside a server that sells nothing. */
 export const selling = Layer.unwrap(
   Effect.map(StripeServer, ({ checkoutOrigin, url }) =>
     Layer.fresh(PaymentsOnPostgres.layer).pipe(
@@ -168,14 +168,14 @@ export const selling = Layer.unwrap(
   )
 )
 
-/** Another replica's, on the same database. */
+/** The payments of another replica, on the same database. */
 export const paymentsReplica = Effect.map(Layer.build(Layer.fresh(selling)), (context) =>
   Context.get(context, Payments)
 )
 
 const library = new Stripe("sk_test_unused")
 
-/** Signs a message as Stripe does, by its own library, which takes second 0 for this moment of the machine's clock. */
+/** Signs a message as Stripe does, with its own library, which takes second 0 as the present of the machine's clock. */
 export const signatureOf = (payload: string, seconds: number, secret = webhookSecret): string =>
   library.webhooks.generateTestHeaderString({ payload, secret, timestamp: Math.max(1, seconds) })
 
@@ -183,7 +183,7 @@ let events = 0
 
 export type EventObject = Readonly<Record<string, unknown>>
 
-/** An event in Stripe's envelope, with an id that nothing had before. */
+/** An event in Stripe's envelope, with a new id. */
 export const stripeEvent = (type: string, object: EventObject, fields: EventObject = {}): string => {
   events += 1
   return JSON.stringify({
@@ -206,13 +206,13 @@ export const signedNow = Effect.fnUntraced(function* (body: string) {
   return { body, signature: signatureOf(body, seconds) }
 })
 
-/** Has the service take a message; by this replica, or another. */
+/** Delivers a message to the service; by this replica, or another. */
 export const deliver = Effect.fnUntraced(function* (body: string, by?: Payments["Service"]) {
   const payments = by ?? (yield* Payments)
   return yield* payments.receive(yield* signedNow(body))
 })
 
-/** A purchase that was begun, with what Stripe's objects say of it. */
+/** A purchase that was begun, with the fields of Stripe's objects about it. */
 export const begun = Effect.fnUntraced(function* (
   owner: OperatorId,
   name: string = small ?? "",
@@ -255,5 +255,5 @@ export const begun = Effect.fnUntraced(function* (
   return { charge, dispute, payAt, purchaseId, session }
 })
 
-/** The moment that Stripe's messages of these tests are about. */
+/** The time in Stripe's messages of these tests. */
 export const stripeTime = DateTime.makeUnsafe("2026-06-01T00:00:00Z")

@@ -1,6 +1,6 @@
 /**
- * Changing what is recorded behind the back of everything that guards it: triggers are switched off, and constraints
- * dropped, in a database that is thrown away afterwards.
+ * Changes of records without any guard: triggers are switched off, and constraints dropped, in a database that is discarded
+ * afterwards.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,7 @@ export type Column = typeof Column.Type
 
 const Names = Schema.Struct({ table: Schema.String, name: Schema.String })
 
-/** As the tables' owner; within what is done as the owner already it is one with that, whose locks another would wait for. */
+/** Runs work as the tables' owner. Within work of the owner it joins that transaction, since another one would wait for its locks. */
 const asTheirOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -24,7 +24,7 @@ const asTheirOwner = <A, E, R>(work: Effect.Effect<A, E, R>) =>
     return yield* owns ? work : asOwner(work)
   })
 
-/** No constraint but keys guards these tables any more; what they hold now is what `restored` brings back. */
+/** Removes all constraints but keys from these tables; `restored` brings back their present content. */
 export const unconstrained = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
   const constraints = yield* findAll(Names)(sql`
@@ -36,14 +36,14 @@ export const unconstrained = Effect.fnUntraced(function* (tables: ReadonlyArray<
   for (const table of tables) yield* sql`create table ${sql(`saved_${table}`)} as table ${sql(table)}`
 }, asTheirOwner)
 
-/** Nothing guards these tables any more; what they hold now is what `restored` brings back. */
+/** Removes all guards of these tables; `restored` brings back their present content. */
 export const unguarded = Effect.fnUntraced(function* (tables: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
   for (const table of tables) yield* sql`alter table ${sql(table)} disable trigger user`
   yield* unconstrained(tables)
 }, asTheirOwner)
 
-/** As the owner of the tables does it, in one transaction: their triggers are out of the way, and there again afterwards. */
+/** Runs a change as the owner of the tables, in one transaction: the triggers are off for it, and on again afterwards. */
 export const withoutTriggers = <A, E, R>(tables: ReadonlyArray<string>, change: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => {
     const all = (state: "disable" | "enable") =>
@@ -51,7 +51,7 @@ export const withoutTriggers = <A, E, R>(tables: ReadonlyArray<string>, change: 
     return asTheirOwner(all("disable").pipe(Effect.andThen(change), Effect.tap(all("enable"))))
   })
 
-/** The differences that the check of figures finds after a change of a score that triggers reject; the change is undone. */
+/** The differences that the check of stats finds after a change of a score that triggers reject; the change is rolled back. */
 export const differencesAfter = Effect.fnUntraced(function* (
   tamper: (sql: SqlClient.SqlClient) => Statement.Statement<object>
 ) {
@@ -74,7 +74,7 @@ export const columnsOf = Effect.fnUntraced(function* (tables: ReadonlyArray<stri
      order by c.table_name, c.ordinal_position`)
 })
 
-/** Another value of a type, as close to the old one as can be: one byte, the least amount, the least time. */
+/** Another value of a type, as close to the old one as possible: one byte, the least amount, the least time. */
 const changed = (type: string, column: string): string => {
   switch (type) {
     case "text":
@@ -101,7 +101,7 @@ const changed = (type: string, column: string): string => {
       return `${column} + '{[1,65536)}'`
     case "int4":
     case "int8":
-      // One byte, and a value that no other row has.
+      // This changes one byte, to a value that no other row has.
       return `coalesce(${column} + 65536, 65536)`
     default:
       return `coalesce(${column} + 1, 1)`
@@ -110,7 +110,7 @@ const changed = (type: string, column: string): string => {
 
 const Row = Schema.Struct({ row: Schema.Record(Schema.String, Schema.Unknown) })
 
-/** Changes a column of the first row that meets the condition; answers the row as it was. */
+/** Changes a column of the first row that meets the condition; returns the old row. */
 export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Column, where: string) {
   const sql = yield* SqlClient.SqlClient
   const { row } = yield* findOne(Row)(sql`
@@ -123,7 +123,7 @@ export const tamper = Effect.fnUntraced(function* ({ column, table, type }: Colu
   return row
 }, asTheirOwner)
 
-/** Makes a challenge, whose entry waits, one of the time before its rules were frozen with it. */
+/** Makes a challenge, whose entry is pending, one from the time before rules were frozen. */
 export const createdBefore = Effect.fnUntraced(function* (challengeId: string) {
   const sql = yield* SqlClient.SqlClient
   yield* withoutTriggers(
@@ -139,7 +139,7 @@ export const createdBefore = Effect.fnUntraced(function* (challengeId: string) {
   )
 })
 
-/** Makes a price event, whose entry waits, one of the rules with this number. */
+/** Makes a price event, whose entry is pending, one of the rules with this number. */
 export const underRule = Effect.fnUntraced(function* (challengeId: string, rule: number) {
   const sql = yield* SqlClient.SqlClient
   yield* withoutTriggers(
@@ -177,10 +177,10 @@ export const addAnother = Effect.fnUntraced(function* (
       from ${sql(table)} t where ${sql.literal(where)} order by t::text limit 1`
 }, asTheirOwner)
 
-/** Brings everything back as it was when the guards were taken away. */
+/** Restores the content from before the guards were removed. */
 export const restored = Effect.fnUntraced(function* (table: string) {
   const sql = yield* SqlClient.SqlClient
-  // Generated columns are made again.
+  // Generated columns are computed again.
   const { columns } = yield* findOne(Schema.Struct({ columns: Schema.String }))(sql`
     select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
      where table_schema = 'public' and table_name = ${table} and is_generated = 'NEVER'`)

@@ -1,4 +1,4 @@
-/** A stretch of network between a process and PostgreSQL, which can be cut, and which tells whose a connection is. */
+/** A network path between a process and PostgreSQL, which can be cut, and which knows its connections. */
 import { connect, createServer } from "node:net"
 import type { Socket } from "node:net"
 import { Context, Effect, Layer, Redacted } from "effect"
@@ -13,22 +13,19 @@ import { settings } from "./settings.ts"
 export class TcpProxy extends Context.Service<
   TcpProxy,
   {
-    /** The same database, reached through here. */
+    /** The URL of the same database through this proxy. */
     readonly url: Redacted.Redacted
-    /** Whether a connection that PostgreSQL sees from this port comes through here. */
+    /** True if a connection that PostgreSQL sees from this port comes through this proxy. */
     readonly owns: (port: number) => boolean
-    /** Ends every connection at once, with what is on its way. */
+    /** Ends every connection immediately, with all data on its way. */
     readonly cut: Effect.Effect<void>
-    /** From now on the way leads to this server. Every connection breaks. */
+    /** Leads the path to this server from now on. Every connection breaks. */
     readonly lead: (server: Redacted.Redacted) => Effect.Effect<void>
-    /** Every connection breaks, and none comes about until the effect has ended. */
+    /** Breaks every connection, and allows none until the effect has ended. */
     readonly whileCut: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /**
-     * Loses all bytes meanwhile, and tells nobody. Connections that were there then, or were begun then, stay silent for good;
-     * later ones work.
-     */
+    /** Loses all bytes meanwhile without a sign. Connections from before or from this time stay silent permanently; later ones work. */
     readonly whileSilent: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Passes on what is sent, and loses every answer for so long; then cuts. Commits happen that nobody hears of. */
+    /** Passes requests on, and loses every answer for this long; then cuts. The client does not learn of the commits. */
     readonly loseAnswers: (millis: number) => Effect.Effect<void>
   }
 >()("auspex/test/TcpProxy") {}
@@ -36,7 +33,7 @@ export class TcpProxy extends Context.Service<
 interface Pair {
   readonly near: Socket
   readonly far: Socket
-  /** What comes from either side is lost, its end, too. */
+  /** The data of either side is lost, also its end. */
   isSilent: boolean
 }
 

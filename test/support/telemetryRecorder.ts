@@ -1,4 +1,4 @@
-/** Everything a server logs and traces, kept for a test to look at. */
+/** Everything that a server logs and traces, kept for a test to check. */
 import { Cause, Context, Effect, Layer, Logger, References, Tracer } from "effect"
 import { outagesOnce } from "../../src/layers/telemetry.ts"
 
@@ -11,7 +11,7 @@ export class TelemetryRecorder extends Context.Service<
   }
 >()("auspex/test/TelemetryRecorder") {}
 
-/** What a span says, its failure included. */
+/** The text of a span, its failure included. */
 export const spanText = (span: Tracer.NativeSpan): string =>
   JSON.stringify(
     {

@@ -1,4 +1,4 @@
-/** A tournament that is over, as an administrator sends it. */
+/** A past tournament, as an administrator sends it. */
 import { DateTime } from "effect"
 import type { Schema } from "effect"
 import type { TournamentImport } from "../../src/services/Archive.ts"
@@ -6,7 +6,7 @@ import { instant } from "./challenges.ts"
 
 type Sent = Schema.Codec.Encoded<typeof TournamentImport>
 
-/** A match of the group stage, an hour after the one before it, and what was predicted. */
+/** A match of the group stage, an hour after the one before it, and its predictions. */
 export const match = (index: number): Sent["challenges"][number] => {
   const kickOff = DateTime.add(instant("2026-02-01T12:00:00Z"), { hours: index })
   return {

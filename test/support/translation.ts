@@ -8,14 +8,14 @@ import { testTarget } from "./upstream.ts"
 
 export const user = { role: "user", content: "hi" } as const
 
-/** What a call of each kind has at least, and the style of the provider that it is translated for. */
+/** The minimum members of each kind of call, and the style of the provider that it is translated for. */
 const kinds = {
   chat: { body: { model: "swift-1", messages: [user] }, style: "anthropic" },
   messages: { body: { model: "swift-1", max_tokens: 100, messages: [user] }, style: "openai" },
   responses: { body: { model: "swift-1", input: "hi" }, style: "openai" }
 } as const satisfies { readonly [kind in Endpoint]?: { readonly body: object; readonly style: Style } }
 
-/** A body with these members, as the provider gets it, or what is wrong with it. */
+/** A body with these members, as the provider gets it, or its fault. */
 export const translateRequest = (
   kind: keyof typeof kinds,
   members: object

@@ -1,4 +1,4 @@
-/** Uniform in (0, 1), from a seed: mulberry32. */
+/** Uniform numbers in (0, 1), from a seed: mulberry32. */
 export const uniforms = (seed: number) => {
   let state = seed
   return () => {

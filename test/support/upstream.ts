@@ -1,6 +1,6 @@
 /**
- * A provider of models on a loopback port, of either style, that fails as providers do. The model that it is asked for
- * says how it behaves: `plain`, or faults with values, `status:429:retry_after:3`.
+ * A provider of models on a loopback port, of either style, that fails as providers do. The name of the requested model sets its
+ * behaviour: `plain`, or faults with values, `status:429:retry_after:3`.
  */
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders, Server, ServerResponse } from "node:http"
@@ -10,7 +10,7 @@ import type { ProviderSetting, Timeouts } from "../../src/layers/gateway/configu
 import type { Target } from "../../src/layers/gateway/types.ts"
 import { chatTools, messagesTools, wholeChatTools, wholeMessagesTools } from "./providerStreams.ts"
 
-/** What a call was sent with. */
+/** The content of a received call. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -24,7 +24,7 @@ export const usage = { prompt: 25, completion: 9 }
 type Style = "openai" | "anthropic"
 type Faults = Readonly<Record<string, string>>
 
-/** `error:5` is the fault `error` with the value 5; one without a value, as `silent`, has none. */
+/** `error:5` is the fault `error` with the value 5; a fault without a value, as `silent`, has none. */
 const faultsOf = (model: string): Faults => {
   const parts = model.split(/[:;=]/)
   const faults: Record<string, string> = {}
@@ -32,7 +32,7 @@ const faultsOf = (model: string): Faults => {
   return faults
 }
 
-/** A provider that has lost count. */
+/** The usage report of a provider that has lost count. */
 const reported = (usage: object, faults: Faults) =>
   faults["counts"] === undefined ? usage : { ...usage, completion_tokens: Number(faults["counts"]) }
 
@@ -187,13 +187,13 @@ const streamed = async (
   response.end()
 }
 
-/** What a provider answers that a test has written out. */
+/** A provider's answer that a test has written out. */
 export interface Scripted {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as JSON, or as it is. */
+  /** The body, sent as JSON, or as it is. */
   readonly body?: unknown
-  /** Sent as a stream, with a pause before each frame but the first. */
+  /** The frames of a stream, with a pause before each but the first. */
   readonly frames?: ReadonlyArray<string>
   readonly pause?: number
   /** Breaks the connection in place of an answer. */
@@ -205,13 +205,13 @@ export interface Scripted {
 export interface UpstreamServer {
   readonly port: number
   readonly received: Array<Received>
-  /** What a model answers to each of its calls, the last again and again. */
+  /** A model's answers to each of its calls; the last one is repeated. */
   readonly scripts: Map<string, ReadonlyArray<Scripted>>
   /** The text of answers that are no stream. */
   says: string
-  /** Answers that their reader cut off. */
+  /** The number of answers that their reader cut off. */
   aborted: number
-  /** Takes no connections from now on, and ends those that there are. */
+  /** Accepts no connections from now on, and ends existing ones. */
   readonly kill: () => void
 }
 
@@ -289,13 +289,13 @@ const listening = (server: Server) =>
     server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port))
   })
 
-/** Until a fact holds of what goes on outside of the test's clock. */
+/** Waits until a condition outside of the test's clock holds. */
 export const until = (fact: () => boolean) =>
   Effect.promise(async () => {
     while (!fact()) await pause(2)
   })
 
-/** A provider that is there until the scope ends. */
+/** A provider that exists until the scope ends. */
 export const upstream = Effect.acquireRelease(
   Effect.promise(async () => {
     const server = createServer((request, response) => {
@@ -324,7 +324,7 @@ export const upstream = Effect.acquireRelease(
   ({ kill }) => Effect.sync(kill)
 )
 
-/** A provider of chat completions as the configuration has it, that nobody calls. */
+/** A provider of chat completions as the configuration has it, which no test calls. */
 export const testProvider: ProviderSetting = {
   name: "north",
   style: "openai",
@@ -340,7 +340,7 @@ export const testProvider: ProviderSetting = {
   connectTimeout: 1000
 }
 
-/** What a body is made for, of a provider without settings. */
+/** The target of a body, with a provider without settings. */
 export const testTarget = (style: Style, model: string): Target => ({
   style,
   model,

@@ -1,4 +1,4 @@
-/** A person with a browser, as far as HTTP goes: keeps cookies, finds forms in pages and sends them as browsers do. */
+/** A person with a browser, as far as HTTP goes: it keeps cookies, finds forms in pages and sends them as browsers do. */
 import { Effect } from "effect"
 import { send } from "./server.ts"
 import type { Answer, Asked } from "./server.ts"
@@ -9,7 +9,7 @@ export interface Form {
   readonly button: string
 }
 
-/** `<` and what else a page writes as an entity. */
+/** Replaces `<` and the other entities of a page. */
 export const unescaped = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&amp;", "&")
 
@@ -18,7 +18,7 @@ const attribute = (tag: string, name: string): string | undefined => {
   return value === undefined ? undefined : unescaped(value)
 }
 
-/** The forms of a page, with what their fields hold. */
+/** The forms of a page, with the values of their fields. */
 export const formsOf = ({ text }: Answer): ReadonlyArray<Form> =>
   [...text.matchAll(/<form[^>]* method="post"[^>]*>.*?<\/form>/gs)].map(([form]) => {
     const inputs = [...form.matchAll(/<input[^>]*>/g)].map(([input]) => input)
@@ -31,7 +31,7 @@ export const formsOf = ({ text }: Answer): ReadonlyArray<Form> =>
     }
   })
 
-/** What a page says, without its markup. */
+/** The text of a page, without its markup. */
 export const textOf = ({ text }: Pick<Answer, "text">): string =>
   unescaped(
     text
@@ -40,7 +40,7 @@ export const textOf = ({ text }: Pick<Answer, "text">): string =>
       .replaceAll(/\s+/g, " ")
   )
 
-/** What browsers send along with a form of the page they show. */
+/** The headers that browsers send with a form of their present page. */
 export const sameOrigin = { "sec-fetch-site": "same-origin", origin: "null" }
 
 export const makeVisitor = () => {
@@ -71,7 +71,7 @@ export const makeVisitor = () => {
       ? Effect.die(new Error("the page has no such form"))
       : ask("POST", form.action, { headers, body: new URLSearchParams({ ...form.fields, ...fields }) })
 
-  /** Sends the form that holds a field, or has a button of this name, on a page. */
+  /** Sends the form that has a field, or a button of this name, on a page. */
   const fill = Effect.fnUntraced(function* (
     page: Answer,
     what: string,
@@ -81,7 +81,7 @@ export const makeVisitor = () => {
     return yield* submit(form, fields)
   })
 
-  /** Opens where an answer leads. */
+  /** Opens the page that an answer leads to. */
   const follow = (answer: Answer) => open(new URL(answer.headers.get("location") ?? "/", "http://x").pathname)
 
   return { cookies, ask, open, submit, fill, follow }

@@ -1,7 +1,4 @@
-/**
- * Makes the links of a feed absolute by `xml:base` (XML Base, RFC 3986, 5.1.1); the feed parser keeps only some of
- * these attributes.
- */
+/** Makes the links of a feed absolute by `xml:base` (XML Base, RFC 3986, 5.1.1); the feed parser keeps only some of these attributes. */
 import { encodeXML } from "entities"
 import { Parser } from "htmlparser2"
 

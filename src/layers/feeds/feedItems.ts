@@ -20,18 +20,15 @@ export interface FeedItem {
   readonly url: string | null
   readonly publishedAt: DateTime.Utc
   /**
-   * False if the feed states no readable moment, or a future one. `publishedAt` is then the stated day or time as of
-   * UTC, if that is past, else now.
+   * False if the feed states no readable moment, or a future one. `publishedAt` is then the stated day or time as of UTC, if that is
+   * past, else now.
    */
   readonly isPublishedAtKnown: boolean
   /** The date as it is written. */
   readonly stated: string | undefined
   /** Keys (SHA-256) of the item: an event that has one of them is this item. */
   readonly names: ReadonlyArray<Uint8Array>
-  /**
-   * The key of its address, if guids distinguish the items of this feed: an event of another feed with this key is this
-   * item.
-   */
+  /** The key of its address, if guids distinguish the items of this feed: an event of another feed with this key is this item. */
   readonly elsewhere: ReadonlyArray<Uint8Array>
   /** All keys that are stored for the item. */
   readonly keys: ReadonlyArray<Uint8Array>
@@ -159,8 +156,8 @@ const millisOf = (date: StatedDate | undefined): number =>
   date === undefined ? 0 : DateTime.toEpochMillis(date.at)
 
 /**
- * The items of a document, each once, oldest first; undefined if it is no RSS, Atom or JSON feed. Relative links are
- * resolved against `base`, the address that answered.
+ * The items of a document, each once, oldest first; undefined if it is no RSS, Atom or JSON feed. Relative links are resolved against
+ * `base`, the address that answered.
  */
 export const feedItems = (
   document: string,
@@ -270,9 +267,7 @@ const withoutTags = (markup: string): string => {
 // oxlint-disable-next-line no-control-regex -- naming control characters is the purpose
 const controls = /[\u0000-\u0008\u000b-\u001f\u202a-\u202e\u2066-\u2069]/g
 
-/**
- * The text of markup as one line, without control characters. Security does not depend on it: pages escape all texts.
- */
+/** The text of markup as one line, without control characters. Security does not depend on it: pages escape all texts. */
 export const plainText = (markup: string, maxLength: number): string => {
   const line = decoded(withoutTags(markup.slice(0, maxMarkup)))
     .replaceAll(/\s+/gu, " ")

@@ -15,9 +15,9 @@ const rfc822: ReadonlyArray<readonly [name: string, minutes: number]> = [
 ]
 
 /**
- * The names to which PostgreSQL 18 gives one offset only (src/timezone/tznames/*.txt), in minutes east of UTC. A name
- * in use takes precedence over one marked there as obsolete; a name of a zone rather than an offset has that zone's
- * offset of 2026. Names with several offsets (IST, AMT, GST, WST and others) are left out.
+ * The names to which PostgreSQL 18 gives one offset only (src/timezone/tznames/*.txt), in minutes east of UTC. A name in use takes
+ * precedence over one marked there as obsolete; a name of a zone rather than an offset has that zone's offset of 2026. Names with
+ * several offsets (IST, AMT, GST, WST and others) are left out.
  */
 const others = `
   ACDT 630, ACSST 630, ACST 570, ACT -300, ACWST 525, ADT -180, AEDT 660, AESST 660, AEST 600, AFT 270, AKDT -480,
@@ -52,8 +52,8 @@ const numeric = /^(?:utc?|gmt|z)? ?([+-])(\d{1,2})(?::?(\d{2}))?(?: [a-z]{1,6})?
 const maxHours = 14
 
 /**
- * Minutes east of UTC; undefined if a name has no offset or several. A single letter counts as UTC (RFC 5322, 4.3): RFC
- * 822 defined the military zones the wrong way round.
+ * Minutes east of UTC; undefined if a name has no offset or several. A single letter counts as UTC (RFC 5322, 4.3): RFC 822 defined
+ * the military zones the wrong way round.
  */
 export const zoneMinutes = (zone: string): number | undefined => {
   const [, sign, hours, minutes = "0"] = numeric.exec(zone) ?? []

@@ -11,8 +11,8 @@ export class BackgroundClient extends Context.Service<
     /** True while all its connections are in use. */
     readonly isBusy: Effect.Effect<boolean>
     /**
-     * Runs a transaction that may take minutes. All statements of the ordinary client within it are part of it, and no
-     * other transaction may begin within it. Within a transaction of the ordinary client it joins that one.
+     * Runs a transaction that may take minutes. All statements of the ordinary client within it are part of it, and no other
+     * transaction may begin within it. Within a transaction of the ordinary client it joins that one.
      */
     readonly transaction: <A, E, R>(
       work: Effect.Effect<A, E, R>

@@ -1,8 +1,8 @@
 /**
- * Finds connections that have fallen silent. A server's time limit for a statement never arrives where packets are
- * lost, so each statement also has a limit here: after it the connection is destroyed, and its callers fail.
- * Time is counted in looks at the connections, not read from a clock: a process that was stopped for a while finds the
- * answers that arrived meanwhile before its next look.
+ * Finds connections that have fallen silent. A server's time limit for a statement never arrives where packets are lost, so each
+ * statement also has a limit here: after it the connection is destroyed, and its callers fail. Time is counted in looks at the
+ * connections, not read from a clock: a process that was stopped for a while finds the answers that arrived meanwhile before its next
+ * look.
  */
 import { Clock, Duration, Effect } from "effect"
 
@@ -52,9 +52,8 @@ export const makeWatch = Effect.fnUntraced(function* (doubted: Duration.Duration
   }
 
   /**
-   * Connections without an answer since then are probably silent, too. Idle ones are given up. Those at work are given
-   * up only if no connection at all has had an answer since then: otherwise the network works, and only a single
-   * connection's packets were lost.
+   * Connections without an answer since then are probably silent, too. Idle ones are given up. Those at work are given up only if no
+   * connection at all has had an answer since then: otherwise the network works, and only a single connection's packets were lost.
    */
   const silent = (entry: Entry, since: number) => {
     destroy(entry)

@@ -1,6 +1,4 @@
-/**
- * The connection pool and the schema. Sessions have time limits for statements and idle transactions.
- */
+/** The connection pool and the schema. Sessions have time limits for statements and idle transactions. */
 import {
   Clock,
   Context,
@@ -33,14 +31,14 @@ import { grantTo } from "./schema/privileges.ts"
 export class DatabaseMismatch extends Data.TaggedError("DatabaseMismatch")<{ readonly message: string }> {}
 
 /**
- * Our statements find rows by index for any values, so one generic plan serves, and planning would take longer than the
- * statement. A statement that reads half a table sets `force_custom_plan` in its transaction.
+ * Our statements find rows by index for any values, so one generic plan serves, and planning would take longer than the statement. A
+ * statement that reads half a table sets `force_custom_plan` in its transaction.
  */
 export const planCacheMode = "force_generic_plan"
 
 /**
- * A bitmap scan reads all matching rows before the first one, while a page of a list wants the first rows in index order,
- * which a generic plan cannot know. Nor does it know that a range of the log is short, and would compile the statement (JIT).
+ * A bitmap scan reads all matching rows before the first one, while a page of a list wants the first rows in index order, which a
+ * generic plan cannot know. Nor does it know that a range of the log is short, and would compile the statement (JIT).
  */
 export const plannerSettings = { plan_cache_mode: planCacheMode, enable_bitmapscan: "off", jit: "off" }
 
@@ -53,8 +51,8 @@ const sessionSettings = (statementTimeout: Duration.Duration) => ({
 })
 
 /**
- * Background statements read ten rows or a million, so each execution is planned for its values. They may take longer than
- * a request waits.
+ * Background statements read ten rows or a million, so each execution is planned for its values. They may take longer than a request
+ * waits.
  */
 const backgroundTimeout = Duration.seconds(30)
 const backgroundSettings = {
@@ -73,8 +71,8 @@ export interface ClientOptions {
   /** The connections for settlement and the log: two at least. */
   readonly backgroundConnections?: number
   /**
-   * The place that sets sessions' settings: a pooler lends a server's session to many clients, and rejects settings
-   * sent at the start.
+   * The place that sets sessions' settings: a pooler lends a server's session to many clients, and rejects settings sent at the
+   * start.
    */
   readonly settingsFrom?: "connection" | "role"
   /** The server's time limit for a request's statement. */
@@ -227,8 +225,8 @@ const schemaState = Effect.gen(function* () {
 })
 
 /**
- * Runs a transaction for which replicas take turns and which never waits long for a lock; none while another has the
- * turn. It does not wait for the turn: an index build of another instance waits for every open transaction.
+ * Runs a transaction for which replicas take turns and which never waits long for a lock; none while another has the turn. It does
+ * not wait for the turn: an index build of another instance waits for every open transaction.
  */
 const ifTurn = Effect.fnUntraced(function* <A, E, R>(work: Effect.Effect<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
@@ -268,9 +266,9 @@ const buildIndex = Effect.fnUntraced(function* ({ definition, name }: Index, say
 })
 
 /**
- * Builds indexes outside of a transaction, on a connection without time limits: `create index concurrently` waits for
- * every older transaction. Its session holds the turn to the end, and tries for it without waiting, since a session
- * that waits for it is an open transaction, too.
+ * Builds indexes outside of a transaction, on a connection without time limits: `create index concurrently` waits for every older
+ * transaction. Its session holds the turn to the end, and tries for it without waiting, since a session that waits for it is an open
+ * transaction, too.
  */
 const buildIndexes = (
   url: Redacted.Redacted,
@@ -295,8 +293,8 @@ const buildIndexes = (
   )
 
 /**
- * Runs a migration unless another replica has done it meanwhile; returns true if it ran. It is done whole or not at
- * all, and never waits long for a lock.
+ * Runs a migration unless another replica has done it meanwhile; returns true if it ran. It is done whole or not at all, and never
+ * waits long for a lock.
  */
 const runMigration = Effect.fnUntraced(function* (
   url: Redacted.Redacted,
@@ -350,8 +348,8 @@ export interface Migrated {
 }
 
 /**
- * Brings the schema up to date and claims the database for this site. Replicas that start at once take turns. A schema that
- * is newer than this program and still works with it is left as it is.
+ * Brings the schema up to date and claims the database for this site. Replicas that start at once take turns. A schema that is newer
+ * than this program and still works with it is left as it is.
  */
 export const migrate = Effect.fn("Database.migrate")(
   function* (options: Migrating) {

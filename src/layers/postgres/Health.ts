@@ -157,10 +157,7 @@ const make = Effect.gen(function* () {
     return DateTime.makeUnsafe(Math.floor(millis))
   }).pipe(cheapSpan("Health.receiptTime"))
 
-  /**
-   * Names the reason that the log is behind: a fault that a replica or an audit found, a failure here, or no sequencer
-   * at work.
-   */
+  /** Names the reason that the log is behind: a fault that a replica or an audit found, a failure here, or no sequencer at work. */
   const logFault = Effect.fnUntraced(function* ({ fault, seconds: waited }: Stalled) {
     const known = fault ?? (yield* sequencer.fault)
     if (known !== null || waited < maxWait) return known
@@ -177,10 +174,7 @@ const make = Effect.gen(function* () {
     })
   ).pipe(Effect.catch(sqlDefect))
 
-  /**
-   * Writes as a record does: the commit waits for a standby if others do, and the disk needs room. The write leaves
-   * nothing.
-   */
+  /** Writes as a record does: the commit waits for a standby if others do, and the disk needs room. The write leaves nothing. */
   const write = transaction(sql)(
     Effect.andThen(
       execute(sql`set local work_mem = '64kB'`),
@@ -226,8 +220,8 @@ const make = Effect.gen(function* () {
   }).pipe(Effect.catchDefect(() => Effect.succeed(unreachable("cannot be reached"))))
 
   /**
-   * Examinations run one at a time and are never interrupted: cancelling a statement of a silent connection takes
-   * longer than a caller may wait here.
+   * Examinations run one at a time and are never interrupted: cancelling a statement of a silent connection takes longer than a
+   * caller may wait here.
    */
   const scope = yield* Effect.scope
   const examining = yield* Ref.make(Option.none<Fiber.Fiber<Found>>())

@@ -6,8 +6,8 @@ import { latestMigration } from "./Database.ts"
 import { arrayParam, boundTime, execute, findAll, findOne } from "./sql.ts"
 
 /**
- * An instance counts for this long after its last heartbeat. Meanwhile it may be restarted, and an operator may have to
- * go back to the version before.
+ * An instance counts for this long after its last heartbeat. Meanwhile it may be restarted, and an operator may have to go back to
+ * the version before.
  */
 const seenFor = Duration.minutes(10)
 
@@ -25,9 +25,9 @@ const make = Effect.gen(function* () {
   let minProgram = 0
 
   /**
-   * Selects sessions of programs from before heartbeats: they have this one's role or application name, and no program
-   * behind that name. PostgreSQL's own clients are left out. A pooler may append an address to names; if it names
-   * sessions itself, such sessions cannot be recognized.
+   * Selects sessions of programs from before heartbeats: they have this one's role or application name, and no program behind that
+   * name. PostgreSQL's own clients are left out. A pooler may append an address to names; if it names sessions itself, such sessions
+   * cannot be recognized.
    */
   const unmarked = sql`
     select 'session "' || application_name || '"' as name

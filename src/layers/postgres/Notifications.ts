@@ -7,10 +7,7 @@ import type { Connect } from "./connection.ts"
 export class Notifications extends Context.Service<
   Notifications,
   {
-    /**
-     * Listens to a channel. The inner effect waits for a notification since its last run, and fails when the connection
-     * ends.
-     */
+    /** Listens to a channel. The inner effect waits for a notification since its last run, and fails when the connection ends. */
     readonly listen: (
       channel: string
     ) => Effect.Effect<Effect.Effect<void, SqlError.SqlError>, SqlError.SqlError, Scope.Scope>

@@ -1,6 +1,6 @@
 /**
- * The driver's SQL client over a pool of our own connections: waits for a connection and for an answer have a limit,
- * and a connection that has become useless is not kept.
+ * The driver's SQL client over a pool of our own connections: waits for a connection and for an answer have a limit, and a connection
+ * that has become useless is not kept.
  */
 import type { Socket } from "node:net"
 import { PgClient } from "@effect/sql-pg"
@@ -55,10 +55,7 @@ const idleTimeout = Duration.seconds(60)
 const stateOf = ({ reason: { cause } }: SqlError.SqlError): string =>
   Predicate.hasProperty(cause, "code") ? String(cause.code) : ""
 
-/**
- * The connection has ended, or its server shuts down, takes no writes or has a full disk: after a failover another
- * server takes over.
- */
+/** The connection has ended, or its server shuts down, takes no writes or has a full disk: after a failover another server takes over. */
 const isUseless = (error: SqlError.SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(57P0.|25006|53100)$/.test(stateOf(error))
 

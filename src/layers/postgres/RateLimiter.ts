@@ -157,10 +157,7 @@ const windowsOf = (limits: RateLimits, [name, subject]: Use, isCounted = true): 
     return { key: `${name}:${millis}:${subject}`, name, policy, limit, millis, isCounted }
   })
 
-/**
- * The milliseconds of a use. A use dated in the future would leave its window only after that time, so it counts as of
- * now.
- */
+/** The milliseconds of a use. A use dated in the future would leave its window only after that time, so it counts as of now. */
 const countedAt = (sql: SqlClient.SqlClient, now: number) =>
   sql`least(${BigInt(now)}::int8, floor(extract(epoch from database_time()) * 1000)::int8)`
 
@@ -181,10 +178,9 @@ interface Acceptance {
 }
 
 /**
- * Makes a query that counts the uses owed by accepted writes (`OwedUses`). The statement that records the writes must
- * read its row. If a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one
- * window must owe the same. The uses count from now, not from the time of receipt, so a write that passed an earlier
- * check has room here, too.
+ * Makes a query that counts the uses owed by accepted writes (`OwedUses`). The statement that records the writes must read its row.
+ * If a window has no room, the statement fails with the defect `LimitReached`. Writes that owe to one window must owe the same. The
+ * uses count from now, not from the time of receipt, so a write that passed an earlier check has room here, too.
  */
 export const makeAcceptance = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

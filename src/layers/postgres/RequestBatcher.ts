@@ -1,9 +1,9 @@
 /**
- * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in
- * flight is sent immediately; otherwise it joins the next batch. So an idle service answers without delay, and under
- * load one statement serves many requests. After 10 ms a second statement is sent beside the first, so that one that
- * waits for a lock delays nobody for long. There is never a third, and a request that is in none within 4 s fails.
- * The resolver's own limit (`batchN`) would send a full batch past this wait, so larger batches are cut here.
+ * One statement for requests that arrive together, by Effect's `RequestResolver`. A request that finds nothing in flight is sent
+ * immediately; otherwise it joins the next batch. So an idle service answers without delay, and under load one statement serves many
+ * requests. After 10 ms a second statement is sent beside the first, so that one that waits for a lock delays nobody for long. There
+ * is never a third, and a request that is in none within 4 s fails. The resolver's own limit (`batchN`) would send a full batch past
+ * this wait, so larger batches are cut here.
  */
 import {
   Array as Arr,
@@ -91,8 +91,8 @@ export interface RequestBatcher<In, Out> {
 }
 
 /**
- * Answers items by batches. The items of a batch that fails are tried alone, so that one fails no other. A caller in a
- * transaction is served alone, within it, and fails as a whole.
+ * Answers items by batches. The items of a batch that fails are tried alone, so that one fails no other. A caller in a transaction is
+ * served alone, within it, and fails as a whole.
  */
 export const make = Effect.fnUntraced(function* <In, Out>(options: Options<In, Out>) {
   const sql = yield* SqlClient.SqlClient

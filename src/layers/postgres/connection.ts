@@ -1,6 +1,6 @@
 /**
- * One connection to PostgreSQL, to the first host that meets the URL's conditions, with libpq's meaning of `sslmode`.
- * The socket is our own, so that it can be destroyed: the driver has no way to end a connection that has fallen silent.
+ * One connection to PostgreSQL, to the first host that meets the URL's conditions, with libpq's meaning of `sslmode`. The socket is
+ * our own, so that it can be destroyed: the driver has no way to end a connection that has fallen silent.
  */
 import { readFile } from "node:fs/promises"
 import { createConnection } from "node:net"
@@ -106,8 +106,8 @@ const suits = {
 export const maxPlainName = 55
 
 /**
- * Makes the effect that opens connections to the URL's hosts with these session settings; certificates are read once.
- * Sessions are named after the application and the newest migration that its program knows: `auspex/34`.
+ * Makes the effect that opens connections to the URL's hosts with these session settings; certificates are read once. Sessions are
+ * named after the application and the newest migration that its program knows: `auspex/34`.
  */
 export const connectTo = Effect.fnUntraced(function* (redacted: Redacted.Redacted, program: number) {
   const url = yield* Result.match(parseDatabaseUrl(redacted), {

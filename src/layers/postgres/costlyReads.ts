@@ -10,8 +10,8 @@ const maxAtOnce = 2
 const maxQueue = 10
 
 /**
- * Runs reads of one kind in a transaction: few at once, each statement for a short time, so that others are not slowed.
- * A read that takes longer, or finds the queue full, is answered 503.
+ * Runs reads of one kind in a transaction: few at once, each statement for a short time, so that others are not slowed. A read that
+ * takes longer, or finds the queue full, is answered 503.
  */
 export const makeCostlyReads = Effect.fnUntraced(function* (
   what: string,

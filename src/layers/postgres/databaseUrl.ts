@@ -1,6 +1,6 @@
 /**
- * Parses a connection URL as libpq reads it (https://www.postgresql.org/docs/18/libpq-connect.html), as far as it is
- * supported here. Anything else is rejected: an operator relies on `sslrootcert`, so no parameter is ignored.
+ * Parses a connection URL as libpq reads it (https://www.postgresql.org/docs/18/libpq-connect.html), as far as it is supported here.
+ * Anything else is rejected: an operator relies on `sslrootcert`, so no parameter is ignored.
  */
 import { Duration, Redacted, Result } from "effect"
 import type { Array as Arr } from "effect"

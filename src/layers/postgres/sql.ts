@@ -1,6 +1,6 @@
 /**
- * Statements whose rows are decoded by a schema, and transactions. Our own SQL shapes the rows, so a row that does not fit,
- * or a statement that fails, is a defect: services list domain errors only.
+ * Statements whose rows are decoded by a schema, and transactions. Our own SQL shapes the rows, so a row that does not fit, or a
+ * statement that fails, is a defect: services list domain errors only.
  */
 import { PgTypes } from "@effect/sql-pg"
 import {
@@ -44,10 +44,7 @@ export const whenGiven = <Value>(
   fragment: (value: Value) => Statement.Fragment
 ): Statement.Fragment => (value === undefined || value === null ? sql.literal("") : fragment(value))
 
-/**
- * The condition of a page after an id: `column` with its comparison, for example `c.id <`. It is empty on the first
- * page.
- */
+/** The condition of a page after an id: `column` with its comparison, for example `c.id <`. It is empty on the first page. */
 export const pageAfter = (
   sql: SqlClient.SqlClient,
   column: string,
@@ -66,8 +63,8 @@ const transient: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Transient errors that the client leaves unclassified: the server shuts down, crashes or starts (57P), lacks resources (53),
- * or takes no writes, as a standby does (25006).
+ * Transient errors that the client leaves unclassified: the server shuts down, crashes or starts (57P), lacks resources (53), or
+ * takes no writes, as a standby does (25006).
  */
 const transientStates = /^(57P|53|25006)/
 
@@ -111,9 +108,9 @@ const conflicts: ReadonlySet<string> = new Set(["DeadlockError", "SerializationE
 const maxRetries = 5
 
 /**
- * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. Each is twice as long as
- * the one before, since batches and single answers of one agent may be many. It is real time, since the database does not
- * wait by a test's clock.
+ * A pause after a deadlock lets the survivor finish; an immediate retry would often meet it again. Each is twice as long as the one
+ * before, since batches and single answers of one agent may be many. It is real time, since the database does not wait by a test's
+ * clock.
  */
 const pause = (retries: number) =>
   Random.nextIntBetween(10, 50).pipe(
@@ -131,8 +128,8 @@ const conflictIn = (cause: Cause.Cause<unknown>): SqlError.SqlError | undefined 
 }
 
 /**
- * A defect of a transaction that needs a lock which another may hold for long. The outermost transaction is rolled
- * back, which frees its locks, and run again after `freed`.
+ * A defect of a transaction that needs a lock which another may hold for long. The outermost transaction is rolled back, which frees
+ * its locks, and run again after `freed`.
  */
 export class LockHeld extends Data.TaggedError("LockHeld")<{
   readonly what: string
@@ -178,9 +175,9 @@ export const retryingConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>): Effe
 }
 
 /**
- * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict, or
- * if a lock is held (`LockHeld`), the outermost transaction is run again, so its work must do nothing that a rollback
- * does not undo. SQL failures are defects.
+ * Runs the work in a transaction; within another one of the same client it is a savepoint of that. After a conflict, or if a lock is
+ * held (`LockHeld`), the outermost transaction is run again, so its work must do nothing that a rollback does not undo. SQL failures
+ * are defects.
  */
 export const transaction =
   (sql: SqlClient.SqlClient) =>
@@ -261,8 +258,8 @@ export const withStatementTimeout = (
 export const timestamp = (instant: DateTime.DateTime): Date => DateTime.toDateUtc(instant)
 
 /**
- * The earlier of this instance's time and the database's, or a duration before it. Every statement that cannot be
- * undone compares with it: a clock that is ahead closes, voids, pays and deletes nothing too early.
+ * The earlier of this instance's time and the database's, or a duration before it. Every statement that cannot be undone compares
+ * with it: a clock that is ahead closes, voids, pays and deletes nothing too early.
  */
 export const boundTime = (
   sql: SqlClient.SqlClient,
@@ -302,8 +299,8 @@ export const arraysOf = <Item>(
 ) => sql.csv(Object.values(columns).map(([type, valueOf]) => sql`${arrayParam(type, items.map(valueOf))}`))
 
 /**
- * Items as rows of a statement, `from ${rowsOf(sql, "i", items, { id: ["uuid", (item) => item.id] })}`: a column by its
- * name, type and value, and `position`, from 1, last.
+ * Items as rows of a statement, `from ${rowsOf(sql, "i", items, { id: ["uuid", (item) => item.id] })}`: a column by its name, type
+ * and value, and `position`, from 1, last.
  */
 export const rowsOf = <Item>(
   sql: SqlClient.SqlClient,

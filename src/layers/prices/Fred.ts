@@ -1,6 +1,6 @@
 /**
- * First prints from FRED's API: the earliest of all vintages of an observation. A change is computed within that vintage,
- * as the statistical office computed it.
+ * First prints from FRED's API: the earliest of all vintages of an observation. A change is computed within that vintage, as the
+ * statistical office computed it.
  */
 import { BigDecimal, DateTime, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { DecimalText, numberIn } from "../../services/domain/numbers.ts"

@@ -33,14 +33,14 @@ const others: ReadonlyArray<Feed> = Object.keys(yahooSymbols).map((asset) => ({
 }))
 
 /**
- * An hour that a source lacks for longer was not traded: thin markets have such hours, and calendars do not know each
- * closure. This equals the default time in which a later price may close a question (`AUSPEX_CLOSE_PRICE_WITHIN`).
+ * An hour that a source lacks for longer was not traded: thin markets have such hours, and calendars do not know each closure. This
+ * equals the default time in which a later price may close a question (`AUSPEX_CLOSE_PRICE_WITHIN`).
  */
 const recent = Duration.toMillis(Duration.days(1))
 
 /**
- * Reads the candles of a window. In a market that never closes, each venue is asked for the hours that earlier venues
- * lack; in other markets a missing hour was not traded, unless the market trades then by its calendar.
+ * Reads the candles of a window. In a market that never closes, each venue is asked for the hours that earlier venues lack; in other
+ * markets a missing hour was not traded, unless the market trades then by its calendar.
  */
 const readFrom = Effect.fnUntraced(function* (venues: ReadonlyArray<Venue>, feed: Feed, window: Window) {
   const readings: Array<Reading> = []

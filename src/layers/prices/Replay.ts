@@ -1,6 +1,6 @@
 /**
- * Recorded prices, repeated endlessly. A recording of n whole weeks is repeated every n weeks, so every moment has the
- * price of its weekday and hour, and the same one after a restart.
+ * Recorded prices, repeated endlessly. A recording of n whole weeks is repeated every n weeks, so every moment has the price of its
+ * weekday and hour, and the same one after a restart.
  */
 import { createHash } from "node:crypto"
 import { DateTime, Duration, Effect, FileSystem, Layer, Path, Schema } from "effect"

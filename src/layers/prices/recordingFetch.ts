@@ -1,6 +1,6 @@
 /**
- * The `fetch` of price sources: it follows no redirect, limits the size of answers, is aborted with its effect, and hashes
- * the bodies.
+ * The `fetch` of price sources: it follows no redirect, limits the size of answers, is aborted with its effect, and hashes the
+ * bodies.
  */
 import { createHash } from "node:crypto"
 import { Clock, Context, Duration, Effect } from "effect"

@@ -95,9 +95,9 @@ const timeOf = ({ time }: Row): Option.Option<DateTime.Utc> => {
 }
 
 /**
- * Splits an answer into candles, which are whole past hours of the window, and unusable hours: those with an impossible
- * candle, with two candles, or with a time within the hour but none at its beginning. A row without a readable time, or
- * of the future, may belong to any hour, so every hour without a candle is then unusable.
+ * Splits an answer into candles, which are whole past hours of the window, and unusable hours: those with an impossible candle, with
+ * two candles, or with a time within the hour but none at its beginning. A row without a readable time, or of the future, may belong
+ * to any hour, so every hour without a candle is then unusable.
  */
 export const candlesIn = (
   rows: ReadonlyArray<Row>,

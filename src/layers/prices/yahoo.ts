@@ -42,9 +42,8 @@ const failed = (error: unknown) => {
 }
 
 /**
- * Yahoo prints single-precision numbers as doubles: 2712.199951171875 is 2712.2. The price is the shortest decimal that
- * is the same number in single precision; nine digits always suffice. A number of at most nine digits is exact:
- * 128.015625 is a tick of a note.
+ * Yahoo prints single-precision numbers as doubles: 2712.199951171875 is 2712.2. The price is the shortest decimal that is the same
+ * number in single precision; nine digits always suffice. A number of at most nine digits is exact: 128.015625 is a tick of a note.
  */
 const asQuoted = (value: number | null): number | null => {
   if (value === null || Math.fround(value) !== value || Number(value.toPrecision(9)) === value) return value

@@ -1,7 +1,7 @@
 /**
- * Detects a reasoning that contradicts its own direction, by its statements about the prices of the assets that the
- * event moves. It prefers to miss a contradiction: only a plain statement about an asset counts ("crude falls", "weighs
- * on gold", "推高铜价"), none that is negated, conditional or about something else, such as yields or demand.
+ * Detects a reasoning that contradicts its own direction, by its statements about the prices of the assets that the event moves. It
+ * prefers to miss a contradiction: only a plain statement about an asset counts ("crude falls", "weighs on gold", "推高铜价"), none that
+ * is negated, conditional or about something else, such as yields or demand.
  */
 import { namesOfAsset } from "./assets.ts"
 import { assetKeys } from "./model.ts"

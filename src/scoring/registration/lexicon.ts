@@ -1,7 +1,6 @@
 /**
- * Words of the trade in English and Chinese, as `term` takes them: a Latin term matches the beginning of words
- * ("inflation" is found by `inflat`) or, with `$` at its end, whole words; a Chinese one matches anywhere. All are
- * lower case and split as `read` splits.
+ * Words of the trade in English and Chinese, as `term` takes them: a Latin term matches the beginning of words ("inflation" is found
+ * by `inflat`) or, with `$` at its end, whole words; a Chinese one matches anywhere. All are lower case and split as `read` splits.
  */
 import type { EventKind } from "./model.ts"
 import { term } from "./text.ts"

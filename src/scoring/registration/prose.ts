@@ -1,7 +1,6 @@
 /**
- * Checks that the texts of an answer are prose about this market that adds something to the prompt and addresses only
- * its reader. Each rule has one subject and leaves a doubtful text alone: a fluent falsehood in the words of the trade
- * passes here.
+ * Checks that the texts of an answer are prose about this market that adds something to the prompt and addresses only its reader.
+ * Each rule has one subject and leaves a doubtful text alone: a fluent falsehood in the words of the trade passes here.
  */
 import { namesOfAsset } from "./assets.ts"
 import {

@@ -114,10 +114,7 @@ export const ramp = (value: number, from: number, to: number): number =>
 export const namesMovedAsset = (passage: Passage, event: RegistrationEvent): boolean =>
   [...event.assets.core, ...event.assets.plausible].some((key) => namesAsset(passage, key))
 
-/**
- * How much a text is about this kind of subject by its words, 0 to 1; the name of an asset that the event moves is one
- * word.
- */
+/** How much a text is about this kind of subject by its words, 0 to 1; the name of an asset that the event moves is one word. */
 export const aboutness = (passage: Passage, { event, vocabulary }: Submission): number =>
   ramp(countMentions(passage, vocabulary) + (namesMovedAsset(passage, event) ? 1 : 0), 0, wordsOfMatter)
 

@@ -1,7 +1,6 @@
 /**
- * Events with numbers to be drawn: one text of the bank makes many prompts, and the expected answer changes with the
- * numbers. The drawn numbers are written into the slug ("core-cpi?actual=0.1&expected=0.3"), so that the slug
- * identifies the same event.
+ * Events with numbers to be drawn: one text of the bank makes many prompts, and the expected answer changes with the numbers. The
+ * drawn numbers are written into the slug ("core-cpi?actual=0.1&expected=0.3"), so that the slug identifies the same event.
  */
 import { hasFigure } from "./figure.ts"
 import type { Figure } from "./figure.ts"

@@ -1,6 +1,6 @@
 /**
- * Measures a text of unknown origin, English or Chinese, in time linear in its length: hence no pattern here has two
- * neighbouring repetitions that match the same character.
+ * Measures a text of unknown origin, English or Chinese, in time linear in its length: hence no pattern here has two neighbouring
+ * repetitions that match the same character.
  */
 
 /** A text that was read once. */

@@ -1,6 +1,6 @@
 /**
- * Numbers that agents send: the accepted range and granularity, and the slack of doubles at a bound. Rows that were
- * recorded without these bounds are read by `floatOf` (layers/postgres/challenges/challengeRows.ts).
+ * Numbers that agents send: the accepted range and granularity, and the slack of doubles at a bound. Rows that were recorded without
+ * these bounds are read by `floatOf` (layers/postgres/challenges/challengeRows.ts).
  */
 import { Schema } from "effect"
 
@@ -67,10 +67,7 @@ export const QuantileProbability = Schema.Finite.check(
   )
 )
 
-/**
- * Samples are stored with this many significant digits: more would add nothing to a distribution, and each is stored
- * permanently.
- */
+/** Samples are stored with this many significant digits: more would add nothing to a distribution, and each is stored permanently. */
 export const sampleDigits = 7
 
 export const roundedSample = (sample: number): number => Number(sample.toPrecision(sampleDigits))

@@ -1,6 +1,6 @@
 /**
- * An agent's state at a moment, decided by the clock so that it never depends on a job having run. Only this file
- * distinguishes the states of interface.md "Agent".
+ * An agent's state at a moment, decided by the clock so that it never depends on a job having run. Only this file distinguishes the
+ * states of interface.md "Agent".
  */
 import { Schema, DateTime } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * E-mail addresses that key accounts and receive mails: exactly one, in ASCII, in lower case, with the letters of a
- * domain as IDNA encodes them. Any other content of a mail header does not parse.
+ * E-mail addresses that key accounts and receive mails: exactly one, in ASCII, in lower case, with the letters of a domain as IDNA
+ * encodes them. Any other content of a mail header does not parse.
  */
 import { Option, Schema, SchemaTransformation } from "effect"
 import { apiError } from "./errors.ts"
@@ -68,8 +68,7 @@ export const emailAddressOf: (text: string) => Option.Option<EmailAddress> =
 
 /** Mail hosts that are known to deliver several forms of an address to one mailbox; the first domain stands for all. */
 const hosts = [
-  // Neither dots (support.google.com/mail/answer/7436150) nor the choice of domain (support.google.com/mail/answer/10313)
-  // matter.
+  // Neither dots (support.google.com/mail/answer/7436150) nor the choice of domain (support.google.com/mail/answer/10313) matter.
   { domains: ["gmail.com", "googlemail.com"], ignored: /\./gu },
   // A name is one person's at all of these domains (proton.me/support/addresses-and-aliases), and "." "_" "-" do not matter
   // (removeEmailAlias in github.com/ProtonMail/WebClients).
@@ -85,9 +84,9 @@ const hostOf = new Map<string, { readonly domain: string; readonly ignored: RegE
 )
 
 /**
- * The mailbox of an address, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are the
- * forms that a known host takes for one. Only an account's own address signs in to it. Accounts and refusals store
- * their mailboxes: a change here needs a migration of `operators.mailbox` and `declined_mailboxes`.
+ * The mailbox of an address, for accounts, limits and refusals: `ada+news@` and `ada@` are one person's, and so are the forms that a
+ * known host takes for one. Only an account's own address signs in to it. Accounts and refusals store their mailboxes: a change here
+ * needs a migration of `operators.mailbox` and `declined_mailboxes`.
  */
 export const mailboxOf = (address: string): string => {
   const [name = "", domain = ""] = address.split("@")

@@ -1,6 +1,6 @@
 /**
- * Errors that several areas share. Every error carries its HTTP status beside its definition, a stable
- * machine-readable `code`, and a `detail` that says what is wrong and what would be right.
+ * Errors that several areas share. Every error carries its HTTP status beside its definition, a stable machine-readable `code`, and a
+ * `detail` that says what is wrong and what would be right.
  */
 import { Cause, Data, Effect, Predicate, Schema } from "effect"
 
@@ -77,8 +77,8 @@ export class InvalidRequest extends apiErrorWith("InvalidRequest", 400, {
 }
 
 /**
- * The store cannot be reached, or is busy for longer than it may be. A defect, since no caller of a service can do
- * anything about it; the edge answers 503 and asks to try again.
+ * The store cannot be reached, or is busy for longer than it may be. A defect, since no caller of a service can do anything about it;
+ * the edge answers 503 and asks to try again.
  */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{ readonly cause: unknown }> {}
 

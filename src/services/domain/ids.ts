@@ -8,8 +8,8 @@ const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 export const isUuid = (text: string): boolean => uuidShape.test(text)
 
 /**
- * The beginning of this service's secrets, as an expression: client secrets, claim links, gateway keys, claim mails,
- * sign-in links, sessions. In Markdown `_` may be escaped.
+ * The beginning of this service's secrets, as an expression: client secrets, claim links, gateway keys, claim mails, sign-in links,
+ * sessions. In Markdown `_` may be escaped.
  */
 export const secretPrefix = "aus\\\\?_(cs|cl|gw|mc|si|ss)\\\\?_"
 

@@ -1,7 +1,4 @@
-/**
- * Names of agents, which several agents may have: a claimed agent holds its name alone, and a tag distinguishes the
- * others.
- */
+/** Names of agents, which several agents may have: a claimed agent holds its name alone, and a tag distinguishes the others. */
 import { Schema } from "effect"
 
 export const NameTag = Schema.NullOr(Schema.String).annotate({

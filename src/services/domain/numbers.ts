@@ -1,6 +1,6 @@
 /**
- * Numbers in texts. JavaScript reads an empty or blank text as 0 and takes hexadecimal digits and white space; here
- * only a plain decimal is a number.
+ * Numbers in texts. JavaScript reads an empty or blank text as 0 and takes hexadecimal digits and white space; here only a plain
+ * decimal is a number.
  */
 import { Option, Schema } from "effect"
 

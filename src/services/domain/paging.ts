@@ -56,18 +56,15 @@ export interface PageRead<Key> {
   readonly cursorAfter: (key: Key) => string
 }
 
-/**
- * One kind of list. `which` distinguishes the lists of a kind: those of several events, or of one thing in several
- * orders.
- */
+/** One kind of list. `which` distinguishes the lists of a kind: those of several events, or of one thing in several orders. */
 export interface PagedList<Key> {
   /** Fails if the cursor is not of this list. */
   readonly open: (page: Page, which?: string) => Effect.Effect<PageRead<Key>, InvalidRequest>
 }
 
 /**
- * A cursor holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or skipped while
- * new items arrive. It is opaque to clients, and signed with the name of its list: a list takes only its own cursors.
+ * A cursor holds the sort key of the last item shown: the next page begins after it, so nothing is repeated or skipped while new
+ * items arrive. It is opaque to clients, and signed with the name of its list: a list takes only its own cursors.
  */
 export class Cursors extends Context.Service<
   Cursors,

@@ -1,12 +1,12 @@
 /**
- * Caches like `Effect.cachedWithTTL`, which uses the wall clock: with a clock set back by an hour, that would keep a
- * value for an hour.
+ * Caches like `Effect.cachedWithTTL`, which uses the wall clock: with a clock set back by an hour, that would keep a value for an
+ * hour.
  */
 import { Clock, Duration, Effect, Exit, Option, Ref, Semaphore } from "effect"
 
 /**
- * Caches a result, also a failure, for this long from its completion, by a clock that does not jump. Concurrent callers
- * share one run, however long it takes.
+ * Caches a result, also a failure, for this long from its completion, by a clock that does not jump. Concurrent callers share one
+ * run, however long it takes.
  */
 export const cachedSteadily = Effect.fnUntraced(function* <A, E, R>(
   effect: Effect.Effect<A, E, R>,

@@ -1,7 +1,6 @@
 /**
- * JSON as we read it. `JSON.parse` also takes duplicate members (the value that counts is undefined), deep nesting
- * (which overflows later recursion) and numbers too large for a double (which would become infinite, and null when
- * written again).
+ * JSON as we read it. `JSON.parse` also takes duplicate members (the value that counts is undefined), deep nesting (which overflows
+ * later recursion) and numbers too large for a double (which would become infinite, and null when written again).
  */
 import { printParseErrorCode, visit } from "jsonc-parser"
 import type { ParseErrorCode } from "jsonc-parser"
@@ -108,10 +107,7 @@ const withoutProto = (name: string, value: unknown): unknown => {
   return value
 }
 
-/**
- * Parses JSON from outside, as bytes: UTF-8 without a byte order mark, each member once, no deep nesting, no member
- * __proto__.
- */
+/** Parses JSON from outside, as bytes: UTF-8 without a byte order mark, each member once, no deep nesting, no member __proto__. */
 export const parseStrictJson = Option.liftThrowable((bytes: Uint8Array): unknown => {
   const text = utf8.decode(bytes)
   const fault = jsonFault(text)

@@ -1,7 +1,6 @@
 /**
- * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL,
- * a lone surrogate, a C0 control other than tab and line feed, a bidirectional control, or more than 30 combining marks in
- * a row is rejected.
+ * Text as it enters the service. CRLF becomes LF and the text is stored in Unicode NFC; a text that holds NUL, a lone surrogate, a C0
+ * control other than tab and line feed, a bidirectional control, or more than 30 combining marks in a row is rejected.
  */
 import { DateTime, Duration, Option, Schema, SchemaTransformation } from "effect"
 
@@ -20,8 +19,8 @@ const sound = Schema.makeFilter((value: string) => complaint(value), undefined, 
 
 const maxMarks = 30
 /**
- * Marks beyond 30 in a row, which no writing needs (UAX #15, Stream-Safe Text Format): normalising orders them by
- * insertion, in time that grows with the square of the run. The look behind keeps the search linear.
+ * Marks beyond 30 in a row, which no writing needs (UAX #15, Stream-Safe Text Format): normalising orders them by insertion, in time
+ * that grows with the square of the run. The look behind keeps the search linear.
  */
 const surplusMarks = /(\p{M}(?<!\p{M}\p{M})\p{M}{29})\p{M}+/gu
 const hasSurplusMarks = new RegExp(surplusMarks, "u")
@@ -38,8 +37,8 @@ const normalised = SchemaTransformation.transform<string, string>({
 export const maxRawLength = (maximum: number): number => 8 * maximum
 
 /**
- * Rejects texts before they are normalised. The published document states this length, because it describes a field as
- * it is sent; the exact check follows the normalisation.
+ * Rejects texts before they are normalised. The published document states this length, because it describes a field as it is sent;
+ * the exact check follows the normalisation.
  */
 const bounded = (
   { maximum, minimum = 0 }: { readonly minimum?: number; readonly maximum: number },
@@ -154,8 +153,8 @@ export const Term = Instant.check(
 )
 
 /**
- * The times that a question is frozen with, at the next whole second: its text states them to the second, it settles by
- * its text, and nothing ends before the requested time.
+ * The times that a question is frozen with, at the next whole second: its text states them to the second, it settles by its text, and
+ * nothing ends before the requested time.
  */
 export const wholeSecond = (instant: DateTime.Utc): DateTime.Utc =>
   DateTime.makeUnsafe(Math.ceil(DateTime.toEpochMillis(instant) / 1000) * 1000)
@@ -175,10 +174,7 @@ interface Bounds {
   readonly description?: string
 }
 
-/**
- * A list as it was sent, of `minimum` to `maximum` elements that are not decoded. The published document has their
- * schema.
- */
+/** A list as it was sent, of `minimum` to `maximum` elements that are not decoded. The published document has their schema. */
 export const sentList = <Item extends Schema.Constraint>(
   item: Item,
   { description, maximum, minimum = 0 }: Bounds
@@ -204,8 +200,8 @@ export const sentList = <Item extends Schema.Constraint>(
   )
 
 /**
- * A list of `minimum` to `maximum` elements. Their number is checked before any is decoded, so a list that is too long
- * costs no more than the reading of its JSON.
+ * A list of `minimum` to `maximum` elements. Their number is checked before any is decoded, so a list that is too long costs no more
+ * than the reading of its JSON.
  */
 export const list = <Item extends Schema.Constraint>(item: Item, bounds: Bounds) =>
   sentList(item, bounds).pipe(Schema.decodeTo(Schema.Array(item), SchemaTransformation.passthrough()))

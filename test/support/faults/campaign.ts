@@ -1,6 +1,6 @@
 /**
- * Faults one after the other, in a seeded order, each only once the service works again after the last, while agents
- * predict and challenges fall due. The seed fixes the order and the moments aimed at; real processes decide the rest.
+ * Faults one after the other, in a seeded order, each only once the service works again after the last, while agents predict and
+ * challenges fall due. The seed fixes the order and the intended moments; real processes decide the rest.
  */
 import { Cause, Clock, Console, Duration, Effect, Random, Schedule, Schema } from "effect"
 import { SqlError } from "effect/sql"
@@ -13,9 +13,9 @@ import { makeAgents, makeChallenge, makePrices } from "./population.ts"
 import type { Open } from "./population.ts"
 
 export interface Strike {
-  /** When the fault was over; what comes back by itself takes from then. */
+  /** The end of the fault, from which the recovery is measured. */
   readonly at: number
-  /** Whether it hit what it was aimed at; asked once the service works again. */
+  /** Tells if the fault hit its aim; it is called once the service works again. */
   readonly landed: Effect.Effect<boolean>
 }
 
@@ -33,25 +33,25 @@ export const fault = <E, E2>(
   strike: Effect.orDie(Effect.map(strike, ({ at, landed }) => ({ at, landed: Effect.orDie(landed) })))
 })
 
-/** What is struck. */
+/** The processes and data that faults strike. */
 export interface Scene {
   readonly url: string
   readonly adminToken: string
   readonly query: Query
   readonly faults: ReadonlyArray<Fault>
-  /** What its processes have logged. */
+  /** The log of its processes so far. */
   readonly log: () => string
-  /** The ends of processes that nobody struck. */
+  /** The ends of processes that no fault caused. */
   readonly deaths: Effect.Effect<ReadonlyArray<string>>
 }
 
 export interface Plan {
   readonly seed: number
-  /** Agents that predict all the time. */
+  /** The number of agents that predict all the time. */
   readonly agents: number
-  /** Agents that have predicted the challenges whose settlement is struck. */
+  /** The number of agents that predict the challenges whose settlement is struck. */
   readonly voters: number
-  /** How often every fault strikes. */
+  /** The number of times that every fault strikes. */
   readonly rounds: number
 }
 
@@ -69,7 +69,7 @@ export interface Report {
   readonly violations: ReadonlyArray<string>
 }
 
-/** A new challenge this often, each open for so long: no more than a busy machine settles meanwhile. */
+/** A new challenge is made this often and open for this long: no more than a busy machine settles meanwhile. */
 const everySoOften = Duration.seconds(1)
 const openFor = Duration.seconds(6)
 
@@ -122,10 +122,10 @@ const printed = (
     `  ${settled} challenges settled, ${samples} samples, ${tally.acknowledged.length} receipts, ${tally.registered.length} registrations, ${tally.granted.length} grants and ${tally.held.size} lost answers checked, ${violations.length} violations`
   ].join("\n")
 
-/** How often a fault is aimed anew when it has never hit what it was aimed at. */
+/** A fault that has never hit its aim is tried this often. */
 const maxTries = 6
 
-/** Strikes while agents predict, and waits each time until what began after the fault is acknowledged. */
+/** Strikes while agents predict, and waits each time until an operation that began after the fault is acknowledged. */
 const strikes = Effect.fnUntraced(function* (faults: ReadonlyArray<Fault>, plan: Plan, tally: Tally) {
   const reports = new Map<string, KindReport>()
   const strikeOnce = Effect.fnUntraced(function* ({ kind, strike }: Fault) {
@@ -173,7 +173,7 @@ export const campaign = Effect.fnUntraced(function* (scene: Scene, plan: Plan) {
     violations.push(...found.map((finding) => `in a sample: ${finding}`))
     counts.samples += 1
   })
-  // While the database is away there is nothing to make or to sample.
+  // While the database is away, nothing can be made or sampled.
   const whenPossible = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     effect.pipe(
       Effect.timeout("5 seconds"),

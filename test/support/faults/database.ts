@@ -1,4 +1,4 @@
-/** The harness's own way to the database: by a name of its own, and not put off by the faults it makes itself. */
+/** The harness's own connection to the database, with a name of its own; its own faults do not disturb it. */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Exit, Layer, Schedule } from "effect"
 import type { Redacted } from "effect"
@@ -7,12 +7,12 @@ import type { SqlClient } from "effect/sql"
 import { StoreUnavailable } from "../../../src/services/domain/errors.ts"
 import { Overdue } from "../process.ts"
 
-/** With time for long questions. */
+/** The client allows long statements. */
 const client = (url: Redacted.Redacted) =>
   PgClient.layer({
     url,
     maxConnections: 3,
-    // By the number it is no instance from before heartbeats, whose role it has.
+    // The number prevents that it counts as an instance from before heartbeats, whose role it has.
     applicationName: "harness/0",
     transformJson: false,
     startupParameters: { statement_timeout: "60000", timezone: "UTC" }
@@ -32,7 +32,7 @@ const isAway = (exit: Exit.Exit<unknown, unknown>) =>
 
 export type Query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Effect.Effect<A, E | Overdue>
 
-/** Runs a query on the database as it is reached at this moment, again and again while it is away. */
+/** Runs a query on the database at its present address, again and again while it is away. */
 export const makeQuery =
   <E>(url: Effect.Effect<Redacted.Redacted, E>): Query =>
   (effect) =>

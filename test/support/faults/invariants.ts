@@ -1,6 +1,6 @@
 /**
- * What must hold whatever fails: sampled while faults strike, each sample one statement and so one snapshot, and
- * checked in full at the end. Every question is asked so that no row is the right answer.
+ * Invariants under any fault: they are sampled while faults strike, each sample one statement and so one snapshot, and checked in
+ * full at the end. Every query returns no row if the invariant holds.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ import type { Acknowledged, Tally } from "./load.ts"
 const Finding = Schema.Struct({ finding: Schema.String })
 const findings = findAll(Finding)
 
-/** A challenge has its result, all its scores and its end at once, or none of them. */
+/** A challenge has its result, all its scores and its end together, or none of them. */
 const settledWhole = (sql: SqlClient.SqlClient) => sql`
   select 'challenge ' || c.id || ' (resolved ' || (c.resolved_at is not null) || ') has ' || t.n || ' settlements and '
          || s.n || ' scores of ' || p.n || ' agents' as finding
@@ -21,7 +21,7 @@ const settledWhole = (sql: SqlClient.SqlClient) => sql`
     cross join lateral (select count(distinct agent_id) as n from predictions where challenge_id = c.id) as p
    where (t.n, s.n) is distinct from (case when c.resolved_at is null then (0::bigint, 0::bigint) else (1::bigint, p.n) end)`
 
-/** Counts move with the predictions they count. */
+/** Counts move together with their predictions. */
 const countsRight = (sql: SqlClient.SqlClient) => sql`
   with latest as (
     select distinct on (challenge_id, agent_id) challenge_id, direction
@@ -41,7 +41,7 @@ const countsRight = (sql: SqlClient.SqlClient) => sql`
     from right_counts r full join kept k on k.challenge_id = r.challenge_id
    where (r.bullish, r.bearish, r.neutral) is distinct from (k.bullish, k.bearish, k.neutral)`
 
-/** The score of every latest revision, computed anew from the rule. */
+/** The score of every latest revision is computed again from the rule. */
 const scoresRight = (sql: SqlClient.SqlClient) => sql`
   select 'score of ' || p.agent_id || ' in ' || p.challenge_id as finding
     from (
@@ -63,14 +63,14 @@ const revisionsWhole = (sql: SqlClient.SqlClient) => sql`
 const isUnsettled = (sql: SqlClient.SqlClient) => sql`
   select 'unsettled: ' || id as finding from challenges where resolved_at is null`
 
-/** What is wrong just now. */
+/** The present violations. */
 export const sampledFindings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const found = yield* Effect.all([findings(settledWhole(sql)), findings(countsRight(sql))])
   return [...found.flat().map(({ finding }) => finding), ...(yield* creditFindings)]
 })
 
-/** Every acknowledged prediction is there, as its receipt says. */
+/** Every acknowledged prediction exists, as its receipt says. */
 const lost = Effect.fnUntraced(function* (acknowledged: ReadonlyArray<Acknowledged>) {
   const sql = yield* SqlClient.SqlClient
   const texts = (of: (each: Acknowledged) => string) => arrayParam("text", acknowledged.map(of))
@@ -84,7 +84,7 @@ const lost = Effect.fnUntraced(function* (acknowledged: ReadonlyArray<Acknowledg
      where p.commit is distinct from decode(a.commit, 'hex')`)
 })
 
-/** What the server said it had recorded before is there. */
+/** Every prediction that the server reported as recorded exists. */
 const neverHeld = Effect.fnUntraced(function* (held: ReadonlySet<string>) {
   const sql = yield* SqlClient.SqlClient
   return yield* findings(sql`
@@ -103,7 +103,7 @@ const notRegistered = Effect.fnUntraced(function* (registered: ReadonlyArray<str
      where not exists (select 1 from agents a join registration_challenges c on c.agent_id = a.id where a.id = r.id)`)
 })
 
-/** Every acknowledged grant is there, with its amount; its id is the key, so it is there once. */
+/** Every acknowledged grant exists with its amount; its id is the key, so it exists once. */
 const notGranted = Effect.fnUntraced(function* (granted: Tally["granted"]) {
   const sql = yield* SqlClient.SqlClient
   return yield* findings(sql`
@@ -122,7 +122,7 @@ const notGranted = Effect.fnUntraced(function* (granted: Tally["granted"]) {
 
 export const unsettled = Effect.flatMap(SqlClient.SqlClient, (sql) => findings(isUnsettled(sql)))
 
-/** All that is wrong in the end. */
+/** All violations at the end. */
 export const finalFindings = Effect.fnUntraced(function* (tally: Tally) {
   const sql = yield* SqlClient.SqlClient
   const found = yield* Effect.all([
@@ -139,7 +139,7 @@ export const finalFindings = Effect.fnUntraced(function* (tally: Tally) {
   return found.flat().map(({ finding }) => finding)
 })
 
-/** Of everything a settlement writes. */
+/** The hash of everything that a settlement writes. */
 export const fingerprint = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { hash } = yield* findOne(Schema.Struct({ hash: Schema.String }))(sql`

@@ -1,6 +1,6 @@
 /**
- * Agents that predict all the time, and try again until they have an answer, as clients do. What was acknowledged is
- * remembered with its receipt; what came back otherwise is counted, and what must never come back is kept.
+ * Agents that predict all the time, and retry until they have an answer, as clients do. Acknowledged predictions are kept with their
+ * receipts, other answers are counted, and forbidden answers are kept.
  */
 import { createHash } from "node:crypto"
 import { Clock, Duration, Effect, Fiber, Option, Random, Schema } from "effect"
@@ -19,13 +19,13 @@ export interface Tally {
   operations: number
   readonly acknowledged: Array<Acknowledged>
   readonly registered: Array<string>
-  /** What an administrator was told it had given: the grant's id and its micro-credits. */
+  /** The grants that were acknowledged to the administrator: the id and the micro-credits. */
   readonly granted: Array<{ readonly id: string; readonly micro: number }>
-  /** The server says it has a prediction whose acknowledgement was lost: as `challenge agent`. */
+  /** Predictions that the server has although the acknowledgement was lost: as `challenge agent`. */
   readonly held: Set<string>
-  /** Answers and failures by kind. */
+  /** The numbers of answers and failures by kind. */
   readonly outcomes: Map<string, number>
-  /** When the latest operation that was acknowledged had begun. */
+  /** The start of the latest acknowledged operation. */
   lastAcknowledgedStart: number
   readonly violations: Array<string>
 }
@@ -49,7 +49,7 @@ interface Answer {
   readonly text: string
 }
 
-/** `None` when there is no answer: refused, cut off, or not in time. */
+/** The answer, or `None`: the connection was refused or cut off, or the time was over. */
 const ask = (url: string, json: unknown, token?: string): Effect.Effect<Option.Option<Answer>> =>
   Effect.tryPromise(async (signal): Promise<Answer> => {
     const response = await fetch(url, {
@@ -110,7 +110,7 @@ const acknowledge = (tally: Tally, agentId: string, text: string, started: numbe
   })
 }
 
-/** Tries until the server has said what became of it. */
+/** Retries until the server has told the result. */
 const predict = Effect.fnUntraced(function* (
   tally: Tally,
   url: string,
@@ -157,7 +157,7 @@ const predict = Effect.fnUntraced(function* (
   }
 })
 
-/** One agent, until the load is to end. */
+/** Runs one agent until the load ends. */
 const agentLoad = Effect.fnUntraced(function* (
   tally: Tally,
   url: string,
@@ -169,7 +169,7 @@ const agentLoad = Effect.fnUntraced(function* (
   const predicted = new Set<string>()
   while (goesOn()) {
     const now = yield* Clock.currentTimeMillis
-    // Also what closes while the request is under way.
+    // Challenges that close while the request is in flight are included.
     const open = challenges.filter(({ deadline }) => deadline > now - 20)
     if (open.length === 0) {
       yield* pause
@@ -179,7 +179,7 @@ const agentLoad = Effect.fnUntraced(function* (
     yield* predict(tally, url, { id, token }, challenge, predicted.has(challenge.id))
     predicted.add(challenge.id)
     tally.operations += 1
-    // Room for what is settled meanwhile, on the slowest machine.
+    // The pause leaves room for settlements on the slowest machine.
     yield* pause
   }
 })
@@ -205,8 +205,8 @@ const registrations = Effect.fnUntraced(function* (tally: Tally, url: string, go
 const Granted = Schema.fromJsonString(Schema.Struct({ id: Schema.String }))
 
 /**
- * Gives credit to one agent after the other, and sends each grant until it is acknowledged, some of them once more:
- * whatever was lost on the way, a key gives once.
+ * Gives credit to one agent after the other, and repeats each grant until it is acknowledged, some of them once more: a key gives
+ * once, whatever was lost on the way.
  */
 const grants = Effect.fnUntraced(function* (
   tally: Tally,
@@ -238,11 +238,11 @@ const grants = Effect.fnUntraced(function* (
 
 export interface Load {
   readonly tally: Tally
-  /** No new operations; those under way are finished. */
+  /** Begins no more operations; those in flight are finished. */
   readonly end: Effect.Effect<void>
 }
 
-/** All of them at once, in the background. */
+/** Starts all of them concurrently in the background. */
 export const startLoad = Effect.fnUntraced(function* (options: {
   readonly url: string
   readonly adminToken: string

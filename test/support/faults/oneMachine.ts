@@ -1,4 +1,4 @@
-/** One Auspex with its embedded PostgreSQL, and what can happen to it. */
+/** One Auspex with its embedded PostgreSQL, and the faults that can strike it. */
 import { NodeFileSystem } from "@effect/platform-node"
 import { Clock, Duration, Effect, Exit, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { makeQuery } from "./database.ts"
 import { keep } from "./processes.ts"
 import { wasUndone, withinSettlement } from "./settlement.ts"
 
-/** Limits are not what this is about. */
+/** Limits leave room, since these tests are not about them. */
 export const room = {
   AUSPEX_JOB_INTERVAL: "250 millis",
   AUSPEX_LIMIT_PREDICTIONS: "1000000/minute",
@@ -22,8 +22,8 @@ export const room = {
 const Terminated = Schema.Struct({ pid: Schema.Int })
 
 /**
- * Ends some sessions of the service, busy ones first, at a moment at which one is busy; whether there was one. Where the
- * disk is fast such moments are short.
+ * Ends some sessions of the service, busy ones first, at a moment when one is busy; returns true if there was one. On a fast disk
+ * such moments are short.
  */
 export const terminateBackends = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,11 +1,11 @@
-/** Agents, challenges and prices straight into the database, by the thousand. */
+/** Agents, challenges and prices, written by the thousand directly into the database. */
 import { Clock, DateTime, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findAll, findOne } from "../../../src/layers/postgres/sql.ts"
 import { sha256 } from "../../../src/layers/crypto/secrets.ts"
 import { anotherOperator } from "../agents.ts"
 
-/** Everybody's. */
+/** The secret of all these agents. */
 export const secret = "aus_cs_fault-harness"
 
 const Id = Schema.Struct({ id: Schema.String })
@@ -29,7 +29,7 @@ export const makeAgents = Effect.fnUntraced(function* (kind: string, count: numb
   return rows.map(({ id }) => id)
 })
 
-/** A price of gold every 100 ms: bearish, neutral and bullish in turn for what opened at 100. */
+/** A price of gold every 100 ms: bearish, neutral and bullish in turn for challenges that opened at 100. */
 export const makePrices = Effect.fnUntraced(function* (span: Duration.Duration) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
@@ -45,7 +45,7 @@ export interface Open {
   readonly deadline: number
 }
 
-/** Open from now on, for so long. */
+/** A challenge that is open from now for this long. */
 export const makeChallenge = Effect.fnUntraced(function* (span: Duration.Duration) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
@@ -63,8 +63,8 @@ export const makeChallenge = Effect.fnUntraced(function* (span: Duration.Duratio
 })
 
 /**
- * A challenge that is due at once, predicted by so many agents that its settlement takes long enough to be struck. It
- * becomes visible whole.
+ * A challenge that is due immediately, predicted by so many agents that its settlement takes long enough to be struck. It becomes
+ * visible as a whole.
  */
 export const makeDueChallenge = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,14 +1,14 @@
-/** A process that is started again whenever a fault has ended it, as a service manager would. */
+/** A process that is restarted whenever a fault has ended it, as a service manager would do. */
 import { Clock, Effect, Scope } from "effect"
 import { startAuspex } from "../process.ts"
 import type { Auspex, Start } from "../process.ts"
 
 export interface Kept {
   readonly current: () => Auspex
-  /** Ended by this signal, then started again, which is not waited for; answers when it had ended. */
+  /** Ends the process with this signal and restarts it without waiting for the start; returns the time of the end. */
   readonly end: (name: "SIGKILL" | "SIGTERM") => Effect.Effect<number>
   readonly log: () => string
-  /** The ends that were not our doing, and those in good order that were not. */
+  /** The ends that no test caused, also the regular ones. */
   readonly deaths: Effect.Effect<ReadonlyArray<string>>
 }
 

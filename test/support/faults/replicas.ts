@@ -15,7 +15,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
   const database = yield* emptyDatabase
   const instance = Effect.fnUntraced(function* (roles: string) {
     const proxy = yield* makeTcpProxy(database)
-    // It remembers the log over its restarts.
+    // This keeps its record of the log over its restarts.
     const dataDir = join(yield* temporaryDirectory, "data")
     const environment = replicaEnvironment(proxy.url, {
       ...room,
@@ -34,7 +34,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
 
   const query = makeQuery(Effect.succeed(database))
 
-  /** A runner within a large settlement. */
+  /** Finds a runner within a large settlement. */
   const settlingRunner = Effect.gen(function* () {
     const target = yield* withinSettlement(query)
     const runner = runners.find(({ proxy }) => proxy.owns(target.clientPort))
@@ -62,7 +62,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     return { at, landed: wasUndone(query, target) }
   })
 
-  /** It holds the lock while it sleeps, and goes on as if nothing had happened. */
+  /** The runner holds the lock while it is paused, and continues as if nothing had happened. */
   const pauseRunner = Effect.gen(function* () {
     const { runner } = yield* settlingRunner
     const { signal } = (runner ?? server).process.current()
@@ -76,7 +76,7 @@ export const replicas = Effect.fnUntraced(function* (options: { readonly pause: 
     return { at: yield* server.process.end("SIGKILL"), landed: Effect.succeed(true) }
   })
 
-  /** What it had stamped in time meets a challenge that a runner has closed meanwhile. */
+  /** Predictions that the server stamped in time meet a challenge that a runner has closed meanwhile. */
   const pauseServer = Effect.gen(function* () {
     const { signal } = server.process.current()
     yield* signal("SIGSTOP")

@@ -1,4 +1,4 @@
-/** Finds settlements under way, so that faults can be aimed at them. */
+/** Finds settlements in progress, so that faults can strike them. */
 import { Effect, Option, Random, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { findOne, findOption } from "../../../src/layers/postgres/sql.ts"
@@ -22,14 +22,14 @@ const State = Schema.Struct({ settled: Schema.Boolean, status: Schema.NullOr(Sch
 
 export interface Target {
   readonly challengeId: string
-  /** Its transaction. */
+  /** The id of its transaction. */
   readonly xid: string
   /** The settling backend, and the port that its client connects from. */
   readonly pid: number
   readonly clientPort: number
 }
 
-/** Makes a large settlement due and answers somewhere within it. */
+/** Makes a large settlement due and returns at a moment within it. */
 export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
   const offset = yield* Random.nextIntBetween(0, 200)
   const challengeId = yield* query(makeDueChallenge)
@@ -47,7 +47,7 @@ export const withinSettlement = Effect.fnUntraced(function* (query: Query) {
   return target
 })
 
-/** Whether the transaction was undone, once another one has settled the challenge. */
+/** True if the transaction was rolled back, after another one has settled the challenge. */
 export const wasUndone = Effect.fnUntraced(function* (query: Query, { challengeId, xid }: Target) {
   const state = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

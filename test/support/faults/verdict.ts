@@ -1,4 +1,4 @@
-/** What a campaign must show: nothing wrong, and enough done that this means something. */
+/** The conditions on a campaign: no violation, and enough operations to be meaningful. */
 import { assert } from "@effect/vitest"
 import { Config, Effect, Option, Random } from "effect"
 import type { Report } from "./campaign.ts"
@@ -15,7 +15,7 @@ export const assertHeld = (
     readonly operations: number
     readonly settled: number
     readonly samples: number
-    /** Kinds of faults, each of which must have struck so often, and hit what it was aimed at at least once. */
+    /** The number of kinds of faults. Each must have struck this often, and hit its aim at least once. */
     readonly kinds: number
     readonly strikes: number
   }

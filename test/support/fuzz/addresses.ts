@@ -1,4 +1,4 @@
-/** Paths and credentials that are not right. */
+/** Wrong paths and credentials. */
 import { Effect } from "effect"
 import type { Answer, Header } from "./client.ts"
 import { knowsIds } from "./document.ts"
@@ -10,7 +10,7 @@ import type { Fixture } from "./fixture.ts"
 
 const concurrency = 8
 
-/** As they stand in the request target. */
+/** Segments as they stand in the request target. */
 const strangeSegments = [
   "0190b0a0-0000-7000-8000-000000000000",
   "00000000-0000-0000-0000-000000000000",
@@ -50,7 +50,7 @@ const strangeSegments = [
   "%20"
 ]
 
-/** Nothing has such an id: 404, or 204 where it is no error as long as it is a path. */
+/** Requests ids that nothing has: 404, or 204 where that is no error, as long as it is a path. */
 export const wrongPaths = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -62,7 +62,7 @@ export const wrongPaths = Effect.fnUntraced(function* (
   const right = rightRequest(session.document, operation, sample)
   for (const name of names) {
     yield* Effect.forEach(
-      // What is strange for most may be the very thing that is right here.
+      // A segment that is strange elsewhere may be right here.
       session.sampled(strangeSegments.filter((segment) => segment !== sample.params[name])),
       (segment) =>
         session.exchange(
@@ -84,7 +84,7 @@ const unsigned = (token: string): string => {
   return `${base64url('{"alg":"none","typ":"JWT"}')}.${claims}.`
 }
 
-/** Credentials that are none: 401 with a challenge, whatever else is sent. */
+/** Sends invalid credentials: 401 with a challenge, whatever else is sent. */
 export const wrongCredentials = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -129,7 +129,7 @@ export const wrongCredentials = Effect.fnUntraced(function* (
     if (operation.operationId === "registration.issueToken") return
     const fresh = rightRequest(session.document, operation, yield* fixture.waysOf(operation)[0])
     const sent = outgoing(fixture, fresh, { credential: [["authorization", "Bearer x"]] })
-    // Where one may be sent, a bad one is refused.
+    // Where a credential may be sent, a bad one is rejected.
     if (operation.security.length > 0) {
       yield* session.exchange(operation, "a bad token where one is optional", sent, status([401]))
       return

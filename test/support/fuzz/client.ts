@@ -1,4 +1,4 @@
-/** HTTP/1.1 as a hostile client speaks it: the target, the headers and the body go out exactly as given. */
+/** An HTTP/1.1 client for hostile requests: the target, the headers and the body are sent exactly as given. */
 import { Agent, request as send } from "node:http"
 import { Data, Effect } from "effect"
 import { HttpServer } from "effect/http"
@@ -8,7 +8,7 @@ export type Header = readonly [name: string, value: string]
 
 export interface Outgoing {
   readonly method: string
-  /** The request target, already encoded; nothing is normalised. */
+  /** The request target, already encoded and not normalised. */
   readonly target: string
   readonly headers: ReadonlyArray<Header>
   readonly body?: string | Uint8Array | undefined

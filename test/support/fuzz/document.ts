@@ -1,4 +1,4 @@
-/** The OpenAPI document as the server publishes it. A keyword that is not listed here is one that no check looks at. */
+/** The OpenAPI document as the server publishes it. No check looks at a keyword that is not listed here. */
 import { Effect, Schema } from "effect"
 
 /** The keywords of JSON Schema 2020-12 that our document uses. */
@@ -121,12 +121,12 @@ export type Document = typeof Document.Type
 
 export interface Operation extends Schema.Schema.Type<typeof PathOperation> {
   readonly method: string
-  /** With `{name}` for each parameter. */
+  /** The path, with `{name}` for each parameter. */
   readonly path: string
   readonly secured: boolean
 }
 
-/** Deleting what is not there is no error, so nothing is unknown to these. */
+/** Deletes of unknown things are no error, so these operations take any id. */
 const takesAnything: ReadonlySet<string> = new Set([
   "discussion.unlikeComment",
   "discussion.unlikeReply",
@@ -140,7 +140,7 @@ export const knowsIds = (operation: Operation): boolean =>
 export const parseDocument = (text: string) =>
   Schema.decodeEffect(Schema.fromJsonString(Document), { onExcessProperty: "error" })(text).pipe(Effect.orDie)
 
-/** Calls of models have bodies that others describe; tests of their own try them. */
+/** Other standards describe the bodies of model calls; they have tests of their own. */
 const described = (document: Document) =>
   Object.entries(document.paths).filter(([path]) => !path.startsWith("/api/v1/llm/v1/"))
 
@@ -150,13 +150,13 @@ export const operationsOf = (document: Document): ReadonlyArray<Operation> =>
       ...operation,
       method: method.toUpperCase(),
       path,
-      // Without a scheme among its alternatives a credential may be sent, and need not be.
+      // If one alternative has no scheme, a credential is optional.
       secured:
         operation.security.length > 0 && operation.security.every((scheme) => Object.keys(scheme).length > 0)
     }))
   )
 
-/** The schema that a reference stands for. */
+/** The schema that a reference names. */
 export const resolve = (document: Document, schema: JsonSchema): JsonSchema => {
   if (schema.$ref === undefined) return schema
   const name = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref)?.[1] ?? ""

@@ -1,4 +1,4 @@
-/** What the requests are about: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
+/** The data of the requests: agents with tokens, challenges in every state, events, prices, so that each list has pages. */
 import { randomUUID } from "node:crypto"
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,19 +24,19 @@ import type { Answer, Header, NoAnswer, Outgoing } from "./client.ts"
 import type { Operation } from "./document.ts"
 import type { Hints } from "./generate.ts"
 
-/** How an operation is reached: what the document cannot say. */
+/** The ways to reach an operation, which the document cannot tell. */
 export interface Sample {
   readonly params: Readonly<Record<string, string>>
   /** Query parameters that need a value of this fixture. */
   readonly query: Readonly<Record<string, string>>
   readonly hints: Hints
-  /** Fields that do not go together with the others. */
+  /** Fields that exclude the others. */
   readonly without?: ReadonlyArray<string>
-  /** Hints for those alternatives of a body that have this field. */
+  /** Hints for the alternatives of a body that have this field. */
   readonly byField?: Readonly<Record<string, Hints>>
 }
 
-/** Makes a sample; what a request uses up is made anew each time. */
+/** Makes a sample; parts that a request uses up are made anew each time. */
 export type Way = Effect.Effect<Sample, NoAnswer>
 
 type Send = (outgoing: Outgoing) => Effect.Effect<Answer, NoAnswer>
@@ -62,7 +62,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const arenas = yield* Arenas
   const sql = yield* SqlClient.SqlClient
   const start = yield* DateTime.now
-  // Questions are frozen with whole seconds, so prices come at them, too.
+  // Questions are frozen with whole seconds, so prices have whole seconds, too.
   const hoursFromNow = (hours: number) =>
     DateTime.formatIso(DateTime.startOf(DateTime.add(start, { hours }), "second"))
 
@@ -143,7 +143,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     yield* asAdmin(Created, `macro/challenges/${id}/resolve`, { actual_value: 1.25 })
     return { id }
   })
-  /** So many first prints of a series that a reference scale is computed from them. */
+  /** Enough first prints of a series to compute a reference scale from. */
   const printed = (terms: Readonly<Record<string, string>>) =>
     Effect.forEach(
       Array.from({ length: 25 }, (_, month) => month),
@@ -160,7 +160,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const pair = ecPair()
   const signer = passedBy({ auth_method: "private_key_jwt", public_key: pair.pem })
   const [keyed, signing] = [yield* signer, yield* signer]
-  // Claimed, so that no scope is withheld, and by one whose plan stays.
+  // The agents are claimed, so that no scope is withheld, by an owner whose plan stays.
   const claimant = yield* Effect.orDie(anotherOperator)
   yield* Effect.orDie(sql`
     update agents set claimed_at = provisional_until, owner_id = ${claimant}::uuid, prediction_limit = null
@@ -170,7 +170,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     assertionOf(agent_id, pair).pipe(Effect.provideService(Settings, settings))
   const asserted = assertedBy(keyed)
   const { access_token: first } = yield* tokenOf(agent)
-  // Not granted by default, and in the next token.
+  // This scope is not granted by default, and takes effect with the next token.
   yield* post(Schema.Json, "/api/v1/agent/scopes", { add: ["credits:stake"] }, bearer(first))
   const { access_token } = yield* tokenOf(agent)
   const scopeless = yield* passed
@@ -182,7 +182,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   })
   const eventId = events.events[0]?.event_id ?? "none"
 
-  // A comment of the agent with replies, and a comment with a reply of somebody else, which it may like.
+  // A comment of the agent with replies, and a comment with a reply of another agent, which it may like.
   const discussion = yield* Discussion
   const newsId = EventId.make(eventId)
   const said = (agentId: AgentId, parent?: string) =>
@@ -204,7 +204,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   const own = yield* said(agent.agent_id)
   for (let n = 0; n < 4; n++) yield* said(agent.agent_id, own.comment_id)
 
-  // Three challenges of yesterday, settled: an agent predicted them in time, and sent a paper-trade signal later.
+  // Three settled challenges of yesterday: an agent predicted them in time, and sent a paper-trade signal later.
   const yesterday = hoursFromNow(-24)
   const settled = yield* Effect.forEach([1, 2, 3], () => createChallenge(yesterday))
   const [oldest = { id: "none" }, , newest = { id: "none" }] = settled
@@ -231,7 +231,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     close: 5
   }))
   yield* asAdmin(Imported, "prices", { asset: "ES", interval: "1h", candles })
-  // Closed yesterday too, and settled by tomorrow's price: signals on it take positions.
+  // This one closed yesterday, too, and is settled by tomorrow's price: signals on it take positions.
   const waiting = yield* createChallenge(yesterday, hoursFromNow(24))
   yield* predict(agent.agent_id, oldest.id, -23)
   for (const hours of [-23, -22, -21]) yield* predict(agent.agent_id, waiting.id, hours)
@@ -246,7 +246,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
 
   yield* practisedBy(agent.agent_id, 3)
 
-  // Nothing is sold here, so nobody could have begun these over HTTP.
+  // Nothing is sold here, so these cannot be begun over HTTP.
   yield* sql`
     insert into purchases (id, owner_id, key, credits, amount, currency, created_at)
     select uuidv7(), ${yield* someOperator}::uuid, 'key-' || n, 500000000, 500, 'eur', ${DateTime.toDateUtc(start)}
@@ -278,10 +278,10 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   )
   const forecastOnce = yield* forecastMacro
 
-  /** Two agents that administrators may do to what they like, and challenges that nobody else needs. */
+  /** Two agents for any administrative action, and challenges that no other request needs. */
   const bystander = yield* passed
   const owner = yield* Effect.orDie(someOperator)
-  // The agent may use the gateway, and has.
+  // The agent may use the gateway, and has used it.
   yield* Effect.orDie(sql`update operators set plan = 'team' where id = ${claimant}::uuid`)
   yield* Effect.orDie(sql`update agents set credit_arena_enabled = true where id = ${agent.agent_id}::uuid`)
   const newKey = post(NewKey, "/api/v1/llm/keys", {}, bearer(access_token))
@@ -295,7 +295,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     bearer(access_token)
   )
   const told = yield* newHook
-  // Nothing is sent here; of a webhook at most one test waits.
+  // Nothing is sent here; a webhook has at most one waiting test.
   yield* sql`
     insert into webhook_deliveries (webhook_id, notice_id, type, payload, created_at)
     select ${told.webhook_id}::uuid, uuidv7(), 'webhook.test', '{}', ${DateTime.toDateUtc(start)} from generate_series(1, 3)`
@@ -333,7 +333,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
   }
   const tomorrow = hoursFromNow(24)
   let price = 2100
-  /** All of one point, so that decisions about them meet. */
+  /** All contradictions are of one point, so that decisions about them meet. */
   const contradiction = Effect.suspend(() => {
     price += 1
     return asAdmin(Imported, "prices", { asset: "GC", quotes: [{ time: yesterday, price }] })
@@ -360,7 +360,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       grants += 1
       return sample({ params, hints: { idempotency_key: `grant-${grants}` } })
     })
-  // Of these the document does not say when they are refused: beside another reason, revision or scope.
+  // The document does not tell when these are rejected: beside another reason, revision or scope.
   const without = ["rationale", "expected_revision", "amount", "probabilities", "quantiles", "samples"]
   const ways: Readonly<Record<string, readonly [Way, ...ReadonlyArray<Way>]>> = {
     "registration.submitChallenge": [
@@ -391,7 +391,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
         })
       )
     ],
-    // Of agents that are claimed, for which nobody waits.
+    // These agents are claimed, so nobody waits for a claim.
     "registration.awaitClaim": [
       Effect.map(assertedBy(signing), (client_assertion) =>
         sample({
@@ -602,7 +602,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     "admin.importPrices": [
       always({
         hints: {
-          // Of which every price is possible.
+          // Every price is possible for this asset.
           asset: "CL",
           "candles.*": { time: "2025-01-01T00:00:00Z", open: 10, high: 12.5, low: 9, close: 11 },
           "quotes.*.time": "2025-01-01T00:00:00.123Z"
@@ -634,7 +634,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
     agentToken: access_token,
     scopelessToken,
     openChallenge: open.id,
-    /** Strings that no answer may hold, besides those that hand them out. */
+    /** Strings that no answer may contain, except the answers that issue them. */
     secrets: [
       testAdminToken,
       testTokenSecret,
@@ -650,7 +650,7 @@ export const makeFixture = Effect.fnUntraced(function* (send: Send) {
       if (!operation.secured) return []
       return [adminOnly(operation) ? admin : bearer(access_token)]
     },
-    /** Authentic, but of the other kind. */
+    /** A credential that is authentic, but of the other kind. */
     otherCredentialFor: (operation: Operation): string =>
       adminOnly(operation) ? access_token : testAdminToken
   }

@@ -1,4 +1,4 @@
-/** Values that a schema of the document allows. What no schema says (an id that exists, a time to come) is hinted. */
+/** Values that a schema of the document allows. Hints supply values that no schema describes (an existing id, a future time). */
 import type { Schema } from "effect"
 import { resolve } from "./document.ts"
 import type { Document, JsonSchema } from "./document.ts"
@@ -14,11 +14,11 @@ export type Hints = Readonly<Record<string, Json>>
 export const hintFor = (hints: Hints, path: ReadonlyArray<Step>): Json | undefined =>
   hints[path.map((step) => (typeof step === "number" ? "*" : step)).join(".")]
 
-/** Whether the value at this path, or one that it is a part of, is hinted. */
+/** True if the value at this path, or one that it is a part of, is hinted. */
 const isHinted = (hints: Hints, path: ReadonlyArray<Step>): boolean =>
   path.some((_, index) => hintFor(hints, path.slice(0, index + 1)) !== undefined)
 
-/** Tried in this order where a pattern is given. */
+/** Candidates for a pattern, in their order. */
 const candidates = ["plain", "2031-05-06T07:08:09Z", "GC", "1", "0190b0a0-0000-7000-8000-000000000000"]
 
 const stringFor = (schema: JsonSchema): string => {
@@ -127,7 +127,7 @@ export const places = (
 
 const longest = 5000
 
-/** Astral characters too: a length in UTF-16 units would refuse them. */
+/** Astral characters are included: a length in UTF-16 units would reject them. */
 const fullStrings = (length: number) => ["x".repeat(length), "\u{1d54f}".repeat(length)]
 
 const extremes = ({ schema, value }: Place): ReadonlyArray<Json> => {
@@ -161,11 +161,11 @@ const extremes = ({ schema, value }: Place): ReadonlyArray<Json> => {
 
 export interface Variant {
   readonly label: string
-  /** Made when it is wanted: some are large. */
+  /** The value is made on demand: some are large. */
   readonly value: () => Json
 }
 
-/** The value with one field after the other at each of its limits; all of them allowed. Hinted fields stay. */
+/** The value with one field after the other at each of its limits, all of them allowed. Hinted fields stay. */
 export const variants = (
   document: Document,
   schema: JsonSchema,

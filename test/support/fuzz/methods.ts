@@ -1,4 +1,4 @@
-/** Every path with every method, and paths that are none. */
+/** Every path with every method, and paths that do not exist. */
 import { Effect } from "effect"
 import type { Answer, Header } from "./client.ts"
 import type { Operation } from "./document.ts"
@@ -19,7 +19,7 @@ const allows = (wanted: ReadonlySet<string>, expected: number) => (answer: Answe
     : `expected ${expected} with Allow: ${[...wanted].join(", ")}`
 }
 
-/** 405 with the methods that the document has for the path; HEAD where GET is; OPTIONS says the same. */
+/** Expects 405 with the methods that the document has for the path; HEAD is there with GET; OPTIONS says the same. */
 export const otherMethods = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -92,7 +92,7 @@ const nowhere = [
   "*"
 ]
 
-/** 404, and not by way of another path. */
+/** Expects 404, and not by way of another path. */
 export const noSuchPaths = Effect.fnUntraced(function* (session: Session) {
   yield* Effect.forEach(
     nowhere,
@@ -106,7 +106,7 @@ export const noSuchPaths = Effect.fnUntraced(function* (session: Session) {
   }
 })
 
-/** None of them means anything here, but for the coding of a body. */
+/** Headers without a meaning here, except the coding of a body. */
 export const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
   ["x-forwarded-for", "1.2.3.4, not an address"],
   ["x-request-id", "a b"],
@@ -126,7 +126,7 @@ export const strangeHeaders: readonly [Header, ...ReadonlyArray<Header>] = [
   ["te", "trailers"]
 ]
 
-/** A header that means nothing here changes nothing. */
+/** A header without a meaning here changes nothing. */
 export const otherHeaders = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -148,7 +148,7 @@ export const otherHeaders = Effect.fnUntraced(function* (
   )
 })
 
-/** Which agent one is stands in the token; X-Agent-Id may only repeat it. */
+/** The token identifies the agent; X-Agent-Id may only repeat it. */
 export const agentHeader = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -172,7 +172,7 @@ export const agentHeader = Effect.fnUntraced(function* (
     yield* named(id, status([403]))
 })
 
-/** Taken over when it is well-formed, made anew when not. */
+/** A well-formed request id is returned, any other is replaced. */
 export const requestIds = Effect.fnUntraced(function* (session: Session) {
   const ask = (id: string, expect: (answer: Answer) => string | undefined) =>
     session.exchange(

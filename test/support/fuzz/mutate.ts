@@ -1,4 +1,4 @@
-/** Bodies that must be refused, each wrong in one place; and some that are merely strange. */
+/** Bodies that must be rejected, each wrong in one place; and some that are merely strange. */
 import type { Schema } from "effect"
 import { replaceAt, places } from "./generate.ts"
 import type { Place, Step } from "./generate.ts"
@@ -10,18 +10,18 @@ type Json = Schema.Json
 export interface Mutation {
   readonly label: string
   readonly body: string | Uint8Array
-  /** Where the answer must say that something is wrong; nothing where any answer but a fault of ours is right. */
+  /** The paths that the answer must name as wrong; empty if every answer but a fault of ours is right. */
   readonly wrongAt: ReadonlyArray<string>
 }
 
-/** Stands in a value for JSON text that `JSON.stringify` would not write. */
+/** A placeholder in a value for JSON text that `JSON.stringify` would not write. */
 const raw = (text: string): string => `@@${Buffer.from(text).toString("hex")}@@`
 const written = (value: Json): string =>
   JSON.stringify(value).replaceAll(/"@@([0-9a-f]*)@@"/g, (_, hex: string) =>
     Buffer.from(hex, "hex").toString()
   )
 
-/** NUL, lone surrogates, C0, bidirectional controls: refused in every field. */
+/** NUL, lone surrogates, C0 and bidirectional controls are rejected in every field. */
 export const hostileTexts = [
   "\u0000",
   "a\u0000b",
@@ -53,7 +53,7 @@ const wrongTypes: ReadonlyArray<Json> = [
   { a: 1 }
 ]
 
-/** JSON as it stands in the body: what is outside the numbers of a double is refused like any other number. */
+/** JSON literals in the body: a number outside the range of a double is rejected like any other wrong number. */
 const literals = [
   "-0",
   "1e999",
@@ -134,7 +134,7 @@ const impossibleTimes = [
   "now"
 ]
 
-/** A value of one's own in place of a field's: refused exactly where the document does not allow it. */
+/** Another value in place of a field's: it is rejected exactly if the document does not allow it. */
 const replacements = (
   document: Document,
   schema: JsonSchema,
@@ -151,7 +151,7 @@ const replacements = (
   const judged = (literal: string) => {
     const value: Json = JSON.parse(literal)
     const paths = problems(schema, replaceAt(base, place.path, value)).map(({ path }) => path)
-    // An answer lists a hundred at most; the second of mine is the first or second item.
+    // An answer lists at most a hundred problems; the second of mine is the first or second item.
     return mutation(literal, paths.length > 100 ? paths.slice(1, 2) : paths)
   }
   const inPlace = [...wrongTypes, ...outside(place)].map((value) => judged(JSON.stringify(value)))
@@ -184,7 +184,7 @@ const omissions = (base: Json, { path, schema }: Place): ReadonlyArray<Mutation>
     wrongAt: [[...path, name].join(".")]
   }))
 
-/** The same member twice; which one counts would be anybody's guess. */
+/** The same member twice: its value would be ambiguous. */
 const repeats = (base: Json, { path, value }: Place): ReadonlyArray<Mutation> => {
   if (!isRecord(value)) return []
   const [first] = Object.entries(value)
@@ -211,7 +211,7 @@ export const fieldMutations = (document: Document, schema: JsonSchema, base: Jso
 
 const nested = (levels: number) => `${"[".repeat(levels)}1${"]".repeat(levels)}`
 
-/** Texts that are not JSON, or not JSON as we take it. */
+/** Texts that are not JSON, or not the JSON that we accept. */
 export const malformedBodies = (base: Json): ReadonlyArray<Mutation> => {
   const text = JSON.stringify(base)
   const inner = text.slice(1, -1)
@@ -261,7 +261,7 @@ export const malformedBodies = (base: Json): ReadonlyArray<Mutation> => {
   ]
 }
 
-/** Bodies that say more than is asked for: unknown fields are ignored. */
+/** Bodies with more than the required fields: unknown fields are ignored. */
 export const generousBodies = (
   base: Json
 ): ReadonlyArray<{ readonly label: string; readonly body: string }> => {

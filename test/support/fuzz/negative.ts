@@ -1,4 +1,4 @@
-/** What the document forbids is refused, and the answer says where it is wrong. One thing at a time is. */
+/** Requests that the document forbids are rejected, and the answer names the place. Each has one fault. */
 import { Effect, Option, Schema } from "effect"
 import type { Answer, Header } from "./client.ts"
 import type { Operation } from "./document.ts"
@@ -11,7 +11,7 @@ import type { Fixture } from "./fixture.ts"
 
 const concurrency = 8
 
-/** 400, with an error at each of these paths. */
+/** Expects 400 with an error at each of these paths. */
 const refusedAt = (paths: ReadonlyArray<string>) => (answer: Answer) => {
   if (answer.status !== 400) return `expected 400 about "${paths.join()}"`
   const fields = new Set(wrongFields(answer))
@@ -24,7 +24,7 @@ const Batch = Schema.fromJsonString(
   Schema.Struct({ items: Schema.Array(Schema.Struct({ error: Schema.optionalKey(Schema.Json) })) })
 )
 
-/** The same of a batch, of which each item has its own error. */
+/** Expects the same of a batch, in which each item has its own error. */
 const refusedInBatch = (paths: ReadonlyArray<string>) => (answer: Answer) => {
   const batch = Schema.decodeOption(Batch)(answer.text)
   if (Option.isNone(batch)) return refusedAt(paths)(answer)
@@ -45,7 +45,7 @@ const mebibyte = kibibyte * kibibyte
 
 const tenths = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-/** The bytes that a body of each operation may have. */
+/** The maximum bytes of a body of each operation. */
 const maxBody = ({ path }: Operation): number => {
   if (path.startsWith("/api/v1/admin/")) return 10 * mebibyte
   if (/^\/api\/v1\/agent\/challenge\/[^/]+\/submit$/.test(path)) return 160 * kibibyte
@@ -69,7 +69,7 @@ export const wrongBodies = Effect.fnUntraced(function* (
       ...session.sampled(fieldMutations(document, schema, base)),
       ...session.sampled(malformedBodies(base))
     ]
-    // A body with nothing in it lacks what any of the alternatives needs.
+    // An empty body lacks the required fields of every alternative.
     const placesOf = ({ label, wrongAt }: Mutation) =>
       schemas.length > 1 && label.startsWith("(root)") ? [] : wrongAt
     const expected = (mutation: Mutation) => {
@@ -89,7 +89,7 @@ export const wrongBodies = Effect.fnUntraced(function* (
   }
 })
 
-/** A right body, with so much white space that it is this long. */
+/** A right body, padded with white space to this length. */
 const padded = (body: string, bytes: number): string => body + " ".repeat(bytes - Buffer.byteLength(body))
 
 /** Types, sizes and framings of bodies. */
@@ -131,7 +131,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
   )
 
   const max = maxBody(operation)
-  // So many megabytes take most of the time of a short run, which sends them to one operation in ten.
+  // This many megabytes take most of the time of a short run, which sends them to one operation in ten.
   const sendsMuch = max < mebibyte || session.sampled(tenths, 1).includes(0)
   const chunked = [jsonType, ["transfer-encoding", "chunked"]] as const
   const tooLarge = (label: string, bytes: number, headers: ReadonlyArray<Header> = [jsonType]) =>
@@ -177,7 +177,7 @@ export const wrongTransport = Effect.fnUntraced(function* (
   )
 })
 
-/** A form has its own ways to be wrong. */
+/** Forms that are wrong in their own ways. */
 export const wrongForms = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,

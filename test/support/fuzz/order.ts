@@ -1,4 +1,4 @@
-/** What a request is read by, in order: the scope before the body, and of the body an optional field that is null as none. */
+/** The order in which a request is checked: the scope comes before the body, and an optional null field of the body counts as absent. */
 import { Effect, Schema } from "effect"
 import type { Answer } from "./client.ts"
 import type { Document, JsonSchema, Operation } from "./document.ts"
@@ -17,7 +17,7 @@ const Told = Schema.fromJsonString(
     code: Schema.optionalKey(Schema.String),
     detail: Schema.optionalKey(Schema.String),
     ignored_fields: Schema.optionalKey(Schema.Array(Schema.String)),
-    /** Of a batch, of which each item has an outcome of its own. */
+    /** The items of a batch, each with an outcome of its own. */
     items: Schema.optionalKey(
       Schema.Array(
         Schema.Struct({
@@ -32,7 +32,7 @@ const Told = Schema.fromJsonString(
 
 const told = (answer: Answer) => Schema.decodeOption(Told)(answer.text === "" ? "{}" : answer.text)
 
-/** What became of a request, apart from what each of them makes anew. */
+/** The outcome of a request, without the parts that differ each time. */
 const outcomeOf = (answer: Answer | undefined): string => {
   if (answer === undefined) return "no answer"
   const { code, ignored_fields, items } = { ...told(answer).pipe(orNothing) }
@@ -42,7 +42,7 @@ const outcomeOf = (answer: Answer | undefined): string => {
 const orNothing = (found: ReturnType<typeof told>): typeof Told.Type =>
   found._tag === "Some" ? found.value : {}
 
-/** Where a body may have an optional field, whether it has it or not. */
+/** The optional fields of a body, whether or not it has them. */
 const optionalFields = (
   document: Document,
   schema: JsonSchema,
@@ -102,7 +102,7 @@ export const nullFields = Effect.fnUntraced(function* (
   }
 })
 
-/** The scope that an operation needs as the document has it; undefined where it needs none. */
+/** The required scope of an operation in the document; undefined if it needs none. */
 const scopeOf = ({ security }: Operation): string | undefined =>
   security.flatMap(({ oauth2 = [] }) => oauth2).at(0)
 
@@ -126,7 +126,7 @@ const wrongBodies = [
   '{"direction":7}'
 ]
 
-/** Whoever lacks the scope is told so, before anything of the path, the parameters or the body. */
+/** A missing scope is reported before any fault of the path, the parameters or the body. */
 export const missingScopes = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,

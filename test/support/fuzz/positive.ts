@@ -1,4 +1,4 @@
-/** What the document allows reaches a 2xx that is as the document says. */
+/** Requests that the document allows get a 2xx that conforms to the document. */
 import { Effect, Schema } from "effect"
 import type { Answer, NoAnswer } from "./client.ts"
 import { resolve } from "./document.ts"
@@ -20,7 +20,7 @@ import type { Sample, Fixture } from "./fixture.ts"
 
 const unknownInKey = "an unknown field may have been meant as a limit, which no keyword of ours says"
 
-/** What the document allows and the service refuses, each with its reason. */
+/** Requests that the document allows and the service rejects, each with its reason. */
 const refusedThough: Readonly<Record<string, string>> = {
   "admin.changeAgent: required fields only":
     "a change that changes nothing is refused, which no keyword of ours says",
@@ -47,7 +47,7 @@ const refused = (answer: Answer) =>
 const accepted = (answer: Answer) =>
   answer.status < 300 ? undefined : "what the document allows was refused"
 
-/** Every body to try for one sample; for another sample there are as many, in the same order. */
+/** Every body to try for one sample; another sample has as many, in the same order. */
 const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
   const all = bodyOf(document, schema, sample)
   return [
@@ -64,7 +64,7 @@ const bodiesFor = (document: Document, schema: JsonSchema, sample: Sample) => {
   ]
 }
 
-/** Bodies at every limit of their schema, each with a sample of its own, since what is right once may not be again. */
+/** Bodies at every limit of their schema, each with a sample of its own, since a body may be right only once. */
 export const rightBodies = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -109,7 +109,7 @@ export const rightBodies = Effect.fnUntraced(function* (
 
 const Page = Schema.fromJsonString(Schema.Struct({ next_cursor: Schema.NullOr(Schema.String) }))
 
-/** Pages of one item, to the end: the cursors are kept for those that tamper with them. */
+/** Reads pages of one item to the end: the cursors are kept for the tests that tamper with them. */
 const walk = Effect.fnUntraced(function* (
   ask: (label: string, query: Readonly<Record<string, string>>) => Effect.Effect<Answer | undefined, NoAnswer>
 ) {
@@ -126,7 +126,7 @@ const walk = Effect.fnUntraced(function* (
   return cursors
 })
 
-/** Operations without a body: every value of their query parameters. Answers the cursors that were handed out. */
+/** Operations without a body: every value of their query parameters. Returns the cursors of the answers. */
 export const rightReads = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -135,7 +135,7 @@ export const rightReads = Effect.fnUntraced(function* (
   const { document } = session
   const [first] = fixture.waysOf(operation)
   const sample = yield* first
-  // Of something new each time, for what is deleted is gone.
+  // Each request gets new data, because deletes remove it.
   const ask = (label: string, query: Readonly<Record<string, string>>) =>
     Effect.flatMap(first, (fresh) => {
       const right = rightRequest(document, operation, fresh)

@@ -1,6 +1,6 @@
 /** Random numbers that a seed repeats. */
 
-/** Each index has numbers of its own, so that they are the same whatever is drawn beside it. */
+/** Each index has its own numbers, so that other draws do not change them. */
 export interface Draw {
   readonly seed: number
   readonly index: number

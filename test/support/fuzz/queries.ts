@@ -1,4 +1,4 @@
-/** Query strings that are not right, and cursors that were tampered with. */
+/** Wrong query strings, and cursors that were tampered with. */
 import { Effect } from "effect"
 import type { Answer } from "./client.ts"
 import { resolve } from "./document.ts"
@@ -57,7 +57,7 @@ const parameterOf = (document: Document, schema: JsonSchema): JsonSchema => {
   return resolve(document, only ?? schema)
 }
 
-/** What stands in a cursor, with one thing in it replaced under the seal that it had. */
+/** The content of a cursor, with one part replaced under its old seal. */
 const tampered = (cursor: string): ReadonlyArray<string> => {
   const [payload = "", seal = ""] = cursor.split(".")
   const text = Buffer.from(payload, "base64url").toString("utf8")

@@ -1,4 +1,4 @@
-/** Requests that are wrong in several places at once, as a seeded generator makes them. */
+/** Requests that are wrong in several places, from a seeded generator. */
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { Operation } from "./document.ts"
@@ -105,7 +105,7 @@ const scrambled = (random: Random, text: string): Uint8Array => {
   return Buffer.from(bytes)
 }
 
-/** One request: a right one of some operation, spoiled here and there. */
+/** One request: a right one of some operation, spoiled in some places. */
 export const randomRequest = Effect.fnUntraced(function* (
   session: Session,
   fixture: Fixture,
@@ -137,7 +137,7 @@ export const randomRequest = Effect.fnUntraced(function* (
     )
   const spoiled = Object.keys(sample.params).filter(() => random.chance(20))
   const encoded = Object.fromEntries(
-    // An empty one would make it another path: a slash at the end means nothing.
+    // An empty segment would make another path: a slash at the end is ignored.
     spoiled.map((name) => [name, encodeURIComponent(randomText(random).slice(0, 200).toWellFormed()) || "-"])
   )
   const headers = [

@@ -1,12 +1,12 @@
-/** What was sent and what came of it; and whether that is enough to mean anything. */
+/** Reports the requests and their outcomes, and whether there were enough to be meaningful. */
 import type { Operation } from "./document.ts"
 import type { Session } from "./session.ts"
 
-/** One without any input has few ways to be wrong. */
+/** An operation without any input has few ways to be wrong. */
 const takesAnything = ({ parameters, requestBody, secured }: Operation): boolean =>
   secured || parameters.length > 0 || requestBody !== undefined
 
-/** What the run did not reach; nothing when it reached everything. Fewer requests of an operation would say nothing. */
+/** The operations that the run did not reach, if any. Too few requests of an operation would prove nothing. */
 export const unreached = (
   session: Session,
   operations: ReadonlyArray<Operation>,
@@ -30,7 +30,7 @@ export const unreached = (
     ].map((what) => `${operation.operationId} ${what}`)
   })
 
-/** One line an operation. */
+/** A table with one line an operation. */
 export const table = (session: Session, operations: ReadonlyArray<Operation>): string => {
   const cells = (values: ReadonlyArray<string | number>) =>
     values

@@ -1,4 +1,4 @@
-/** Requests of an operation, from a sample of how it is reached. */
+/** Requests of an operation, made from a sample. */
 import type { Schema } from "effect"
 import type { Header, Outgoing } from "./client.ts"
 import { resolve } from "./document.ts"
@@ -13,7 +13,7 @@ type Json = Schema.Json
 export const jsonType: Header = ["content-type", "application/json"]
 export const formType = "application/x-www-form-urlencoded"
 
-/** The path with its parameters filled in; `encoded` ones go out as they are. */
+/** The path with its parameters filled in; `encoded` ones stay unchanged. */
 export const pathOf = (
   operation: Operation,
   params: Sample["params"],
@@ -38,7 +38,7 @@ export const formOf = (value: Json): string =>
     )
   ).toString()
 
-/** Each schema a JSON body may follow: the alternatives of a union apart. */
+/** Every schema that a JSON body may follow: each alternative of a union. */
 export const bodySchemas = (document: Document, operation: Operation): ReadonlyArray<JsonSchema> => {
   const schema = operation.requestBody?.content["application/json"]?.schema
   return schema === undefined ? [] : alternatives(document, schema)
@@ -52,7 +52,7 @@ export const hintsFor = (document: Document, schema: JsonSchema, sample: Sample)
   return Object.assign({ ...sample.hints }, ...own)
 }
 
-/** A value without the members of these names, wherever they stand. */
+/** A value without the members of these names, at any depth. */
 const leavingOut = (names: ReadonlyArray<string>, value: Json): Json => {
   if (isList(value)) return value.map((item) => leavingOut(names, item))
   if (!isRecord(value)) return value
@@ -76,7 +76,7 @@ export const bodyOf = (
 export interface Plain {
   readonly operation: Operation
   readonly sample: Sample
-  /** A body that is right; `undefined` where there is none. */
+  /** A right body; `undefined` if there is none. */
   readonly body: string | undefined
 }
 
@@ -90,7 +90,7 @@ export const rightRequest = (document: Document, operation: Operation, sample: S
   }
 }
 
-/** The query with the parameters that the operation needs, where it lacks them. */
+/** The query, completed with the parameters that the operation requires. */
 const withRequired = (operation: Operation, sample: Sample, query: string): string => {
   const lacking = operation.parameters.flatMap(({ in: where, name, required }) =>
     where === "query" && required && !query.includes(`${name}=`) && !query.includes(`${name}[`)
@@ -100,7 +100,7 @@ const withRequired = (operation: Operation, sample: Sample, query: string): stri
   return lacking.length === 0 ? query : `${query === "" ? "?" : `${query}&`}${lacking.join("&")}`
 }
 
-/** As it goes out, with this or that replaced. */
+/** The request as it is sent, with some parts replaced. */
 export const outgoing = (
   fixture: Fixture,
   { body, operation, sample }: Plain,

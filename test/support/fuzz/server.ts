@@ -1,4 +1,4 @@
-/** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; no limit is in the way. */
+/** The whole API on a real loopback socket, in front of a fresh PostgreSQL database; limits leave room. */
 import { Layer, References } from "effect"
 import { layer as http } from "../../../src/http/server.ts"
 import { listeningAsSet } from "../server.ts"
@@ -8,11 +8,11 @@ const unhindered = {
   AUSPEX_PROVISIONAL_PREDICTION_LIMIT: "1000000",
   AUSPEX_GATEWAY_KEYS_PER_AGENT: "10000",
   AUSPEX_MAX_WEBHOOKS: "1000",
-  // Dates that are generated lie years ahead.
+  // Generated dates are years ahead.
   AUSPEX_GATEWAY_KEY_MAX_TTL: "10000 days"
 }
 
-/** Keeps the services in reach, for what cannot be prepared over HTTP without waiting for the clock. */
+/** This keeps the services accessible, for data that cannot be made over HTTP without waiting for the clock. */
 export const server = http.pipe(
   Layer.provideMerge(
     listeningAsSet({
@@ -23,6 +23,6 @@ export const server = http.pipe(
   ),
   Layer.provide([noIdentityProvider, nothingSold]),
   Layer.provideMerge(testServices(unhindered)),
-  // A refused request is no news here; a fault is.
+  // Rejected requests are expected here; faults are not.
   Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error"))
 )

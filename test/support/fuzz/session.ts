@@ -1,4 +1,4 @@
-/** Sends requests, and checks of every answer what must always hold; counts what was sent. */
+/** Sends requests, checks every answer for the rules that always hold, and counts the requests. */
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import type { Answer, NoAnswer, Outgoing } from "./client.ts"
@@ -14,7 +14,7 @@ export interface Tally {
   readonly statuses: Set<number>
 }
 
-/** What any operation may answer with, documented or not. */
+/** Statuses that any operation may answer with, documented or not. */
 const common = new Set([400, 401, 403, 404, 405, 413, 415, 429])
 
 const maxError = 64 * 1024
@@ -43,7 +43,7 @@ const parsed = (text: string): Schema.Json | undefined => {
 
 const string = { type: "string", minLength: 1 } as const
 
-/** What every error is at least. */
+/** The minimum shape of every error. */
 const errorShape: JsonSchema = {
   type: "object",
   properties: {
@@ -68,9 +68,9 @@ export const makeSession = (options: {
   readonly secrets: ReadonlyArray<string>
   readonly send: (outgoing: Outgoing) => Effect.Effect<Answer, NoAnswer>
   readonly seed: number
-  /** Of each list of cases, from 0 to 1. */
+  /** The share of each list of cases, from 0 to 1. */
   readonly share: number
-  /** At least so many cases of a list are tried, however small the share. */
+  /** The minimum number of cases of a list that are tried, however small the share. */
   readonly minCases: number
 }) => {
   const { document } = options
@@ -125,7 +125,7 @@ export const makeSession = (options: {
     return [...size, ...problems(errorShape, body).map(printed)]
   }
 
-  /** Headers that some statuses owe the client. */
+  /** Headers that some statuses must have. */
   const owed = (operation: Operation | undefined, { headers, status }: Answer): ReadonlyArray<string> => {
     const missing: Array<string> = []
     if (!idShape.test(headers["x-request-id"] ?? "")) missing.push("x-request-id")
@@ -139,7 +139,7 @@ export const makeSession = (options: {
   }
 
   const leaked = (answer: Answer): ReadonlyArray<string> => [
-    // The reference page has a whole program in it.
+    // The reference page contains a whole program.
     ...(essence(answer) === "text/html" ? [] : leaks)
       .filter(([, sign]) => sign.test(answer.text))
       .map(([what]) => `the body shows ${what}`),
@@ -161,8 +161,8 @@ export const makeSession = (options: {
   }
 
   /**
-   * Sends, checks, counts. `expect` says what else must hold of this answer: nothing when it is right.
-   * `undefined` when the server did not answer.
+   * Sends, checks, counts. `expect` is a further check of this answer: it returns nothing if the answer is right, and gets
+   * `undefined` if the server did not answer.
    */
   const exchange = Effect.fnUntraced(function* (
     operation: Operation | undefined,
@@ -221,9 +221,9 @@ export const makeSession = (options: {
         .map(({ value }) => value)
     },
     tallies,
-    /** Says that something is wrong apart from any one answer. */
+    /** Reports a fault that is not of a single answer. */
     fail: (what: string) => findings.push(what),
-    /** What was found since the last time this was asked. */
+    /** The findings since the last call. */
     takeFindings: (): ReadonlyArray<string> => findings.splice(0)
   }
 }

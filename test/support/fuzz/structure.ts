@@ -1,4 +1,4 @@
-/** What makes the document a valid OpenAPI 3.1 document, and one that says what is served. */
+/** Checks that the document is a valid OpenAPI 3.1 document, and describes the served operations. */
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../../src/http/api/Api.ts"
 import { documents } from "../../../src/http/routes.ts"
@@ -9,7 +9,7 @@ import type { Document, JsonSchema, Operation } from "./document.ts"
 const repeated = (values: ReadonlyArray<string>): ReadonlyArray<string> =>
   values.filter((value, index) => values.indexOf(value) !== index)
 
-/** Every schema that is written in the document, wherever it stands. */
+/** Every schema in the document, at any place. */
 const schemasOf = (document: Document, operations: ReadonlyArray<Operation>): ReadonlyArray<JsonSchema> => {
   const within = (schema: JsonSchema): ReadonlyArray<JsonSchema> => {
     const parts = [
@@ -53,7 +53,7 @@ const statusesOwed = (operation: Operation): ReadonlyArray<number> => [
   ...(operation.requestBody === undefined ? [] : [413, 415])
 ]
 
-/** What is wrong with the document by itself. */
+/** The faults of the document by itself. */
 export const faultsOf = (document: Document, operations: ReadonlyArray<Operation>): ReadonlyArray<string> => {
   const tags = new Set(document.tags.map(({ name }) => name))
   const schemes = new Set(Object.keys(document.components.securitySchemes))
@@ -101,7 +101,7 @@ export const faultsOf = (document: Document, operations: ReadonlyArray<Operation
   ]
 }
 
-/** What the server has endpoints for, as `GET /path/{parameter}`. */
+/** The server's endpoints, as `GET /path/{parameter}`. */
 export const servedOperations = (): ReadonlyArray<string> => {
   const served: Array<string> = []
   HttpApi.reflect(Api, {
@@ -112,7 +112,7 @@ export const servedOperations = (): ReadonlyArray<string> => {
   return served.sort()
 }
 
-/** Served beside the API, each with its type. */
+/** Documents that are served beside the API, each with its type. */
 export const servedDocuments: ReadonlyArray<
   readonly [path: string, type: string, headers: ReadonlyArray<Header>]
 > = [

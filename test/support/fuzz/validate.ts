@@ -1,4 +1,4 @@
-/** Whether a value is what a schema of the document says, for the keywords of `JsonSchema`. */
+/** Validates a value against a schema of the document, for the keywords of `JsonSchema`. */
 import type { Schema } from "effect"
 import { resolve } from "./document.ts"
 import type { Document, JsonSchema } from "./document.ts"
@@ -38,25 +38,25 @@ const daysIn = (year: number, month: number): number => {
   return [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0
 }
 
-/** RFC 3339, with the seconds left out allowed; the day must exist. */
+/** RFC 3339, but the seconds are optional; the day must exist. */
 const isDateTime = (text: string): boolean => {
   const [, year, month, day] = dateTime.exec(text) ?? []
   return Number(day) >= 1 && Number(day) <= daysIn(Number(year), Number(month))
 }
 
 export interface Problem {
-  /** As a 400 names the field: `events.0.title`, nothing for the whole. */
+  /** The field as a 400 names it: `events.0.title`, empty for the whole. */
   readonly path: string
   readonly message: string
 }
 
 /**
- * Members that the schema does not list: wrong in an answer, ignored in a request, whose optional members are absent where
- * they are null.
+ * Members that the schema does not list: wrong in an answer, ignored in a request. An optional null member of a request counts as
+ * absent.
  */
 export type Undocumented = "wrong" | "ignored"
 
-/** Of a step like 0.000001, as the nearest double of a decimal is one. */
+/** True for a multiple of a step like 0.000001, if the value is the nearest double of a decimal multiple. */
 const isMultiple = (value: number, step: number | undefined): boolean =>
   step === undefined || Math.round(value * (1 / step)) / (1 / step) === value
 
@@ -90,11 +90,11 @@ const textProblems = (schema: JsonSchema, value: string): ReadonlyArray<string> 
   ]
 }
 
-/** The value as one part of an `allOf` describes it: without the members that its other parts list. */
+/** The value as one part of an `allOf` describes it: without the members of its other parts. */
 const withoutMembers = (value: Json, names: ReadonlySet<string>): Json =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name))) : value
 
-/** What is wrong with a value; nothing when it conforms. */
+/** The problems of a value; none if it conforms. */
 export const makeValidator = (document: Document, undocumented: Undocumented) => {
   const membersOf = (written: JsonSchema): ReadonlyArray<string> => {
     const { anyOf = [], oneOf = [], properties = {} } = resolve(document, written)
@@ -113,7 +113,7 @@ export const makeValidator = (document: Document, undocumented: Undocumented) =>
     if (typeof value === "number") found.push(...here(rangeProblems(schema, value)))
     if (isList(value)) {
       const miscounted = countProblems(schema.minItems, schema.maxItems, value.length)
-      // What is in a list of the wrong length is not looked at.
+      // The items of a list with a wrong length are not checked.
       if (miscounted.length > 0) return here(miscounted)
       value.forEach((item, index) => {
         const itemSchema = schema.prefixItems?.[index] ?? schema.items
@@ -141,7 +141,7 @@ export const makeValidator = (document: Document, undocumented: Undocumented) =>
     for (const options of [schema.anyOf, schema.oneOf]) {
       const outcomes = options?.map((option) => problems(option, value, at)) ?? []
       if (outcomes.some((outcome) => outcome.length === 0)) continue
-      // Those of the alternative that comes nearest say most.
+      // The problems of the closest alternative are the most helpful.
       found.push(...(outcomes.toSorted((a, b) => a.length - b.length)[0] ?? []))
     }
     return found

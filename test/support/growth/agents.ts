@@ -17,8 +17,8 @@ export const inParts = <A, E, R>(
 }
 
 /**
- * Agents 0 to `count`: one more than asked for, the sample. Each has its own owner, since the agents of one owner
- * count as one in a pool. Their claim grants are marked as paid: otherwise a server would pay them during a measurement.
+ * Agents 0 to `count`: one more than requested, the sample. Each has its own owner, since the agents of one owner count as one in a
+ * pool. Their claim grants are marked as paid: otherwise a server would pay them during a measurement.
  */
 export const agents = Effect.fnUntraced(function* (count: number) {
   const sql = yield* SqlClient.SqlClient

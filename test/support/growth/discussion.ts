@@ -1,4 +1,4 @@
-/** Discussions as they are after so many comments, and the reads of them. */
+/** Discussions after this many comments, and the reads of them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Discussion } from "../../../src/services/Discussion.ts"
@@ -18,8 +18,9 @@ const hotEvent = "event-7"
 const hotComment = `${commentPrefix}-0000-7000-8000-000000000000`
 
 /**
- * As many comments and replies as predictions, a third of them replies: one in ten comments on one event, one in ten replies to
- * one comment, one in ten of everything by one agent. Half as many likes, one in ten of them of that comment.
+ * The number of comments and replies equals that of predictions, a third of them replies: one in ten comments on one event, one in
+ * ten replies to one comment, one in ten of everything by one agent. There are half as many likes, one in ten of them of that
+ * comment.
  */
 export const discussions = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient

@@ -1,15 +1,15 @@
-/** How PostgreSQL runs a recorded statement under the generic plan that the service's sessions use. */
+/** The execution of a recorded statement under the generic plan that the service's sessions use. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { plannerSettings } from "../../../src/layers/postgres/Database.ts"
 import { typeOf, valueOf } from "./statements.ts"
 import type { Recorded } from "./statements.ts"
 
-/** What we read of a node of a plan; the rest stands in the text. */
+/** The parts of a plan's node that we read; the rest stays in the text. */
 export interface PlanNode {
   readonly "Node Type": string
   readonly "Relation Name"?: string | undefined
-  /** Of each of its loops. */
+  /** The rows of each of its loops. */
   readonly "Actual Rows": number
   readonly "Actual Loops": number
   readonly "Rows Removed by Filter"?: number | undefined
@@ -51,7 +51,7 @@ const literalOf = (value: unknown): string => {
   return typeof value === "string" ? quoted(value) : String(value)
 }
 
-/** As sql-pg sends them: what has no type of its own is left to PostgreSQL. */
+/** Types as sql-pg sends them: PostgreSQL infers a type that is not given. */
 const sentType = (param: unknown): string => {
   const known = typeOf(param)
   if (known !== undefined) return known
@@ -61,7 +61,7 @@ const sentType = (param: unknown): string => {
   return Array.isArray(param) ? "text[]" : "unknown"
 }
 
-/** The statement is prepared in the transaction and explained by `execute`, since only that uses the generic plan. */
+/** Prepares the statement in the transaction and explains it by `execute`, since only that uses the generic plan. */
 const prepared = <A, E, R>(
   { params, text }: Recorded,
   use: (execute: string) => Effect.Effect<A, E, R>,
@@ -87,12 +87,12 @@ const prepared = <A, E, R>(
 
 export interface Execution {
   readonly millis: number
-  /** Pages of tables and indexes that were looked at. */
+  /** The number of pages of tables and indexes that were read. */
   readonly pages: number
   readonly plan: PlanNode
 }
 
-/** Runs it so often, with the settings that its own transaction has. */
+/** Runs the statement this often, with the settings of its own transaction. */
 export const executions = (recorded: Recorded, times: number, own: Readonly<Record<string, string>> = {}) =>
   prepared(
     recorded,
@@ -120,7 +120,7 @@ export const executions = (recorded: Recorded, times: number, own: Readonly<Reco
     own
   )
 
-/** The plan with what it did, for people. */
+/** The plan with its execution, for people. */
 export const planText = (recorded: Recorded) =>
   prepared(recorded, (execute) =>
     Effect.gen(function* () {
@@ -132,7 +132,7 @@ export const planText = (recorded: Recorded) =>
     })
   )
 
-/** The node and all below it. */
+/** The node and all nodes below it. */
 export const nodesOf = (node: PlanNode): ReadonlyArray<PlanNode> => [
   node,
   ...(node.Plans ?? []).flatMap(nodesOf)

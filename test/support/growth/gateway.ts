@@ -12,7 +12,7 @@ import type { Size } from "./seed.ts"
 const callPrefix = "0190fe00"
 const keys = 60
 
-/** A call a minute, up to now. */
+/** One call a minute, up to now. */
 export const gatewayCalls = Effect.fnUntraced(function* (size: Size, agent: string) {
   const sql = yield* SqlClient.SqlClient
   const calls = Math.floor(size.predictions / 4)

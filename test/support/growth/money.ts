@@ -1,4 +1,4 @@
-/** Credit that moved, and purchases, in a database that has grown, and the reads of them. */
+/** Transfers of credit and purchases in a database that has grown, and the reads of them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Credits } from "../../../src/services/Credits.ts"
@@ -13,12 +13,12 @@ import type { Size } from "./seed.ts"
 const purchasePrefix = "0190fb00"
 const busiest = agentId(0)
 const itsOwner = OperatorId.make(ownerId(0))
-/** So many purchases of an owner: one in ten is of the busiest one. */
+/** The number of purchases; one in ten is of the busiest owner. */
 const purchasesOf = (size: Size) => Math.floor(size.predictions / 10)
 
 /**
- * Everybody was granted credit once; the busiest agent has held and spent, and been given more, all the time, and its owner
- * has bought and handed on.
+ * Every agent got one grant; the busiest agent has staked and spent and received further grants all the time, and its owner has
+ * bought credit and moved it.
  */
 export const credit = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
@@ -41,7 +41,7 @@ export const credit = Effect.fnUntraced(function* (size: Size) {
      order by n, name`
 })
 
-/** All paid, and one in seven refunded. */
+/** All purchases are paid, and one in seven is refunded. */
 export const purchases = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const owner = sql.literal(uuidText(ownerPrefix, `case when n % 10 = 0 then 0 else n % ${size.agents} end`))

@@ -1,4 +1,4 @@
-/** What everybody and the busiest agent were told of challenges and comments, and the reads of it. */
+/** The notices of challenges and comments for everybody and for the busiest agent, and the reads of them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Notices } from "../../../src/services/Notices.ts"
@@ -35,7 +35,7 @@ export const noticed = Effect.gen(function* () {
                m.created_at
           from comments m) n`
   yield* sql`update notice_state set head = (select coalesce(max(seq), 0) from notices)`
-  // A hundred webhooks were sent as much.
+  // A hundred webhooks got as many deliveries.
   yield* sql`
     insert into webhooks (id, agent_id, url, types, secret, since, created_at)
     select ${sql.literal(uuidText(hookPrefix, "n"))}::uuid, ${busiest}::uuid, 'https://hooks.example.com/', '{event.published}', '', 0,

@@ -6,7 +6,7 @@ import type { Page } from "../../../src/services/domain/paging.ts"
 import { testTokenSecret } from "../settings.ts"
 
 export const pageSize = 20
-/** So many items before its end the last page of a list begins: room enough for a full one. */
+/** The last page of a list begins this many items before its end: room enough for a full one. */
 export const fromTheEnd = 25
 
 export const firstPage: Page = { limit: pageSize, cursor: undefined }
@@ -19,10 +19,10 @@ const keyOf = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Json))
 
 /** An item of a list. */
 export interface Item {
-  /** As the service names the list in its cursors, and which one of that name. */
+  /** The name of the list in the service's cursors, and which one of that name. */
   readonly list: string
   readonly which?: string | undefined
-  /** Selects the sort key of the item, as JSON. */
+  /** A query for the sort key of the item, as JSON. */
   readonly key: string
 }
 
@@ -38,7 +38,7 @@ export const pageAfter = Effect.fnUntraced(function* ({ key, list, which }: Item
 export const best = "avg_score desc, scored desc, agent_id"
 export const worst = "avg_score, scored, agent_id desc"
 
-/** The agent at this place of a board. */
+/** The agent at this place of a leaderboard. */
 export const leaderboardRow = (board: string, order: string, offset: number): Item => ({
   list: "leaderboard",
   which: `${board} average`,
@@ -47,7 +47,7 @@ export const leaderboardRow = (board: string, order: string, offset: number): It
     from agent_stats where board = '${board}' order by ${order} offset ${offset} limit 1`
 })
 
-/** The same of a board in the order of skill or beside peers. */
+/** The agent at this place of a leaderboard in the order of skill or against peers. */
 export const skillRow = (board: string, order: "skill" | "peer", offset: number): Item => ({
   list: "leaderboard",
   which: `${board} ${order}`,

@@ -1,4 +1,4 @@
-/** Practice questions as days have left them, all answered by the busiest agent, and the read of its answers. */
+/** Practice questions of several days, all answered by the busiest agent, and the read of its answers. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Practice } from "../../../src/services/Practice.ts"
@@ -9,11 +9,11 @@ import type { Add } from "./reads.ts"
 
 const questionPrefix = "0190fd00"
 const answerPrefix = "0190fe00"
-/** They are deleted after some days, so there are as many, whatever the size. */
+/** Questions are deleted after some days, so their number does not depend on the size. */
 const questions = 1500
 const busiest = agentId(0)
 
-/** So many, all over, answered by one agent. */
+/** This many past questions, all answered by one agent. */
 export const practisedBy = Effect.fnUntraced(function* (agent: string, count: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`

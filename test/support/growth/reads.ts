@@ -1,6 +1,6 @@
 /**
- * Every read of the API whose data grow, as the service answers it, with the parameters that matter: rare and common
- * ones, an ordinary agent and the busiest one, the first page and one near the end.
+ * Every read of the API whose data grow, as the service answers it, with the important parameters: rare and common ones, an ordinary
+ * agent and the busiest one, the first page and one near the end.
  */
 import { DateTime, Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
@@ -81,7 +81,7 @@ export type Reading = Effect.Effect<
 >
 
 export interface Read {
-  /** As the API names it: `GET /api/v1/eval/challenges`; a page's path where only pages read it. */
+  /** The route as the API names it: `GET /api/v1/eval/challenges`; a page's path if only pages read it. */
   readonly route: string
   readonly asked: string
   readonly page: string
@@ -93,13 +93,13 @@ export interface Deep extends Item {
   readonly page: string
 }
 
-/** What a read is called in messages and tables. */
+/** The name of a read in messages and tables. */
 export const titleOf = ({ asked, page, route }: Read): string =>
   [route.replace(/^GET \/api\/v1/, ""), asked, page === "first" ? "" : `${page} page`]
     .filter((part) => part !== "")
     .join(", ")
 
-/** A read of this path: its first page, and those that begin further down. */
+/** Adds a read of this path: its first page, and those that begin further down. */
 export type Add = (
   route: string,
   asked: string,

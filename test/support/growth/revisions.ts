@@ -1,4 +1,4 @@
-/** Agents that revised without end, as they could before revisions were bounded, and what is read of them. */
+/** Agents with many revisions, as they could be before revisions were bounded, and the reads of them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Arenas } from "../../../src/services/Arenas.ts"
@@ -13,12 +13,12 @@ import { firstPage } from "./pages.ts"
 
 export const revisions = 5000
 
-/** By the number of the agent: on how many settled questions it has so many revisions in all. */
+/** By the number of the agent: its settled questions, on which it has this many revisions in total. */
 export const revisers = { 3: 1, 5: 20, 7: 100 } as const
 
 const prefix = "0190d100"
 
-/** Their bodies are long, as those of samples are, so that a read that parses them is told from one that does not. */
+/** Their bodies are long, like those of samples, so that a read that parses them is noticed. */
 export const revised = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   for (const [number, questions] of Object.entries(revisers)) {
@@ -52,7 +52,7 @@ export const ownPredictions = "/api/v1/agent/predictions"
 
 const agentPage = { limit: 20, cursor: undefined }
 
-/** What the page of an agent, its skill, its badge and its picture read of it. */
+/** The reads of an agent's page, skill, badge and picture. */
 export const readsOfAgent = (number: number) => {
   const agent = AgentId.make(agentId(number))
   const profile = Registry.use((registry) => registry.publicProfile(null, agent))

@@ -1,4 +1,4 @@
-/** What schedules have made for years, and what they read whenever they look for what is due. */
+/** The schedules' work of years, and their reads at each look for due challenges. */
 import { Effect, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { Prices } from "../../../src/services/Prices.ts"
@@ -8,8 +8,8 @@ import type { Read } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 /**
- * A session of gold every day until some days from now, and a flash hour of it after each event, so that nothing of it is
- * due. Other targets have no price that anything could begin from: whoever looks makes nothing.
+ * A session of gold every day until some days from now, and a flash hour after each event, so that none is due. Other targets have no
+ * price to begin from, so a run makes nothing.
  */
 export const scheduled = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
@@ -24,13 +24,13 @@ export const scheduled = Effect.fnUntraced(function* (size: Size) {
     select 'flash', 'GC', to_char(now() at time zone 'UTC' - n * interval '1 hour', 'YYYY-MM-DD"T"HH24'),
            ${challenge(`${size.events} + n`)}::uuid, 'event-' || n, now()
       from generate_series(0, ${size.events - 1}::int) as n`
-  // The one was made, and of the other's series too few figures are known for its bins.
+  // One release has its challenge, and the other's series has too few prints for its bins.
   yield* sql`
     insert into release_calendar (target, period, release_at, unit, reward_pool)
     values ('CPI', '2026-03', now() + interval '1 day', '', 0), ('CPI', '2026-04', now() + interval '2 days', '', 0)`
 })
 
-/** Challenges that wait for a price are said in the log, which is not what is looked at here. */
+/** Challenges that wait for a price are logged, which does not matter here. */
 const quietly = Effect.provideService(References.MinimumLogLevel, "None")
 
 export const scheduleReads: ReadonlyArray<Read> = [

@@ -1,6 +1,6 @@
 /**
- * A database as it is after so many predictions. What grows with time grows with them: agents, challenges, events,
- * scores. What does not: how many challenges are open, or wait for their price, or stand on a day's calendar.
+ * A database after this many predictions. Agents, challenges, events and scores grow with them. The numbers of challenges that are
+ * open, wait for their price, or are on a day's calendar do not grow.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,12 +14,12 @@ import { scheduled } from "./schedules.ts"
 import { follows } from "./social.ts"
 import { agentId, agentPrefix, challengeId, challengePrefix, epochMillis, uuidText } from "./identifiers.ts"
 
-/** Foreign keys are looked up row by row when rows are written, and by one join when they are added. */
+/** Foreign keys are checked row by row when rows are written, and by one join when they are added. */
 const ForeignKeys = Schema.Array(
   Schema.Struct({ table: Schema.String, name: Schema.String, definition: Schema.String })
 )
 
-/** Writes rows without foreign keys, then adds them again, all of them checked. */
+/** Writes rows without foreign keys, then adds them again, and checks all. */
 const checkedAtTheEnd = <A, E, R>(
   writing: Effect.Effect<A, E, R>,
   adding: <B, F, S>(effect: Effect.Effect<B, F, S>) => Effect.Effect<void, F, S>
@@ -46,14 +46,14 @@ const checkedAtTheEnd = <A, E, R>(
     )
   })
 
-/** Open challenges, and as many that wait for their price, whatever the size. */
+/** The number of open challenges, and of those that wait for their price, whatever the size. */
 const openNow = 30
 const predictionPrefix = "0190d000"
 const signalPrefix = "0190e000"
 const poolPrefix = "0190b000"
 const auditPrefix = "0190f900"
 const questionPrefix = "0190f000"
-/** As many as a challenge may have, less one. */
+/** The maximum number of bins of a challenge, less one. */
 const binsOfPool = 200
 
 export interface Size {
@@ -70,19 +70,19 @@ export const sizeOf = (predictions: number): Size => ({
   events: predictions / 100
 })
 
-/** Who and what the reads ask for. */
+/** The agents and challenges that the reads ask for. */
 export const people = (size: Size) => ({
-  /** Has predicted every challenge. */
+  /** This agent has predicted every challenge. */
   busiest: agentId(0),
-  /** Has predicted as many as all the others. */
+  /** This agent has predicted as many as all the others. */
   ordinary: agentId(Math.floor(size.agents / 2)),
-  /** Settled; every agent has predicted it. */
+  /** This challenge is settled; every agent has predicted it. */
   hot: challengeId(0),
-  /** Open; every agent has predicted it. */
+  /** This challenge is open; every agent has predicted it. */
   hotOpen: challengeId(size.challenges - 1),
   settled: challengeId(size.challenges - 100),
   event: "event-7",
-  /** Somebody has staked on each of its bins. */
+  /** This pool has a stake on each of its bins. */
   pool: `${poolPrefix}-0000-7000-8000-000000000000`
 })
 
@@ -99,9 +99,9 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
            at, at, at
       from generate_series(0, ${size.events - 1}::int) as n
      cross join lateral (select now() - n * interval '1 hour' as at) as moment`
-  // Counted at once below: the trigger would update one row so often in one transaction that it gets ever slower.
+  // The rows are counted together below: the trigger would update one row so often in one transaction that it gets ever slower.
   yield* sql`alter table challenges disable trigger challenges_counted`
-  // Half of them on gold, one in seven cancelled; the newest are open, and those before them wait for their price.
+  // Half of them are on gold, one in seven is cancelled; the newest are open, and those before them wait for their price.
   yield* sql`
     insert into challenges
       (id, type, kind, target, event_id, question, created_at, deadline, resolve_at, close_price_until, cancel_at,
@@ -127,7 +127,7 @@ const challenges = Effect.fnUntraced(function* (size: Size) {
     select target, type, count(*), count(resolved_at), count(cancelled_at) from challenges group by target, type`
 })
 
-/** A price of gold every minute, as many as there are predictions, and its candles of so many hours. */
+/** A price of gold every minute, as many as predictions, and its candles of this many hours. */
 const prices = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -143,7 +143,7 @@ const prices = Effect.fnUntraced(function* (size: Size) {
        select date_trunc('hour', now()) - n * interval '1 hour' as at, 2000 + n % 97 as price) as moment`
 })
 
-/** Macro challenges that are open, of which all bins are staked on. */
+/** Open macro challenges with stakes on all bins. */
 const pools = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -166,7 +166,7 @@ const pools = Effect.fnUntraced(function* (size: Size) {
       from pool_bins group by challenge_id`
 })
 
-/** Price events: the oldest are open or wait for their candles, as questions about a whole year do, the others have ended. */
+/** Price events: the oldest are open or wait for their candles, like questions about a whole year; the others have ended. */
 const questions = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -185,7 +185,7 @@ const questions = Effect.fnUntraced(function* (size: Size) {
        select now() + case state when 'open' then interval '1 day' else interval '-1 day' end as deadline) as d`
 })
 
-/** Of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
+/** Predictions of every agent on the hot challenges, of the busiest on all of them, and the rest spread evenly. */
 const predictions = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(predictionPrefix, "row_number() over (order by c.n, a)"))
@@ -255,8 +255,8 @@ const settlements = Effect.gen(function* () {
 })
 
 /**
- * Every prediction's commit and reveal and every settlement have an entry. The hashes above them are made up: reads cost
- * the same whatever they are.
+ * Every prediction's commit and reveal and every settlement have an entry. The hashes above them are invented: reads cost the same
+ * whatever they are.
  */
 const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -295,7 +295,7 @@ const log = Effect.gen(function* () {
   yield* sql`insert into log_keys (number, verifier_key, added_at) values (1, 'a key', now())`
 })
 
-/** As if all had been settled on one day. */
+/** Everything counts as settled on one day. */
 const figures = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -328,7 +328,7 @@ const figures = Effect.gen(function* () {
      group by b.name, board`
 })
 
-/** What the busiest agent subscribes to and sends too late. */
+/** The busiest agent's subscriptions and late signals. */
 const habits = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(signalPrefix, "n"))
@@ -344,7 +344,7 @@ const habits = Effect.fnUntraced(function* (size: Size) {
     select ${busiest}::uuid, key, now() from targets where kind = 'asset'`
 })
 
-/** What administrators did. */
+/** Administrators' calls. */
 const administration = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const id = sql.literal(uuidText(auditPrefix, "n"))
@@ -373,7 +373,7 @@ const archive = Effect.fnUntraced(function* (size: Size) {
       from archived_tournaments cross join generate_series(1, challenge_count) as position`
 })
 
-/** A migrated database is filled; `say` is told how long every step took. */
+/** Fills a migrated database; `say` gets the duration of every step. */
 export const seed = Effect.fnUntraced(function* (size: Size, say: (line: string) => Effect.Effect<void>) {
   const sql = yield* SqlClient.SqlClient
   const step = Effect.fnUntraced(function* <E, R>(name: string, effect: Effect.Effect<unknown, E, R>) {

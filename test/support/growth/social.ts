@@ -1,4 +1,4 @@
-/** Who follows whom in a database that has grown, and the reads of what agents see of each other. */
+/** The follows in a database that has grown, and the reads of agents about each other. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Registry } from "../../../src/services/Registry.ts"
@@ -10,11 +10,11 @@ import type { Add, Deep } from "./reads.ts"
 import type { Size } from "./seed.ts"
 
 const followPrefix = "0190fc00"
-/** Whom the busiest agent follows, whatever the size. */
+/** The number of agents that the busiest agent follows, whatever the size. */
 const followed = 100
 const busiest = agentId(0)
 
-/** Everybody follows the busiest agent. */
+/** Every agent follows the busiest agent. */
 export const follows = Effect.fnUntraced(function* (size: Size) {
   const sql = yield* SqlClient.SqlClient
   const agent = sql.literal(uuidText(agentPrefix, "n"))

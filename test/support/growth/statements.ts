@@ -10,7 +10,7 @@ import { MailTransport } from "../../../src/services/Mailer.ts"
 import { logSigner } from "../logSigner.ts"
 import { settings } from "../settings.ts"
 
-/** A statement with the parameters it was sent with. */
+/** A statement with its parameters. */
 export interface Recorded {
   readonly text: string
   readonly params: ReadonlyArray<unknown>
@@ -40,7 +40,7 @@ const recordedServices = Payments.layer.pipe(
 )
 export type RecordedServices = Layer.Success<typeof recordedServices>
 
-/** Runs parts of the services on this database; what they send is added to `into`. */
+/** Runs parts of the services on this database, and adds their statements to `into`. */
 const recording = <A, E>(
   url: string,
   parts: Effect.Effect<A, E, RecordedServices>,
@@ -65,7 +65,7 @@ const recording = <A, E>(
   )
 }
 
-/** Each of the reads, in turn, with the statements that it made the services send and what it answered. */
+/** Each of the reads, in turn, with the statements that the services sent for it and its answer. */
 export const sentBy = Effect.fnUntraced(function* <A, Read>(
   url: string,
   reads: ReadonlyArray<Read & { readonly run: Effect.Effect<A, unknown, RecordedServices> }>

@@ -1,4 +1,4 @@
-/** Somebody else's HTTP server on loopback, which answers as it should until a test has it do something else. */
+/** A foreign HTTP server on loopback, which answers correctly until a test changes its behaviour. */
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
@@ -15,18 +15,18 @@ export interface Reply {
   readonly body?: string | Uint8Array
 }
 
-/** What it does instead of its work; `work` does that, with all that follows from it, as if asked so. */
+/** The behaviour that replaces its work; `work` does that work, with all its effects, as if this had been asked. */
 export type Behaviour = (asked: Asked, work: (asked?: Asked) => Promise<Reply>) => Promise<Reply>
 
 export interface FakeServer {
   readonly url: string
-  /** What it was asked, oldest first. */
+  /** The requests so far, oldest first. */
   readonly asked: ReadonlyArray<Asked>
-  /** Forgets what it was asked. */
+  /** Forgets the requests so far. */
   readonly forget: () => void
-  /** Returns once it has been asked so many times in all. */
+  /** Returns once it has had this many requests in all. */
   readonly wasAsked: (times: number) => Effect.Effect<void>
-  /** From now on; without one it works. */
+  /** Sets the behaviour from now on; without one it works. */
   readonly behave: (behaviour?: Behaviour) => void
 }
 

@@ -1,4 +1,4 @@
-/** A proof as its format says (c2sp.org/tlog-proof), checked from its text and a verifier key alone. */
+/** A proof by its format (c2sp.org/tlog-proof), checked from its text and a verifier key alone. */
 import { assert } from "@effect/vitest"
 import { Option, Schema } from "effect"
 import {

@@ -1,6 +1,6 @@
 /**
- * RFC 6962 and RFC 9162 as they are written, for checking what the service computes in another way: the root by its
- * recursive definition, and proofs by the verification algorithms. It shares no code with the service.
+ * RFC 6962 and RFC 9162 as they are written, as a check of the service's own methods: the root by its recursive definition, and
+ * proofs by the verification algorithms. It shares no code with the service.
  */
 import { createHash } from "node:crypto"
 
@@ -40,7 +40,7 @@ export class Rfc6962Tree {
 const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
 
-/** RFC 9162 2.1.3.2: the root that an inclusion proof leads to; `undefined` when it has too few or too many hashes. */
+/** RFC 9162 2.1.3.2: the root of an inclusion proof; `undefined` if it has too few or too many hashes. */
 export const rootByInclusion = (proof: {
   readonly leaf: Uint8Array
   readonly index: number
@@ -68,7 +68,7 @@ export const rootByInclusion = (proof: {
   return sn === 0 ? r : undefined
 }
 
-/** RFC 9162 2.1.4.2: the two roots that a consistency proof leads to; `undefined` when it is malformed. */
+/** RFC 9162 2.1.4.2: the two roots of a consistency proof; `undefined` if it is malformed. */
 export const rootsByConsistency = (proof: {
   readonly oldSize: number
   readonly size: number

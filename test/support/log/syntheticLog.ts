@@ -1,4 +1,4 @@
-/** A log of made-up entries, written past the sequencer as it would leave them: for what is about trees of any size. */
+/** A log of invented entries, written without the sequencer in the form that it leaves, for tests of trees of any size. */
 import { generateKeyPairSync } from "node:crypto"
 import { DateTime, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,7 +12,7 @@ export const syntheticKey = verifierKey(origin, rawPublicKey(privateKey))
 
 export const entryAt = (index: number): string => `{"n":${index}}`
 
-/** Fills an empty log with so many entries, and the nodes above them. */
+/** Fills an empty log with this many entries, and the nodes above them. */
 export const makeEntries = Effect.fnUntraced(function* (size: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -32,7 +32,7 @@ export const makeEntries = Effect.fnUntraced(function* (size: number) {
   return new Rfc6962Tree(Array.from({ length: size }, (_, index) => Buffer.from(entryAt(index))))
 })
 
-/** The signed head of the tree of the first `size` entries: the note, and what of it is signed. */
+/** The signed head of the tree of the first `size` entries: the note, and its signed part. */
 export const signedHead = (tree: Rfc6962Tree, size: number) => {
   const text = checkpointText({ origin, size, root: tree.root(0, size) })
   return { text, note: `${text}\n${signNote(text, origin, privateKey)}` }

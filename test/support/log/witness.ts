@@ -1,6 +1,6 @@
 /**
- * A witness as c2sp.org/tlog-witness describes one. It parses, verifies and cosigns with code of its own, so that what
- * the service sends is read as others read it.
+ * A witness by c2sp.org/tlog-witness. It parses, verifies and cosigns with code of its own, so that the service's requests are read
+ * as others read them.
  */
 import { createHash, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto"
 import type { KeyObject } from "node:crypto"
@@ -23,26 +23,26 @@ interface Head {
 export interface Witness extends FakeServer {
   readonly name: string
   readonly verifierKey: string
-  /** As a setting has it. */
+  /** The value of its setting. */
   readonly setting: string
-  /** What it knows of each log, by origin; a test may make it forget. */
+  /** The heads it knows of each log, by origin; a test may delete them. */
   readonly heads: Map<string, Head>
   /** The signature line under a note's text. */
   readonly cosign: (text: string, seconds?: number) => string
 }
 
-/** The time that the witness says it is: close to where a test's clock begins. */
+/** The witness's time: close to the beginning of a test's clock. */
 const aMoment = 100
 
 const logKey = (text: string): LogKey => {
-  // Base64 has plus signs of its own.
+  // Base64 contains plus signs, too.
   const [name = "", id = "", ...rest] = text.split("+")
   const encoded = rest.join("+")
   const x = Buffer.from(encoded, "base64").subarray(1).toString("base64url")
   return { name, id, key: createPublicKey({ format: "jwk", key: { kty: "OKP", crv: "Ed25519", x } }) }
 }
 
-/** Whether one of the keys signed the text. */
+/** True if one of the keys signed the text. */
 const isSigned = (text: string, signatures: ReadonlyArray<string>, keys: ReadonlyArray<LogKey>): boolean =>
   signatures.some((line) => {
     const [dash, name, encoded = ""] = line.split(" ")
@@ -64,7 +64,7 @@ const isConsistent = (old: Head, head: Head, proof: ReadonlyArray<string>): bool
   return roots?.oldRoot.toString("base64") === old.root && roots.root.toString("base64") === head.root
 }
 
-/** The answers in the order in which the specification gives them. */
+/** The answers, in the order of the specification. */
 const judge = (
   request: string,
   { cosign, heads, logs }: Pick<Witness, "cosign" | "heads"> & { readonly logs: ReadonlyArray<LogKey> }
@@ -123,7 +123,7 @@ export const makeWitness = Effect.fnUntraced(function* (name: string, logKeys: R
   return witness
 })
 
-/** Whether the line is a cosignature of the text by the holder of the verifier key. */
+/** True if the line is a cosignature of the text by the holder of the verifier key. */
 export const isCosignedBy = (verifierKey: string, text: string, line: string): boolean => {
   const { id, key, name } = logKey(verifierKey)
   const [, ofWhom, encoded = ""] = line.trimEnd().split(" ")

@@ -1,4 +1,4 @@
-/** A mistake that an agent makes, and what its answer must tell so that one step puts it right. */
+/** A mistake that an agent makes, and the parts of the answer that let it correct the request in one step. */
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { allScopes } from "../../../src/services/Scopes.ts"
@@ -10,16 +10,16 @@ import { member, post, send } from "../server.ts"
 import type { Answer } from "../server.ts"
 import { testAdminToken } from "../settings.ts"
 
-/** `<gold>` in it is the id of the challenge on gold, and so on. */
+/** In a call, `<gold>` is the id of the challenge on gold, and so on. */
 interface Call {
-  /** POST unless it says otherwise. */
+  /** The method; the default is POST. */
   readonly method?: string
   readonly path: string
   readonly json?: unknown
-  /** Sent as it is, instead of `json`. */
+  /** A body that is sent as it is, instead of `json`. */
   readonly body?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** A provisional agent of its own unless it says otherwise; one that is claimed has every scope, and credit. */
+  /** The caller; the default is a new provisional agent. A claimed one has every scope, and credit. */
   readonly as?: "agent" | "claimed" | "administrator" | "nobody"
 }
 
@@ -28,17 +28,17 @@ export interface Mistake extends Call {
   /** Calls that come first, and succeed. */
   readonly after?: ReadonlyArray<Call>
   readonly status: number
-  /** Of a refusal. */
+  /** The code of a rejection. */
   readonly code?: string
   readonly tells: ReadonlyArray<string>
-  /** What the answer asks to change, after which the call succeeds. */
+  /** The change that the answer suggests, after which the call succeeds. */
   readonly rightly?: Partial<Call>
 }
 
 export const invalid = { status: 400, code: "invalid_request" }
 export const notFound = { status: 404, code: "not_found" }
 
-/** What the mistakes are about. */
+/** The data that the mistakes refer to. */
 const makeWorld = Effect.gen(function* () {
   yield* freshWeek
   const closedGold = yield* newChallenge()
@@ -121,7 +121,7 @@ const made = ({ as, body, headers, json, method = "POST", path }: Call, world: W
   })
 }
 
-/** All that an answer says: of a refusal its texts, of another one the whole. */
+/** The text of an answer: of a rejection its texts, otherwise the whole. */
 const said = ({ json, status, text }: Answer): string => {
   if (status < 400) return text
   const errors = Array.isArray(json["errors"]) ? json["errors"] : []
@@ -131,7 +131,7 @@ const said = ({ json, status, text }: Answer): string => {
 const schemaNames =
   /RegistrationAnswer|NewAnswer|AnswerTo|NewForecast|NewStake|Registration\b|ScopeChange|NewPost/
 
-/** What is wrong with the answer to a mistake; undefined where nothing is. */
+/** The fault of the answer to a mistake; undefined if there is none. */
 const faultOf = Effect.fnUntraced(function* (mistake: Mistake, shared: World) {
   const { after = [], code, name, rightly, status, tells } = mistake
   const world = new Map([...shared, ...(yield* tokenFor(mistake.as))])
@@ -154,7 +154,7 @@ const faultOf = Effect.fnUntraced(function* (mistake: Mistake, shared: World) {
   return corrected.status < 300 ? undefined : { name, corrected: corrected.text }
 })
 
-/** What is wrong with the answers to mistakes. */
+/** The faults of the answers to mistakes. */
 export const faultsOf = Effect.fnUntraced(function* (mistakes: ReadonlyArray<Mistake>) {
   const world = yield* makeWorld
   const faults = yield* Effect.forEach(mistakes, (mistake) => faultOf(mistake, world))

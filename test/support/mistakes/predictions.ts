@@ -580,7 +580,7 @@ export const predictions: ReadonlyArray<Mistake> = [
   }
 ]
 
-/** With a limit of one: of provisional predictions, of comments a minute. */
+/** Mistakes with a limit of one: on provisional predictions, on comments a minute. */
 export const overTheLimit: ReadonlyArray<Mistake> = [
   {
     name: "one prediction more than a provisional agent has",

@@ -1,6 +1,6 @@
 /**
- * Coinbase Exchange, Kraken and Yahoo's charts on loopback: they answer in the shapes that the clients' own sources and
- * schemas document, about markets whose prices follow from the hour. A test may have each of them misbehave.
+ * Coinbase Exchange, Kraken and Yahoo's charts on loopback: they answer in the shapes that the clients' own sources and schemas
+ * document, about markets whose prices follow from the hour. A test may make each of them misbehave.
  */
 import { Effect, Layer } from "effect"
 import { Outbound } from "../../../src/layers/prices/recordingFetch.ts"
@@ -8,7 +8,7 @@ import { fakeServer } from "../log/fakeServer.ts"
 import type { FakeServer, Reply } from "../log/fakeServer.ts"
 
 type Ohlc = readonly [open: number, high: number, low: number, close: number]
-/** The prices of an hour as a place shows them, which may be none. */
+/** The prices of an hour as a place shows them, possibly null. */
 type Shown = readonly [open: Price, high: Price, low: Price, close: Price]
 type Price = number | string | boolean | null | ReadonlyArray<number>
 
@@ -22,7 +22,7 @@ export const hosts = {
 } as const
 type Place = keyof typeof hosts
 
-/** What a market's hour looks like at every place: a price that wanders, with decimals that doubles cannot hold. */
+/** The prices of a market's hour at every place: they wander, with decimals that doubles cannot hold. */
 export const hourOf = (base: number, time: number): Ohlc => {
   const wander = (at: number) => Math.round(base * (1 + ((at / hour) % 37) / 1000) * 100) / 100
   const open = wander(time)
@@ -44,20 +44,20 @@ export const bases: Readonly<Record<string, number>> = {
 }
 
 export interface Markets extends FakeServer {
-  /** What a place says of an hour instead: other prices, or none. */
+  /** Replaces the prices of an hour at a place by others, or by none. */
   readonly alter: (place: Place, symbol: string, time: number, to: Shown | null) => void
-  /** Hours that a place shows a second time in the same answer, otherwise. */
+  /** Makes a place show an hour a second time in the same answer, with other prices. */
   readonly repeat: (place: Place, symbol: string, time: number, as: Shown) => void
-  /** What a place shows of an hour stands under another time. */
+  /** Makes a place show an hour under another time. */
   readonly misplace: (place: Place, symbol: string, time: number, at: number) => void
-  /** From now on the place answers so to everything; without an answer it works. */
+  /** Makes the place answer this to everything; without an answer it works. */
   readonly spoil: (place: Place, reply?: () => Promise<Reply>) => void
   readonly delist: (symbol: string) => void
-  /** As it was at first. */
+  /** Restores the initial state. */
   readonly restore: () => void
-  /** Leads the clients here. */
+  /** Redirects the clients to these servers. */
   readonly outbound: Layer.Layer<never>
-  /** The paths asked of a place, oldest first. */
+  /** The paths requested from a place, oldest first. */
   readonly askedOf: (place: Place) => ReadonlyArray<string>
 }
 
@@ -144,7 +144,7 @@ const chartMeta = (symbol: string) => ({
   validRanges: ["1d", "5d", "1mo", "3mo", "6mo", "1y", "2y", "5y", "10y", "ytd", "max"]
 })
 
-/** `now` is the time that the places know; candles begin before it. */
+/** `now` is the time of the places; candles begin before it. */
 export const markets = Effect.fnUntraced(function* (now: () => number) {
   const altered = new Map<string, Shown | null>()
   const repeated = new Map<string, Shown>()
@@ -153,7 +153,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
   const delisted = new Set<string>()
   const keyOf = (place: string, symbol: string, time: number) => `${place} ${symbol} ${time}`
 
-  /** The hours of a place from one moment to another, as it sees them. */
+  /** The hours of a place from one moment to another, in its own prices. */
   const hours = (place: Place, symbol: string, from: number, to: number) => {
     const first = Math.ceil(from / hour) * hour
     const last = Math.min(to, now())
@@ -176,7 +176,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
     const id = /^\/products\/([A-Z-]+)\/candles$/.exec(url.pathname)?.[1]
     if (id === undefined || !ids.includes(id)) return json({ message: "NotFound" }, 404)
     const at = (name: string) => Date.parse(url.searchParams.get(name) ?? "")
-    // Newest first; the hour under way is among them.
+    // The newest is first; the current hour is included.
     return json(
       hours("coinbase", id.replace("-", "/"), at("start"), at("end"))
         .map(({ ohlc: [open, high, low, close], time }) => [time / 1000, low, high, open, close, 12.5])
@@ -226,7 +226,7 @@ export const markets = Effect.fnUntraced(function* (now: () => number) {
     }
     const at = (name: string) => Number(url.searchParams.get(name)) * 1000
     const shown = hours("yahoo", symbol, at("period1"), at("period2") - 1)
-    // The hour under way carries the time of its last trade.
+    // The current hour carries the time of its last trade.
     const isUnderWay = (time: number) => time + hour > now() && time <= now()
     const times = shown.map(({ time }) => (isUnderWay(time) ? now() - 1000 : time) / 1000)
     const columns = (index: 0 | 1 | 2 | 3) => shown.map(({ ohlc }) => ohlc[index])

@@ -1,7 +1,7 @@
-/** Price events settled by hand: loops over plain numbers, on purpose, and nothing of ours. */
+/** Price events settled independently: loops over plain numbers, on purpose, without any code of ours. */
 
 export interface Hour {
-  /** When it opens, in milliseconds since 1970. */
+  /** The opening time in milliseconds since 1970. */
   readonly time: number
   readonly open: number
   readonly high: number
@@ -9,21 +9,21 @@ export interface Hour {
   readonly close: number
 }
 
-/** By when they open. */
+/** Hours by their opening times. */
 export type Hours = ReadonlyMap<number, Hour>
 
 export interface Asked {
   readonly kind: string
   readonly level: number | null
-  /** Of a barrier: when its first hour opens. */
+  /** The opening time of a barrier's first hour. */
   readonly from: number | null
-  /** When its last hour ends. */
+  /** The end of its last hour. */
   readonly end: number
 }
 
 export interface Settled {
   readonly outcome: "bullish" | "bearish" | number
-  /** What was looked at: the close, the count, or the price that came nearest to the level. */
+  /** The observed value: the close, the count, or the price that came nearest to the level. */
   readonly observed: number
 }
 
@@ -56,7 +56,7 @@ const barrier = (level: number, from: number, end: number, hours: Hours): Settle
   return isComplete && nearest !== undefined ? { outcome: "bearish", observed: nearest } : undefined
 }
 
-/** The outcome of a question by the hours that are there; undefined when they do not decide it. */
+/** The outcome of a question by the known hours; undefined if they do not decide it. */
 export const referenceSettlement = ({ end, from, kind, level }: Asked, hours: Hours): Settled | undefined => {
   const closeOf = (midnight: number) => hours.get(midnight - hour)?.close
   if (kind === "barrier") return barrier(level ?? 0, from ?? end, end, hours)

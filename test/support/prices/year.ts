@@ -1,4 +1,4 @@
-/** Questions about a real year, BTC and ETH hour by hour, and what the settlement job made of them. */
+/** Questions about a real year, BTC and ETH hour by hour, and their results by the settlement job. */
 import { readFileSync } from "node:fs"
 import { assert } from "@effect/vitest"
 import { DateTime, Effect, Layer, Schema } from "effect"
@@ -23,7 +23,7 @@ export type Year = Readonly<Record<Asset, Hours>>
 export interface Question extends Asked {
   readonly asset: Asset
   readonly kind: PriceEventKind
-  /** When its first hour opens, which is also its deadline. */
+  /** The opening time of its first hour, which is also its deadline. */
   readonly begin: number
 }
 
@@ -40,7 +40,7 @@ const hoursOf = (asset: Asset): Hours => {
 
 export const year2023 = (): Year => ({ BTC: hoursOf("BTC"), ETH: hoursOf("ETH") })
 
-/** So many days from a midnight on, and the last hour before them. */
+/** This many days from a midnight on, and the last hour before them. */
 export const part = (year: Year, from: number, days: number): Year => {
   const within = (hours: Hours) =>
     new Map([...hours].filter(([time]) => time >= from - hour && time < from + days * day))
@@ -62,7 +62,7 @@ const levelOf = (turn: number, hours: Hours, begin: number, end: number): number
   return cents([high, high + 0.01, low, low - 0.01, open * 1.03, open * 0.97][turn % 6] ?? open)
 }
 
-/** Every UTC day a close and a threshold, every week from a Monday on a count and a barrier. */
+/** A close and a threshold on every UTC day, a count and a barrier on every week from a Monday on. */
 export const questionsOf = (
   asset: Asset,
   hours: Hours,
@@ -88,7 +88,7 @@ export const questionsOf = (
   return questions
 }
 
-/** The year without so many hours, drawn from those of the days that are asked about. */
+/** The year without this many hours, drawn from those of the questions' days. */
 export const withoutHours = (year: Year, seed: number, count: number, from: number, days: number): Year => {
   const draw = numbers(seed)
   const left = { BTC: new Map(year.BTC), ETH: new Map(year.ETH) }
@@ -115,7 +115,7 @@ const ask = (question: Question) =>
     ...(question.from !== null && { window_from: DateTime.makeUnsafe(question.from) })
   })
 
-/** Until the job has ended every question, in real time; the test's clock stands still, so there is one run. */
+/** Waits in real time until the job has ended every question; the test's clock stands still, so there is one run. */
 const everythingEnds = Effect.gen(function* () {
   let highest = 0
   const isLeft = countOf(
@@ -140,8 +140,8 @@ const settlementJob = Effect.scoped(
 )
 
 /**
- * Asks everything a day before it begins, has one agent answer, brings in the candles, which nothing sees before their time,
- * moves the clock to when the last question would be void and lets the jobs run.
+ * Makes all questions a day before they begin, lets one agent answer, stores the candles, which are invisible before their time,
+ * moves the clock to the time at which the last question would be void, and lets the jobs run.
  */
 export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Question>, known: Year) {
   const begin = Math.min(...questions.map((question) => question.begin))
@@ -192,7 +192,7 @@ export const played = Effect.fnUntraced(function* (questions: ReadonlyArray<Ques
   return { ended, overall, run }
 })
 
-/** What `played` has to answer, from the candles alone. */
+/** The expected result of `played`, from the candles alone. */
 export const referenceEndings = (questions: ReadonlyArray<Question>, known: Year): ReadonlyArray<Ended> =>
   questions.map((question) => {
     const settled = referenceSettlement(question, known[question.asset])

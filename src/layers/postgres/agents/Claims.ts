@@ -255,9 +255,9 @@ const makeMailClaims = Effect.fnUntraced(function* ({ own }: Ownership) {
   const linkRow = findOption(MailLinkRow)
 
   /**
-   * Finds the address for mails about an agent: the one of the mailbox's account, or any that is not disposable. There
-   * is none if the holder declined or the day's limit is reached; otherwise the mail is counted. It must not run within
-   * a transaction, which would lock the mailbox's window until its end.
+   * Finds the address for mails about an agent: the one of the mailbox's account, or any that is not disposable. There is none if the
+   * holder declined or the day's limit is reached; otherwise the mail is counted. It must not run within a transaction, which would
+   * lock the mailbox's window until its end.
    */
   const recipient = Effect.fnUntraced(function* (
     contact: string | null,
@@ -430,8 +430,8 @@ const pauses = Metric.counter("issuance_paused_total", {
 })
 
 /**
- * Handles the end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition
- * and mails the operator two days before, one day before, and at the end. A missed notice is not sent late.
+ * Handles the end of grace windows. Issuance pauses by the clock, whether this ran or not. This records the transition and mails the
+ * operator two days before, one day before, and at the end. A missed notice is not sent late.
  */
 const makeGraceNotices = Effect.fnUntraced(function* (mails: MailClaims) {
   const sql = yield* SqlClient.SqlClient

@@ -196,7 +196,7 @@ const make = Effect.gen(function* () {
     identityRow(sql`
       select operator_id::text as id from operator_identities where issuer = ${issuer} and subject = ${subject}`)
 
-  /** Of two concurrent first sign-ins one makes the account; the other waits for it and discards its own. */
+  /** One of two concurrent first sign-ins makes the account; the other waits for it and discards its own. */
   const createAccount = Effect.fnUntraced(function* (
     issuer: string,
     subject: string,

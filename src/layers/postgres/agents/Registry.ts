@@ -285,7 +285,7 @@ const make = Effect.gen(function* () {
         values (${challengeId}::uuid, ${attempt.attempts}, ${JSON.stringify(answer)}::jsonb,
                 ${JSON.stringify(verdict)}::jsonb, ${verdict.passed}, ${timestamp(now)})`
       if (!verdict.passed) return { passed: false as const, ...outcome, note }
-      // Of two concurrent attempts that pass, one makes the claim link.
+      // One of two concurrent attempts that pass makes the claim link.
       const first = yield* sql`
         update registration_challenges set passed_at = ${timestamp(now)}
          where id = ${challengeId}::uuid and passed_at is null

@@ -29,7 +29,7 @@ import { statusAt } from "../../../services/domain/agentStatus.ts"
 import * as RequestBatcher from "../RequestBatcher.ts"
 import { arrayParam, findAll, findOption, orDie, timestamp } from "../sql.ts"
 
-/** How long an ended token may still be accepted; the specification allows 5 s. */
+/** An ended token may still be accepted for this long; the specification allows 5 s. */
 const epochTtl = Duration.seconds(3)
 const maxEpochs = 100_000
 const maxEpochBatch = 500

@@ -32,15 +32,15 @@ export const makeAccounts = Effect.gen(function* () {
   const mayBeNew = (email: EmailAddress) => !isOfDomains(email, settings.disposableDomains)
 
   /**
-   * Finds the address that mail goes to: the one the mailbox's account was made with. Not every host delivers `ada+x@`
-   * to `ada@`, so another form must not sign in.
+   * Finds the address that mail goes to: the one the mailbox's account was made with. Not every host delivers `ada+x@` to `ada@`, so
+   * another form must not sign in.
    */
   const ownAddress = (email: EmailAddress) =>
     Effect.map(find(email), Option.match({ onNone: () => email, onSome: (account) => account.email }))
 
   /**
-   * Finds or makes the operator of an address that was just proved. It is none if an account was made meanwhile with
-   * another form of the address.
+   * Finds or makes the operator of an address that was just proved. It is none if an account was made meanwhile with another form of
+   * the address.
    */
   const ofEmail = Effect.fnUntraced(function* (email: EmailAddress) {
     const known = yield* find(email)

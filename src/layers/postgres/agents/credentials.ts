@@ -55,8 +55,8 @@ export interface Proof {
   /** Rises when the agent's credentials change. This proof is good for this epoch only. */
   readonly epoch: number
   /**
-   * Runs the work that the proof allows. An assertion is good once and is used up in the same transaction: of parallel
-   * calls one runs and the others fail with InvalidClient. It stays used when the work fails; a defect undoes both.
+   * Runs the work that the proof allows. An assertion is good once and is used up in the same transaction: of parallel calls one runs
+   * and the others fail with InvalidClient. It stays used when the work fails; a defect undoes both.
    */
   readonly once: <A, E, R>(
     work: Effect.Effect<A, E, R>
@@ -215,9 +215,9 @@ export const makeCredentials = Effect.gen(function* () {
 const agentAtAddress = (address: string, agentId: string) => `${address} ${agentId.toLowerCase()}`
 
 /**
- * Counts rejected credentials towards `token_failures` twice: for the agent at this address, so that guessing is
- * bounded, and for the address as a whole. Only the first limit rejects before credentials are checked: an agent with
- * the right ones is not blocked by others at its address, unless they guess at the same agent.
+ * Counts rejected credentials towards `token_failures` twice: for the agent at this address, so that guessing is bounded, and for the
+ * address as a whole. Only the first limit rejects before credentials are checked: an agent with the right ones is not blocked by
+ * others at its address, unless they guess at the same agent.
  */
 export const makeTokenFailures = Effect.gen(function* () {
   const limits = yield* RateLimiter
@@ -243,10 +243,7 @@ export const makeSecretRotation = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const agentRow = findOption(Schema.Struct({ id: AgentId }))
 
-  /**
-   * Rotates the secret of the agent that meets this condition. All its tokens and webhooks end; its live gateway keys
-   * end on request.
-   */
+  /** Rotates the secret of the agent that meets this condition. All its tokens and webhooks end; its live gateway keys end on request. */
   return Effect.fnUntraced(function* (agent: Statement.Fragment, gatewayKeys: GatewayKeysAtRotation) {
     const secret = makeClientSecret()
     const now = yield* DateTime.now

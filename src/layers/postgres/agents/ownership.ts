@@ -78,10 +78,7 @@ export const makeOwnership = Effect.gen(function* () {
   const grant = findOne(Grant)
   const claimGrant = wholeCredits(settings.claimGrant)
 
-  /**
-   * Makes the ranks official. Rows that a settlement holds are skipped, since it may take minutes; `confirmRanks` finishes
-   * them.
-   */
+  /** Makes the ranks official. Rows that a settlement holds are skipped, since it may take minutes; `confirmRanks` finishes them. */
   const takeRanks = (agents: Statement.Fragment) =>
     execute(sql`
       with held as (
@@ -94,8 +91,8 @@ export const makeOwnership = Effect.gen(function* () {
         from held where f.board = held.board and f.agent_id = held.agent_id`)
 
   /**
-   * Grants the credit for a claim, once; `agents.claim_grant` records the amount. A full account gets what it has room for,
-   * so that it stops no claim.
+   * Grants the credit for a claim, once; `agents.claim_grant` records the amount. A full account gets what it has room for, so that
+   * it stops no claim.
    */
   const payGrant = Effect.fnUntraced(function* (agentId: AgentId) {
     const account = accountOf({ kind: "agent", id: agentId })
@@ -147,9 +144,7 @@ export const makeOwnership = Effect.gen(function* () {
     yield* payGrant(agentId)
   })
 
-  /**
-   * Housekeeping: makes ranks official that a settlement held or wrote while a claim committed.
-   */
+  /** Housekeeping: makes ranks official that a settlement held or wrote while a claim committed. */
   const confirmRanks = Effect.gen(function* () {
     const now = yield* DateTime.now
     const since = DateTime.subtract(now, { hours: 1 })

@@ -1,6 +1,6 @@
 /**
- * Comments, replies and likes. Events and comments are never deleted or moved, so no statement has to lock what it reads.
- * Each page of a list walks an index, so it costs the same however many comments there are.
+ * Comments, replies and likes. Events and comments are never deleted or moved, so no statement has to lock what it reads. Each page
+ * of a list walks an index, so it costs the same however many comments there are.
  */
 import { DateTime, Effect, Layer, Schema, Option } from "effect"
 import { SecureRandom } from "effect/crypto"

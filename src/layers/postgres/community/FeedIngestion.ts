@@ -1,7 +1,7 @@
 /**
- * Any number of replicas may ingest feeds at once. The replica that moves `due_at` asks the feed, and moves it again after
- * the answer, so a replica that dies only delays the next request. Items are stored with the answer's validators in one
- * transaction: an answer that was not stored is asked for again.
+ * Any number of replicas may ingest feeds at once. The replica that moves `due_at` asks the feed, and moves it again after the
+ * answer, so a replica that dies only delays the next request. Items are stored with the answer's validators in one transaction: an
+ * answer that was not stored is asked for again.
  */
 import { Cause, DateTime, Duration, Effect, Layer, Result, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -90,8 +90,8 @@ export const make = Effect.fnUntraced(function* (feeds: ReadonlyArray<FeedSource
       on conflict do nothing`)
 
   /**
-   * Claims the feed that has waited longest, of those that were due when the run began. One at a time: of many claimed at
-   * once, the last would still wait when its lease ends, and another replica would ask it, too.
+   * Claims the feed that has waited longest, of those that were due when the run began. One at a time: of many claimed at once, the
+   * last would still wait when its lease ends, and another replica would ask it, too.
    */
   const claimNext = Effect.fnUntraced(function* (began: DateTime.Utc) {
     const now = yield* boundNow(sql)

@@ -30,10 +30,7 @@ export const searchPlanning = {
 
 const readText = Schema.decodeEffect(SearchText)
 
-/**
- * Words are normalized in form and case, and marks around them are dropped, so that texts with the same words find the
- * same results.
- */
+/** Words are normalized in form and case, and marks around them are dropped, so that texts with the same words find the same results. */
 const wordsOf = (text: string): ReadonlyArray<string> =>
   text
     .normalize("NFKC")
@@ -79,8 +76,8 @@ const make = Effect.gen(function* () {
        where strpos(${sql.literal(text)}, w.word) = 0)`
 
   /**
-   * The indexes know pairs of neighbouring characters, and single letters without case. If the words have neither, no
-   * index is used: it would return every row.
+   * The indexes know pairs of neighbouring characters, and single letters without case. If the words have neither, no index is used:
+   * it would return every row.
    */
   const isIndexed = (text: string, words: string) => {
     const all = words.split(" ")
@@ -102,8 +99,8 @@ const make = Effect.gen(function* () {
   )
 
   /**
-   * A frequent word occurs in some of the first rows, which are read without the index. A rare word is looked up in the
-   * index; a walk along the order would read every row for it.
+   * A frequent word occurs in some of the first rows, which are read without the index. A rare word is looked up in the index; a walk
+   * along the order would read every row for it.
    */
   const firstOrIndexed = Effect.fnUntraced(function* <Row>(
     among: (candidates: Statement.Fragment) => Effect.Effect<ReadonlyArray<Row>>,

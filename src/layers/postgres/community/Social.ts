@@ -126,9 +126,9 @@ const make = Effect.gen(function* () {
   const feed: Social["Service"]["feed"] = Effect.fn("Social.feed")(function* (agentId, asked) {
     const { after, cut, limit } = yield* feedPages.open(asked)
     const before = pageAfter(sql, "id <", after)
-    // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on
-    // the page, with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n
-    // comments. So the cost depends neither on the number of comments nor on their authors.
+    // One index probe finds the newest comment of each followed agent. Only the agents with the newest of these can be on the page,
+    // with no comment older than the last of them, and the n-th of these agents with at most limit + 1 - n comments. So the cost
+    // depends neither on the number of comments nor on their authors.
     const rows = yield* feedItems(sql`
       with authors as materialized (
         select agent_id, id, row_number() over (order by id desc) as place

@@ -209,8 +209,8 @@ const make = Effect.gen(function* () {
     })
 
   /**
-   * An agent keeps its owner for ever, so the owner that is looked up is still the owner when the transfer is recorded. The
-   * ledger's constraint keeps the owner's account covered.
+   * An agent keeps its owner for ever, so the owner that is looked up is still the owner when the transfer is recorded. The ledger's
+   * constraint keeps the owner's account covered.
    */
   const topUp: Credits["Service"]["topUp"] = Effect.fn("Credits.topUp")(function* (owner, agentId, asked) {
     const owned = isUuid(agentId)

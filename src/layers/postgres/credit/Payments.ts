@@ -88,8 +88,8 @@ const make = Effect.gen(function* () {
       package: offered,
       email: owner.email
     })
-    // The provider gives two concurrent requests the same answer, and both return the row that was written first. They may
-    // conflict on any of the keys, the session's included.
+    // The provider gives two concurrent requests the same answer, and both return the row that was written first. They may conflict
+    // on any of the keys, the session's included.
     yield* execute(sql`
       with opened as (
         insert into checkout_sessions (purchase_id, session_id, url, created_at)
@@ -175,9 +175,8 @@ const shareOf = (credits: bigint, lost: bigint, price: bigint): bigint =>
 const takesMoney: ReadonlySet<PaymentEvent["kind"]> = new Set(["refunded", "dispute_lost"])
 
 /**
- * Applies messages about purchases in any order and any number of times. Each message locks its purchase. The amount to
- * take back follows from all messages so far, so a refund that is reported before the payment ends like one that is
- * reported after it.
+ * Applies messages about purchases in any order and any number of times. Each message locks its purchase. The amount to take back
+ * follows from all messages so far, so a refund that is reported before the payment ends like one that is reported after it.
  */
 const makeReceive = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -241,8 +240,8 @@ const makeReceive = Effect.gen(function* () {
   })
 
   /**
-   * Takes back the amount that was refunded or lost in disputes, this event included, out of the rest in the owner's
-   * account; returns true if it took any. An amount in another currency than the price's counts as the whole price.
+   * Takes back the amount that was refunded or lost in disputes, this event included, out of the rest in the owner's account; returns
+   * true if it took any. An amount in another currency than the price's counts as the whole price.
    */
   const takeBack = Effect.fnUntraced(function* (event: PaymentEvent, purchase: HeldPurchase) {
     const owner = accountOf({ kind: "owner", id: purchase.owner_id })
@@ -350,8 +349,8 @@ const Awaited = Schema.Struct({
 })
 
 /**
- * Asks the provider about checkouts that no message has ended. The answer is applied as a message would be, so it does not
- * matter which of the two comes first, or whether both do.
+ * Asks the provider about checkouts that no message has ended. The answer is applied as a message would be, so it does not matter
+ * which of the two comes first, or whether both do.
  */
 const makeFollowUp = Effect.fnUntraced(function* (
   provider: Provider,

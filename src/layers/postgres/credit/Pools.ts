@@ -1,9 +1,8 @@
 /**
- * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own.
- * Stakes of a pool take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for
- * that lock, settlements (`for update`) do; rows that a later statement of the transaction reads cannot change any
- * more. Rows are locked in the order of their ids, challenges before accounts. Rows are found by key, one probe a
- * stake, since a prepared plan serves any number of stakes.
+ * Stakes in credit pools. Stakes that arrive together are taken in one transaction, each with an outcome of its own. Stakes of a pool
+ * take turns by `for no key update` on its challenge. Predictions (`for key share`) do not wait for that lock, settlements (`for
+ * update`) do; rows that a later statement of the transaction reads cannot change any more. Rows are locked in the order of their
+ * ids, challenges before accounts. Rows are found by key, one probe a stake, since a prepared plan serves any number of stakes.
  */
 import { DateTime, Duration, Effect, Layer, Option, Schema, Semaphore, Array as Arr } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -121,8 +120,8 @@ const make = Effect.gen(function* () {
     Effect.flatMap(itemOf({ ...submission, stake: { predicted_value: 0, amount } }, []), (item) =>
       transaction(sql)(
         Effect.gen(function* () {
-          // The pool is locked first, as a stake does it: a weaker lock on the challenge could only be raised after a
-          // waiting settlement.
+          // The pool is locked first, as a stake does it: a weaker lock on the challenge could only be raised after a waiting
+          // settlement.
           yield* execute(lockPools(sql, [item], settings.closeGrace))
           const done = yield* before
           const stake = { amount, predicted_value: valueOf(done) }
@@ -250,8 +249,8 @@ const makeTakeStakes = Effect.gen(function* () {
   const takePlaced = Effect.fnUntraced(function* (placed: ReadonlyArray<Placed>) {
     if (placed.length === 0) return new Map<StakeItem, StakeOutcome>()
     let rows = yield* contextRows(stakeContext(sql, placed))
-    // The statement that locks an account may see the grant of a claim that has just committed, and not the new owner.
-    // Another statement after the lock sees both; else the grant could be staked as if nobody owned the agent.
+    // The statement that locks an account may see the grant of a claim that has just committed, and not the new owner. Another
+    // statement after the lock sees both; else the grant could be staked as if nobody owned the agent.
     if (rows.some(({ owner_id }) => owner_id === null)) rows = yield* contextRows(stakeContext(sql, placed))
     const known = rows.flatMap((row) => {
       const each = placed[row.position - 1]
@@ -338,8 +337,8 @@ const PoolRow = Schema.Struct({
 type PoolRow = typeof PoolRow.Type
 
 /**
- * The pools of these stakes, locked. A pool for which all stakes are late is read without a lock: its settlement may take
- * long, and a rejection need not wait for it.
+ * The pools of these stakes, locked. A pool for which all stakes are late is read without a lock: its settlement may take long, and a
+ * rejection need not wait for it.
  */
 const lockPools = (
   sql: SqlClient.SqlClient,
@@ -377,9 +376,8 @@ const StakeContext = Schema.Struct({
 })
 
 /**
- * Reads the values that decide each stake, in the order of the stakes, and locks the agents' accounts. Stakes whose
- * account another transaction holds are skipped: it may be the settlement of a large pool, and the other stakes must
- * not wait for it.
+ * Reads the values that decide each stake, in the order of the stakes, and locks the agents' accounts. Stakes whose account another
+ * transaction holds are skipped: it may be the settlement of a large pool, and the other stakes must not wait for it.
  */
 const stakeContext = (sql: SqlClient.SqlClient, stakes: ReadonlyArray<PlacedStake>) => sql`
   select i.position::int as position, g.owner_id::text, a.posted - a.held as available, a.held as frozen, p.revision is not null as predicted,

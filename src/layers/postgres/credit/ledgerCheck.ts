@@ -1,6 +1,6 @@
 /**
- * Checks the ledger: balances against transfers, and transfers against their purposes. All is read from one snapshot,
- * so a ledger in use can be checked. Each check is a statement that names the violations.
+ * Checks the ledger: balances against transfers, and transfers against their purposes. All is read from one snapshot, so a ledger in
+ * use can be checked. Each check is a statement that names the violations.
  */
 import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -218,8 +218,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * Every grant by an administrator has a recorded call with the same account, amount and key. Calls are searched, not
-   * decoded, since the body of a rejected call may be anything.
+   * Every grant by an administrator has a recorded call with the same account, amount and key. Calls are searched, not decoded, since
+   * the body of a rejected call may be anything.
    */
   const grants = sql`
     with asked as (
@@ -241,8 +241,8 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * Owners give credit only to agents that they already own. Claim and transfer may carry the clocks of two replicas,
-   * each of which may be up to 2 s off the database's.
+   * Owners give credit only to agents that they already own. Claim and transfer may carry the clocks of two replicas, each of which
+   * may be up to 2 s off the database's.
    */
   const topUps = sql`
     select 'transfer ' || t.id || ' from ' || t.debit || ' to ' || t.credit
@@ -324,10 +324,7 @@ const incomeChecks = (sql: SqlClient.SqlClient) => {
   return [unfounded, grants, topUps, planCredit, purchases, takenBack]
 }
 
-/**
- * Checks stakes against their transfers, pools against their stakes, rewards against both, and every stake against the
- * 50 % rule.
- */
+/** Checks stakes against their transfers, pools against their stakes, rewards against both, and every stake against the 50 % rule. */
 const poolChecks = (sql: SqlClient.SqlClient) => {
   /** The transfers of a purpose, each with the challenge and, if its id names one, the agent. */
   const transfersOf = (kind: string) =>
@@ -359,7 +356,7 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
                      ('release:' || s.challenge_id || ':' || s.agent_id, 'void', s.amount) end
      order by 1 limit ${maxReported}`
 
-  /** Those who staked on the winning bin of a paid pool have a reward row, even of 0, and nobody else has one. */
+  /** Each staker on the winning bin of a paid pool has a reward row, even of 0, and nobody else has one. */
   const winners = sql`
     select 'agent ' || coalesce(w.agent_id, r.agent_id) || ' in the pool of challenge '
            || coalesce(w.challenge_id, r.challenge_id)
@@ -462,8 +459,9 @@ const poolChecks = (sql: SqlClient.SqlClient) => {
      order by 1 limit ${maxReported}`
 
   /**
-   * "A stake that would push the agent's amount in a bin above 50% of that bin's total" is rejected, and in a pool with
-   * the owner rule the agents of one owner count as one; the first stake on an empty bin is allowed. Replays the stakes in the order in which they were taken.
+   * "A stake that would push the agent's amount in a bin above 50% of that bin's total" is rejected, and in a pool with the owner
+   * rule the agents of one owner count as one; the first stake on an empty bin is allowed. Replays the stakes in the order in which
+   * they were taken.
    */
   const concentration = sql`
     select 'the stake of agent ' || agent_id || ' in the pool of challenge ' || challenge_id || ', ' || amount

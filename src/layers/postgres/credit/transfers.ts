@@ -1,7 +1,7 @@
 /**
- * The ledger's transfers. One statement records any number of them, moves the balances by a trigger, and locks the accounts
- * in the order of their ids, within the caller's transaction. A transaction that records several times keeps to that order;
- * the treasury comes last, so that nobody holds it for long.
+ * The ledger's transfers. One statement records any number of them, moves the balances by a trigger, and locks the accounts in the
+ * order of their ids, within the caller's transaction. A transaction that records several times keeps to that order; the treasury
+ * comes last, so that nobody holds it for long.
  */
 import { Data, DateTime, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"

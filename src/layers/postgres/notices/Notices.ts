@@ -1,8 +1,8 @@
 /**
- * Notices in PostgreSQL (docs/notices.md). A statement inserts a notice without a place, in the transaction of its
- * cause. The sequencer gives places to committed notices, one instance at a time, so no reader ever sees a place before
- * those below it. The results of each agent in a settlement are not written as notices but read from the scores: they
- * have the place of the settlement's own notice.
+ * Notices in PostgreSQL (docs/notices.md). A statement inserts a notice without a place, in the transaction of its cause. The
+ * sequencer gives places to committed notices, one instance at a time, so no reader ever sees a place before those below it. The
+ * results of each agent in a settlement are not written as notices but read from the scores: they have the place of the settlement's
+ * own notice.
  */
 import {
   Cause,
@@ -65,10 +65,7 @@ const maxScanned = 50
 /** The number of readers that one statement serves. */
 const maxReaders = 250
 
-/**
- * The readers without a token that may wait from one address, or from one IPv6 network of the size that providers give
- * to a customer.
- */
+/** The readers without a token that may wait from one address, or from one IPv6 network of the size that providers give to a customer. */
 const maxOfNetwork = 20
 const networkBits = 56
 
@@ -161,8 +158,8 @@ const make = Effect.gen(function* () {
   const seqOf = sql.literal(`(r.after / ${parts})`)
 
   /**
-   * Serves several readers by one statement, each from indexes alone. Conditions and order use pairs, so that notices
-   * of a type are found by the index that begins with the type: the index of places would pass all others.
+   * Serves several readers by one statement, each from indexes alone. Conditions and order use pairs, so that notices of a type are
+   * found by the index that begins with the type: the index of places would pass all others.
    */
   const readOf = (asked: ReadonlyArray<Asked>, client: SqlClient.SqlClient) => {
     const ofSettlement = (type: NoticeType, part: number) => ({
@@ -398,10 +395,7 @@ const make = Effect.gen(function* () {
     select head::float8, ${markAt(sql, "head")} as mark, exists (select from notices where seq is null) as pending
       from notice_state`)
 
-  /**
-   * Gives places to committed notices in the order of their ids; returns their number, none while another instance does
-   * it.
-   */
+  /** Gives places to committed notices in the order of their ids; returns their number, none while another instance does it. */
   const sequence = transaction(sql)(
     Effect.gen(function* () {
       const locked = yield* lockedRow(sql`select head::float8 from notice_state for update skip locked`)

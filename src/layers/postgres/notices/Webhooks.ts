@@ -93,8 +93,8 @@ const make = Effect.fnUntraced(function* (options?: deliveries.DeliveryOptions) 
   }
 
   /**
-   * Finds the owner of the webhooks, given an owner or an agent; null if the agent is unclaimed. It locks the agent, so
-   * that a rotation of its secret comes before, which ends the token, or afterwards, which disables the webhook.
+   * Finds the owner of the webhooks, given an owner or an agent; null if the agent is unclaimed. It locks the agent, so that a
+   * rotation of its secret comes before, which ends the token, or afterwards, which disables the webhook.
    */
   const admit = Effect.fnUntraced(function* (by: Maker) {
     if (by.kind === "owner") return by.id

@@ -1,7 +1,6 @@
 /**
- * Deliveries: one statement makes these rows of notices, and each is posted until the receiver takes it. An instance
- * leases a webhook while it sends to it; after an instance is killed, its lease ends and its last deliveries are sent
- * again.
+ * Deliveries: one statement makes these rows of notices, and each is posted until the receiver takes it. An instance leases a webhook
+ * while it sends to it; after an instance is killed, its lease ends and its last deliveries are sent again.
  */
 import { createHmac } from "node:crypto"
 import {
@@ -44,10 +43,7 @@ import { settlementNotices, stakeNotices } from "./derived.ts"
 
 /** The number of notices that one statement reads, each for every webhook. */
 const maxNotices = 100
-/**
- * The number of deliveries that one statement makes if every webhook gets every notice: of fewer notices, or to fewer
- * webhooks.
- */
+/** The number of deliveries that one statement makes if every webhook gets every notice: of fewer notices, or to fewer webhooks. */
 const maxSlice = 5000
 const dispatchTimeout = Duration.seconds(30)
 
@@ -199,10 +195,7 @@ export const make = Effect.fnUntraced(function* (
     (state) => state.behind
   )
 
-  /**
-   * Measures the webhooks of a slice that begins after this one: the size of a notice for all of them, and the last
-   * that fits.
-   */
+  /** Measures the webhooks of a slice that begins after this one: the size of a notice for all of them, and the last that fits. */
   const weigh = (after: string | null, size: number) =>
     weightRow(sql`
       with next as (
@@ -426,10 +419,7 @@ export const make = Effect.fnUntraced(function* (
     return pause === undefined ? null : timestamp(DateTime.addDuration(now, Duration.fromInputUnsafe(pause)))
   }
 
-  /**
-   * Records attempts; returns true if the receiver may be sent more at once. Attempts that ended after the lease are
-   * dropped.
-   */
+  /** Records attempts; returns true if the receiver may be sent more at once. Attempts that ended after the lease are dropped. */
   const record = Effect.fnUntraced(function* (
     hook: Hook,
     until: DateTime.Utc,

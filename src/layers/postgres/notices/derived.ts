@@ -1,7 +1,4 @@
-/**
- * An agent's own notices of a settlement. They are not written, but read from the scores and stakes of its public
- * notice.
- */
+/** An agent's own notices of a settlement. They are not written, but read from the scores and stakes of its public notice. */
 import type { SqlClient, Statement } from "effect/sql"
 
 /** Every reader derives the same id, at any time. */

@@ -1,7 +1,6 @@
 /**
- * Practice questions. Their slots follow from the clock, so questions are made ahead, and a second instance finds them
- * made. The outcome is drawn with the question and shown from its deadline on, so nothing has to be settled, and no job
- * has to be in time.
+ * Practice questions. Their slots follow from the clock, so questions are made ahead, and a second instance finds them made. The
+ * outcome is drawn with the question and shown from its deadline on, so nothing has to be settled, and no job has to be in time.
  */
 import { createHash, randomBytes, randomInt } from "node:crypto"
 import { readFile } from "node:fs/promises"

@@ -153,10 +153,7 @@ export const layer = Layer.effect(PriceIngestion, make)
 const hour = Duration.hours(1)
 const stepOf = ({ interval }: Feed): Duration.Duration => (interval === "1h" ? hour : Duration.hours(24))
 
-/**
- * After this long without trades the missing candles of a closed market are taken not to exist; a later candle ends the
- * wait sooner.
- */
+/** After this long without trades the missing candles of a closed market are taken not to exist; a later candle ends the wait sooner. */
 const maxQuiet = Duration.hours(6)
 
 /** Added to the time that a candle usually takes. */
@@ -248,8 +245,8 @@ const makeRecord = Effect.gen(function* () {
     sql`${Duration.toMillis(duration)}::float8 * interval '1 millisecond'`
 
   /**
-   * A candle that the source shows for the first time is read again later. One that it shows again becomes a price point if it
-   * is the same, and otherwise waits for a decision.
+   * A candle that the source shows for the first time is read again later. One that it shows again becomes a price point if it is the
+   * same, and otherwise waits for a decision.
    */
   const take = Effect.fnUntraced(function* (
     feed: Feed,
@@ -319,8 +316,8 @@ const makeRecord = Effect.gen(function* () {
   })
 
   /**
-   * Handles candles that are due and in no reading: they are absent if every place was asked and nothing contradicts
-   * it; otherwise they are asked for again for as long as the history reaches back.
+   * Handles candles that are due and in no reading: they are absent if every place was asked and nothing contradicts it; otherwise
+   * they are asked for again for as long as the history reaches back.
    */
   const miss = Effect.fnUntraced(function* (
     feed: Feed,
@@ -366,11 +363,11 @@ const makeRecord = Effect.gen(function* () {
   return Effect.fnUntraced(function* (feed: Feed, window: Window, answer: Answer, askedAt: DateTime.Utc) {
     return yield* transaction(sql)(
       Effect.gen(function* () {
-        // Forces a plan that reads the candles of the window once, by their key. Plans made on empty tables scan whole
-        // tables, or all candles of the window for each of them.
+        // Forces a plan that reads the candles of the window once, by their key. Plans made on empty tables scan whole tables, or all
+        // candles of the window for each of them.
         yield* sql`
             select set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true)`
-        // Of replicas that asked for the same candles, the later one waits here and then finds nothing due.
+        // If replicas asked for the same candles, the later one waits here and then finds nothing due.
         yield* sql`
             select 1 from expected_candles
              where asset = ${feed.asset} and interval = ${feed.interval} and due_at <= ${timestamp(askedAt)}
@@ -411,8 +408,8 @@ export const isCloseOf = (sql: SqlClient.SqlClient) =>
   )
 
 /**
- * Selects the assets with an overdue candle, and those with a candle that waits for a decision, including imported ones
- * that settle a price event.
+ * Selects the assets with an overdue candle, and those with a candle that waits for a decision, including imported ones that settle a
+ * price event.
  */
 export const latePrices = (
   sql: SqlClient.SqlClient,

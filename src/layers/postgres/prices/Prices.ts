@@ -239,8 +239,8 @@ const make = Effect.gen(function* () {
     function* (asset, from, until) {
       const now = yield* DateTime.now
       const last = DateTime.min(until, now)
-      // There is no first price while an earlier candle is still awaited or contested: the price that settles must not
-      // depend on which candle was fetched sooner. Without a source no candle is awaited.
+      // There is no first price while an earlier candle is still awaited or contested: the price that settles must not depend on
+      // which candle was fetched sooner. Without a source no candle is awaited.
       const nothingEarlierToCome =
         settings.priceSource === "none"
           ? sql`true`
@@ -297,8 +297,7 @@ const make = Effect.gen(function* () {
               select source, asset, interval, time, coalesce(revision + 1, 0) as revision, open, high, low, close, payload_hash
                 from known where decision = 'accepted'
               union all
-              -- A candle that its source showed in two ways was no price yet: a rejection of the second makes the first one
-              -- a price.
+              -- A candle that its source showed in two ways was no price yet: a rejection of the second makes the first one a price.
               select k.source, k.asset, k.interval, k.time, 0, r.open, r.high, r.low, r.close, r.payload_hash
                 from known k join price_readings r using (source, asset, interval, time)
                where k.decision = 'rejected' and k.revision is null
@@ -389,8 +388,8 @@ const makeCandles = Effect.gen(function* () {
   const hourly: Prices["Service"]["hourly"] = Effect.fn("Prices.hourly")(
     function* (asset, openTimes, knownBy) {
       const now = yield* DateTime.now
-      // Reads the newest revision of each source: an accepted correction is a later revision. An index has this order by the
-      // opening time of a candle, and a plan uses it even before the table has statistics.
+      // Reads the newest revision of each source: an accepted correction is a later revision. An index has this order by the opening
+      // time of a candle, and a plan uses it even before the table has statistics.
       const rows = yield* candles(sql`
         select ${candleColumns}
           from unnest(${arrayParam(

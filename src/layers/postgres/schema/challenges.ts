@@ -9,8 +9,8 @@ const ends = [
 ] as const
 
 /**
- * Targets, challenges of every type, the predictions on them, the schedules that make challenges, and the archive. A
- * row of `challenges` or `predictions` has the columns of its type only.
+ * Targets, challenges of every type, the predictions on them, the schedules that make challenges, and the archive. A row of
+ * `challenges` or `predictions` has the columns of its type only.
  */
 export const challenges = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -168,8 +168,8 @@ export const challenges = Effect.gen(function* () {
       for each row execute function challenges_frozen()`
   yield* kept("challenges")
 
-  // Every list of challenges is of one type, and its index is partial: the planner prefers the primary key to an index that
-  // begins with the type, and would filter all other rows out.
+  // Every list of challenges is of one type, and its index is partial: the planner prefers the primary key to an index that begins
+  // with the type, and would filter all other rows out.
   for (const [end, condition] of ends) {
     for (const type of ["directional", "macro", "price_event"]) {
       yield* sql`
@@ -285,8 +285,8 @@ export const challenges = Effect.gen(function* () {
       neutral integer not null constraint published_counts_neutral check (neutral >= 0)
     )`
 
-  // A signal with an entry takes a position. Its size follows from its values, and its exit is the entry of the agent's next
-  // signal on the challenge, or the closing price: nothing has to be closed, and nothing is ever changed.
+  // A signal with an entry takes a position. Its size follows from its values, and its exit is the entry of the agent's next signal
+  // on the challenge, or the closing price: nothing has to be closed, and nothing is ever changed.
   yield* sql`
     create table paper_signals (
       id uuid primary key,

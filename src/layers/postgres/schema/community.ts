@@ -21,8 +21,7 @@ export const community = Effect.gen(function* () {
     )`
   yield* sql`create index events_published_at on events (published_at)`
 
-  // An event has one row for every list that shows it: of any space ('') or one of its own, of any asset ('') or one of its
-  // own.
+  // An event has one row for every list that shows it: of any space ('') or one of its own, of any asset ('') or one of its own.
   yield* sql`
     create table event_lists (
       space text not null,
@@ -137,9 +136,8 @@ export const community = Effect.gen(function* () {
       comment_count integer not null constraint discussions_count check (comment_count > 0)
     ) with (fillfactor = 50)`
 
-  // The statement that adds or removes rows moves their counts. Rows are locked in the order of their keys, so that no two
-  // statements wait for each other. Sequential scans are off, because a session keeps the plan that it made for a small
-  // table.
+  // The statement that adds or removes rows moves their counts. Rows are locked in the order of their keys, so that no two statements
+  // wait for each other. Sequential scans are off, because a session keeps the plan that it made for a small table.
   yield* sql`
     create function comments_counted() returns trigger language plpgsql set enable_seqscan = off as $$
     begin
@@ -208,8 +206,8 @@ export const community = Effect.gen(function* () {
     create trigger follows_made_and_ended_only before update or truncate on follows
       for each statement execute function reject_change()`
 
-  // There is a row for each side: a follow locks the follower's first and then the other's, so no two agents that follow
-  // each other wait for each other.
+  // There is a row for each side: a follow locks the follower's first and then the other's, so no two agents that follow each other
+  // wait for each other.
   yield* sql`
     create table follow_counts (
       agent_id uuid not null constraint follow_counts_agent references agents (id),

@@ -3,9 +3,8 @@ import { SqlClient } from "effect/sql"
 import { appendOnly, asOwner, kept } from "./guards.ts"
 
 /**
- * Credit as a double-entry ledger in micro-credits, the pools that agents stake it in, and the purchases of owners.
- * Balances move only by the trigger on `transfers`, in the statement that writes the transfers, so neither can be
- * without the other.
+ * Credit as a double-entry ledger in micro-credits, the pools that agents stake it in, and the purchases of owners. Balances move
+ * only by the trigger on `transfers`, in the statement that writes the transfers, so neither can be without the other.
  */
 export const credit = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -97,9 +96,9 @@ export const credit = Effect.gen(function* () {
   yield* sql`create index transfers_credit on transfers (credit, seq desc) where kind = 'post'`
   yield* appendOnly("transfers")
 
-  // The probes of this function replace foreign keys. A session plans it once for all statements: sequential scans and joins
-  // are off and pending transfers are looked up one by one. A plan for a settlement, or for a table that was empty when it
-  // was last analyzed, would read all of it for a single transfer.
+  // The probes of this function replace foreign keys. A session plans it once for all statements: sequential scans and joins are off
+  // and pending transfers are looked up one by one. A plan for a settlement, or for a table that was empty when it was last analyzed,
+  // would read all of it for a single transfer.
   yield* sql`
     create function transfers_applied() returns trigger language plpgsql
       set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off ${asTablesOwner} as $$

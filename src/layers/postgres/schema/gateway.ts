@@ -48,8 +48,8 @@ export const gateway = Effect.gen(function* () {
     ) with (fillfactor = 80)`
   yield* sql`create index gateway_reservations_key_id on gateway_reservations (key_id)`
   yield* sql`create index gateway_reservations_alive_at on gateway_reservations (alive_at)`
-  // Rows are locked in the order of ids, so that no two statements wait for each other. They are read by key, because a join
-  // would be planned as a scan of the whole table if the table was empty when it was last analyzed.
+  // Rows are locked in the order of ids, so that no two statements wait for each other. They are read by key, because a join would be
+  // planned as a scan of the whole table if the table was empty when it was last analyzed.
   yield* sql`
     create function end_reservations(ids uuid[]) returns table (call_id uuid, amount bigint) language plpgsql
       set enable_seqscan = off as $$

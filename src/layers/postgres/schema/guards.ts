@@ -28,8 +28,8 @@ export const kept = (table: string) =>
   )
 
 /**
- * The declaration of a function that does more than the running role may do. It runs as the owner of the tables, and
- * finds them in their schema only, where nobody else can create a table of the same name.
+ * The declaration of a function that does more than the running role may do. It runs as the owner of the tables, and finds them in
+ * their schema only, where nobody else can create a table of the same name.
  */
 export const asOwner = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,7 +1,7 @@
 /**
- * The schema and its migrations. The baseline is the schema by area, each area after those that its tables refer to.
- * Once released it is not edited: a change is a migration of its own, added to the list below as 0002 and so on, that
- * the version before can run beside (expand first, contract in a later release).
+ * The schema and its migrations. The baseline is the schema by area, each area after those that its tables refer to. Once released it
+ * is not edited: a change is a migration of its own, added to the list below as 0002 and so on, that the version before can run
+ * beside (expand first, contract in a later release).
  */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -71,10 +71,7 @@ export interface Index {
 export interface Migration {
   /** Functions are made before the indexes that use them, in any number of attempts: `create or replace`. */
   readonly functions?: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
-  /**
-   * Indexes are built before `run`, in any number of attempts: on large tables, and on columns that an earlier
-   * migration made.
-   */
+  /** Indexes are built before `run`, in any number of attempts: on large tables, and on columns that an earlier migration made. */
   readonly indexes?: ReadonlyArray<Index>
   readonly run: Effect.Effect<unknown, SqlError.SqlError, SqlClient.SqlClient>
   /** The oldest program, by the newest migration it knows, that may run beside this schema. */
@@ -98,8 +95,7 @@ export const migrations = {
   "0009_shared_windows": expand(sharedWindows),
   "0010_key_limits": expand(keyLimits),
   "0011_provider_costs": {
-    // Calls of the same time are stored together, in the order of their start: an index of blocks costs inserts next to
-    // nothing.
+    // Calls of the same time are stored together, in the order of their start: an index of blocks costs inserts next to nothing.
     indexes: [
       {
         name: "gateway_calls_created_at",

@@ -2,10 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly, kept } from "./guards.ts"
 
-/**
- * The public log of the track record: the outbox, entries, tree, checkpoints, and triggers that write the entries of
- * agents.
- */
+/** The public log of the track record: the outbox, entries, tree, checkpoints, and triggers that write the entries of agents. */
 export const log = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
@@ -51,10 +48,9 @@ export const log = Effect.gen(function* () {
     create trigger log_state_grows before update on log_state for each row execute function log_only_grows()`
   yield* kept("log_state")
 
-  // The outbox: an entry is inserted in the transaction of its cause, and the sequencer moves it to log_entries. A close has
-  // no bytes yet, because it counts the commits that have an index before it. The constraints on an entry's content are
-  // those of log_entries: here every prediction would pay for them. Rows leave as fast as they come, so vacuum must keep up
-  // whatever the size of the table.
+  // The outbox: an entry is inserted in the transaction of its cause, and the sequencer moves it to log_entries. A close has no bytes
+  // yet, because it counts the commits that have an index before it. The constraints on an entry's content are those of log_entries:
+  // here every prediction would pay for them. Rows leave as fast as they come, so vacuum must keep up whatever the size of the table.
   yield* sql`
     create table log_pending (
       id bigint generated always as identity primary key,
@@ -88,8 +84,8 @@ export const log = Effect.gen(function* () {
   yield* sql`
     create unique index log_entries_of_challenge on log_entries (challenge_id, type, version) where version is not null`
   yield* appendOnly("log_entries")
-  // An entry leaves the outbox only for the log: the rows that a statement deletes are the end of the log, byte for byte. (A
-  // close gets its bytes on the way.)
+  // An entry leaves the outbox only for the log: the rows that a statement deletes are the end of the log, byte for byte. (A close
+  // gets its bytes on the way.)
   yield* sql`
     create function log_pending_sequenced() returns trigger language plpgsql as $$
     begin
@@ -125,8 +121,8 @@ export const log = Effect.gen(function* () {
     create table log_reveals (
       challenge_id uuid primary key constraint log_reveals_challenge references challenges (id),
       due_at timestamptz not null,
-      -- Predictions are revealed in the order of their key, which needs no further index on predictions: those up to this
-      -- one are revealed, or their reveals are pending.
+      -- Predictions are revealed in the order of their key, which needs no further index on predictions: those up to this one are
+      -- revealed, or their reveals are pending.
       last_agent_id uuid,
       last_revision integer,
       constraint log_reveals_last check ((last_agent_id is null) = (last_revision is null))
@@ -142,8 +138,8 @@ export const log = Effect.gen(function* () {
       primary key (level, n)
     )`
   yield* appendOnly("log_nodes")
-  // RFC 6962 root over leaf hashes that stand one after the other, 32 bytes each. A lone last node rises unchanged,
-  // which gives the same tree as splitting at the largest power of two.
+  // RFC 6962 root over leaf hashes that stand one after the other, 32 bytes each. A lone last node rises unchanged, which gives the
+  // same tree as splitting at the largest power of two.
   yield* sql`
     create function merkle_root(leaves bytea) returns bytea language plpgsql immutable strict parallel safe as $$
     declare
@@ -244,8 +240,8 @@ export const log = Effect.gen(function* () {
     create function log_entry_agent(entry bytea) returns text language sql immutable strict parallel safe as $$
       select encode(substr(entry, 14, 36), 'escape')
     $$`
-  // An agent registers once and is claimed once; the audit also finds its entries here. Each has its own index, so that the
-  // planner knows without statistics that there is one.
+  // An agent registers once and is claimed once; the audit also finds its entries here. Each has its own index, so that the planner
+  // knows without statistics that there is one.
   yield* sql`
     create unique index log_entries_registered on log_entries (log_entry_agent(entry)) where type = 'agent.register'`
   yield* sql`

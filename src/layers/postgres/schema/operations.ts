@@ -93,8 +93,8 @@ export const operations = Effect.gen(function* () {
     )`
   yield* appendOnly("audit_outcomes")
 
-  // Calls and outcomes are links of one chain of hashes, so that none can be changed, removed or inserted unnoticed once its
-  // head is in the public log. Triggers add the links, whichever program writes.
+  // Calls and outcomes are links of one chain of hashes, so that none can be changed, removed or inserted unnoticed once its head is
+  // in the public log. Triggers add the links, whichever program writes.
   yield* sql`
     create table audit_chain (
       number bigint primary key constraint audit_chain_number check (number >= 1),

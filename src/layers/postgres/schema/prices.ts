@@ -7,8 +7,7 @@ export const prices = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const asTablesOwner = yield* asOwner
 
-  // A quote is stored in close; open, high and low belong to candles. A revision above 0 is a value that an administrator
-  // accepted.
+  // A quote is stored in close; open, high and low belong to candles. A revision above 0 is a value that an administrator accepted.
   yield* sql`
     create table price_points (
       source text not null,
@@ -69,8 +68,8 @@ export const prices = Effect.gen(function* () {
          for update of p
     $$`
 
-  // One row for each expected candle. awaited: no source has shown it yet; read: shown once; settled: shown twice alike, and
-  // so a price point; contested: shown in two ways; absent: there is none, the market did not trade.
+  // One row for each expected candle. awaited: no source has shown it yet; read: shown once; settled: shown twice alike, and so a
+  // price point; contested: shown in two ways; absent: there is none, the market did not trade.
   yield* sql`
     create table expected_candles (
       asset text not null constraint expected_candles_asset references targets (key),
@@ -95,8 +94,7 @@ export const prices = Effect.gen(function* () {
     create index expected_candles_unknown on expected_candles (asset, ends_at)
       where state in ('awaited', 'read', 'contested')`
 
-  // The first reading from a source. The second reading becomes a price point if it agrees, and otherwise a case of the
-  // quarantine.
+  // The first reading from a source. The second reading becomes a price point if it agrees, and otherwise a case of the quarantine.
   yield* sql`
     create table price_readings (
       source text not null,

@@ -1,7 +1,6 @@
 /**
- * The privileges of the running role on each table: those that the code needs, and no others. Records are only ever
- * added to. A privilege that a later version no longer needs stays while an instance of the version before may run
- * beside it.
+ * The privileges of the running role on each table: those that the code needs, and no others. Records are only ever added to. A
+ * privilege that a later version no longer needs stays while an instance of the version before may run beside it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -12,9 +11,8 @@ const change = "select, insert, update"
 const all = "select, insert, update, delete"
 
 /**
- * Privileges by table, view or sequence. A role can lock a row if it may update a column of it: `update (kind)` lets
- * accounts be locked, and their kinds follow from their ids. Tables that only triggers write are not listed, since
- * triggers run as the owner.
+ * Privileges by table, view or sequence. A role can lock a row if it may update a column of it: `update (kind)` lets accounts be
+ * locked, and their kinds follow from their ids. Tables that only triggers write are not listed, since triggers run as the owner.
  */
 export const privileges: Readonly<Record<string, string>> = {
   accounts: `${read}, update (kind)`,

@@ -49,8 +49,8 @@ export const settlement = Effect.gen(function* () {
   yield* sql`create index settlements_day on settlements (day)`
   yield* appendOnly("settlements")
 
-  // No foreign keys: a settlement writes up to a million rows from predictions, in its own transaction, and the statement
-  // that writes them is the guard.
+  // No foreign keys: a settlement writes up to a million rows from predictions, in its own transaction, and the statement that writes
+  // them is the guard.
   yield* sql`
     create table prediction_scores (
       challenge_id uuid not null,
@@ -103,8 +103,7 @@ export const settlement = Effect.gen(function* () {
       updated_at timestamptz not null
     )`
 
-  // Statistics of numeric forecasts whose challenge has a frozen scale: a row for each agent, and one over all, without an
-  // agent.
+  // Statistics of numeric forecasts whose challenge has a frozen scale: a row for each agent, and one over all, without an agent.
   yield* sql`
     create table calibration_stats (
       agent_id uuid constraint calibration_stats_one unique nulls not distinct,

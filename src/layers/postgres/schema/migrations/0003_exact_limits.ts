@@ -20,10 +20,9 @@ export const exactLimits = Effect.gen(function* () {
     ) with (fillfactor = 50)`
   yield* sql`create index limit_windows_expires_at on limit_windows (expires_at)`
 
-  // Callers ask for windows, all windows of one caller in one order. A caller gets as many uses as every window of its own
-  // has room for. A window that is only checked needs room for one and is not used. Windows that are counted belong to one
-  // caller only. The upsert that changes nothing makes missing rows and locks all, in one order; later parts see the locked
-  // rows.
+  // Callers ask for windows, all windows of one caller in one order. A caller gets as many uses as every window of its own has room
+  // for. A window that is only checked needs room for one and is not used. Windows that are counted belong to one caller only. The
+  // upsert that changes nothing makes missing rows and locks all, in one order; later parts see the locked rows.
   yield* sql`
     create function use_limits(
       at_ms bigint, caller_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[],
@@ -86,8 +85,8 @@ export const exactLimits = Effect.gen(function* () {
     end
     $$`
 
-  // A use whose time has left the window is subtracted from those that are gone, which changes nothing. A time without a use
-  // is removed, too, so that a row holds no more times than uses.
+  // A use whose time has left the window is subtracted from those that are gone, which changes nothing. A time without a use is
+  // removed, too, so that a row holds no more times than uses.
   yield* sql`
     create function return_uses(key_of text[], stamp_of bigint[]) returns void language plpgsql as $$
     begin

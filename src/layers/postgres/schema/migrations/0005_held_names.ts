@@ -9,8 +9,8 @@ const lookalikes = [
 ] as const
 
 /**
- * The first claimed agent with a name holds it: no other agent holds a name that reads the same. A name is permanent,
- * and claims never fail because of one: a later agent is shown with a tag.
+ * The first claimed agent with a name holds it: no other agent holds a name that reads the same. A name is permanent, and claims
+ * never fail because of one: a later agent is shown with a tag.
  */
 export const heldNames = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -35,8 +35,7 @@ export const heldNames = Effect.gen(function* () {
     declare
       key constant text := name_key(new.name);
     begin
-      -- Claims take turns, so that none fails by the unique index: they use one lock, since a statement may claim many
-      -- agents.
+      -- Claims take turns, so that none fails by the unique index: they use one lock, since a statement may claim many agents.
       perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key) then
         new.held_name := key;

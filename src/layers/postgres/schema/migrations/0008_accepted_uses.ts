@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 export const acceptedUses = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // It fails, and with it the statement, for the writes, by position, whose windows have no room. Without windows the arrays
-  // are null.
+  // It fails, and with it the statement, for the writes, by position, whose windows have no room. Without windows the arrays are
+  // null.
   yield* sql`
     create function accept_uses(
       at_ms bigint, place_of integer[], key_of text[], max_of bigint[], window_of bigint[], tick_of bigint[]

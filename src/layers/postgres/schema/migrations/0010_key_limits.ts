@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 export const keyLimits = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Counters are kept only if there is a limit, and are of the day, week and month of `counted_on`. The constraints are not
-  // valid yet: existing rows hold the defaults, and a check of them would lock the table meanwhile.
+  // Counters are kept only if there is a limit, and are of the day, week and month of `counted_on`. The constraints are not valid
+  // yet: existing rows hold the defaults, and a check of them would lock the table meanwhile.
   yield* sql`
     alter table gateway_keys
       add column allowed_models text[],

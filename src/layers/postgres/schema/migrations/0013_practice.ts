@@ -5,8 +5,8 @@ import { SqlClient } from "effect/sql"
 export const practice = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // Rows are never changed, and are deleted some days after the deadline. Whole slots of two minutes cannot overlap, so one
-  // question an asset is open.
+  // Rows are never changed, and are deleted some days after the deadline. Whole slots of two minutes cannot overlap, so one question
+  // an asset is open.
   yield* sql`
     create table practice_questions (
       id uuid primary key,

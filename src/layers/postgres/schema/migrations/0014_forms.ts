@@ -1,10 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/**
- * Answers by probabilities, quantiles and samples: the sealed body has the values, the columns have those derived from
- * them.
- */
+/** Answers by probabilities, quantiles and samples: the sealed body has the values, the columns have those derived from them. */
 export const forms = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`alter table predictions add column form text`

@@ -3,8 +3,8 @@ import { SqlClient } from "effect/sql"
 import { asOwner } from "../guards.ts"
 
 /**
- * The program before the forms runs beside them until the first answer or question that it could not score: it would
- * score quantiles and samples by their standard deviation, and knows no categories.
+ * The program before the forms runs beside them until the first answer or question that it could not score: it would score quantiles
+ * and samples by their standard deviation, and knows no categories.
  */
 export const programByUse = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

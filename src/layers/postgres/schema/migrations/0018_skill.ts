@@ -2,10 +2,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { appendOnly } from "../guards.ts"
 
-/**
- * Skill against the reference (docs/scoring.md): the values frozen with a question, stored with its scores, and summed
- * by board.
- */
+/** Skill against the reference (docs/scoring.md): the values frozen with a question, stored with its scores, and summed by board. */
 export const skill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 

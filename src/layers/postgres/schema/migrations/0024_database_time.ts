@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * The database's clock, which bounds every statement that cannot be undone. Only the owner of the schema can replace
- * the function: tests and the season's own server let it follow a clock that they move.
+ * The database's clock, which bounds every statement that cannot be undone. Only the owner of the schema can replace the function:
+ * tests and the season's own server let it follow a clock that they move.
  */
 export const databaseTime = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -3,9 +3,9 @@ import { SqlClient } from "effect/sql"
 import { asOwner } from "../guards.ts"
 
 /**
- * Stores which targets may have prices of 0 or less: crude oil had them in April 2020. Counts of days whose closes may
- * be daily candles (rule 3) are new, too: a program from before would count the last 1-hour candles only, so it runs
- * until the first such count.
+ * Stores which targets may have prices of 0 or less: crude oil had them in April 2020. Counts of days whose closes may be daily
+ * candles (rule 3) are new, too: a program from before would count the last 1-hour candles only, so it runs until the first such
+ * count.
  */
 export const possiblePrices = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * Deliveries of a notice to many webhooks are made in pages of webhooks; making webhooks needs a scope. Counts are
- * published by owners.
+ * Deliveries of a notice to many webhooks are made in pages of webhooks; making webhooks needs a scope. Counts are published by
+ * owners.
  */
 export const webhookPages = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -27,9 +27,9 @@ const ignorables = (): ReadonlyArray<string> =>
     .map((code) => String.fromCodePoint(code))
 
 /**
- * Names that look alike by the whole table of UTS #39, which replaces some letters of three alphabets. A claimed agent
- * holds a name that no other agent holds in any case, nor one that looks like it. `0034_held_anew` fills the columns,
- * since every reader of agents would wait for that here.
+ * Names that look alike by the whole table of UTS #39, which replaces some letters of three alphabets. A claimed agent holds a name
+ * that no other agent holds in any case, nor one that looks like it. `0034_held_anew` fills the columns, since every reader of agents
+ * would wait for that here.
  */
 export const lookalikes = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -71,8 +71,7 @@ export const lookalikes = Effect.gen(function* () {
       key constant text := name_key(new.name);
       fold constant text := name_fold(new.name);
     begin
-      -- Claims take turns, so that none fails by the unique indexes: they use one lock, since a statement may claim many
-      -- agents.
+      -- Claims take turns, so that none fails by the unique indexes: they use one lock, since a statement may claim many agents.
       perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key or held_fold = fold) then
         new.held_name := key;

@@ -10,8 +10,7 @@ export const heldNamesByIndex = Effect.gen(function* () {
       key constant text := name_key(new.name);
       fold constant text := name_fold(new.name);
     begin
-      -- Claims take turns, so that none fails by the unique indexes: they use one lock, since a statement may claim many
-      -- agents.
+      -- Claims take turns, so that none fails by the unique indexes: they use one lock, since a statement may claim many agents.
       perform pg_advisory_xact_lock(hashtext('agents.held_name'), 0);
       if not exists (select 1 from agents where held_name = key)
          and not exists (select 1 from agents where held_fold = fold) then

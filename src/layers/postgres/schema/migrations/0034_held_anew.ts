@@ -2,9 +2,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 /**
- * Gives each name to the first claimed agent that may hold it, in the order of the claims: a name that looks like one
- * that is itself not held is free. Claims wait meanwhile, and so do writes to an agent whose name changes hands;
- * nothing else does.
+ * Gives each name to the first claimed agent that may hold it, in the order of the claims: a name that looks like one that is itself
+ * not held is free. Claims wait meanwhile, and so do writes to an agent whose name changes hands; nothing else does.
  */
 export const heldAnew = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
