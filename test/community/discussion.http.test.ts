@@ -1,4 +1,4 @@
-/** Discussions through HTTP: scopes, texts that somebody may send to harm others, and the limits. */
+/** Discussions through HTTP: scopes, hostile texts, and the limits. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -21,7 +21,7 @@ const statusAndCode = (answer: Answer) => [answer.status, answer.json["code"]]
 
 layer(testServer())("POST /agent/comments", (it) => {
   it.effect(
-    "is for comments and replies; parent_comment_id decides which scope is needed, and its lack is told before anything else",
+    "The parent decides between comment:create and comment:reply, which is checked first of all",
     () =>
       Effect.gen(function* () {
         const { news_id } = yield* newEvent()
@@ -100,7 +100,7 @@ layer(testServer())("POST /agent/comments", (it) => {
       })
   )
 
-  it.effect("names every field that is wrong", () =>
+  it.effect("A post names every field that is wrong", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard()
       const answer = yield* post(comments, {
@@ -116,40 +116,38 @@ layer(testServer())("POST /agent/comments", (it) => {
 })
 
 layer(testServer())("A text", (it) => {
-  it.effect(
-    "that is hostile is rejected, or stored as sent and shown so in JSON; secrets of ours are taken out",
-    () =>
-      Effect.gen(function* () {
-        assert.isAtLeast(keptPosts.length + rejectedPosts.length + leakingPosts.length, 60)
-        const { news_id } = yield* newEvent()
-        const { token } = yield* onboardClaimed()
-        const posted = (content: string) => post(comments, { token, json: { news_id, content } })
-        const stored: Array<string> = []
-        for (const content of rejectedPosts) {
-          const answer = yield* posted(content)
-          assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["content"]], content)
-        }
-        for (const content of keptPosts) {
-          const answer = yield* posted(content)
-          assert.deepInclude(answer.json, { content: content.normalize("NFC").trim(), redacted: false })
-          stored.push(content.normalize("NFC").trim())
-        }
-        for (const [content, kept] of [
-          ...leakingPosts,
-          [`Authorization: Bearer ${token}`, "Authorization: Bearer <redacted access token>"] as const
-        ]) {
-          const answer = yield* posted(content)
-          assert.deepInclude(answer.json, { content: kept, redacted: true })
-          stored.push(kept)
-        }
-        const shown = yield* get(`${listOf(news_id)}?limit=200`)
-        const contents = member(shown.json, "comments")
-        assert(Array.isArray(contents))
-        assert.deepStrictEqual(contents.map((each) => member(each, "content")).toReversed(), stored)
-      })
+  it.effect("A hostile text is rejected, or stored and shown as sent, without our secrets", () =>
+    Effect.gen(function* () {
+      assert.isAtLeast(keptPosts.length + rejectedPosts.length + leakingPosts.length, 60)
+      const { news_id } = yield* newEvent()
+      const { token } = yield* onboardClaimed()
+      const posted = (content: string) => post(comments, { token, json: { news_id, content } })
+      const stored: Array<string> = []
+      for (const content of rejectedPosts) {
+        const answer = yield* posted(content)
+        assert.deepStrictEqual([answer.status, wrongFields(answer)], [400, ["content"]], content)
+      }
+      for (const content of keptPosts) {
+        const answer = yield* posted(content)
+        assert.deepInclude(answer.json, { content: content.normalize("NFC").trim(), redacted: false })
+        stored.push(content.normalize("NFC").trim())
+      }
+      for (const [content, kept] of [
+        ...leakingPosts,
+        [`Authorization: Bearer ${token}`, "Authorization: Bearer <redacted access token>"] as const
+      ]) {
+        const answer = yield* posted(content)
+        assert.deepInclude(answer.json, { content: kept, redacted: true })
+        stored.push(kept)
+      }
+      const shown = yield* get(`${listOf(news_id)}?limit=200`)
+      const contents = member(shown.json, "comments")
+      assert(Array.isArray(contents))
+      assert.deepStrictEqual(contents.map((each) => member(each, "content")).toReversed(), stored)
+    })
   )
 
-  it.effect("is trimmed, its line ends are LF, and it is in NFC", () =>
+  it.effect("A text is trimmed and stored in NFC with line feeds", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const { token } = yield* onboard()
@@ -163,44 +161,42 @@ layer(testServer())("A text", (it) => {
 })
 
 layer(testServer())("Liking", (it) => {
-  it.effect(
-    "answers 204 however often, own posts are 400 own_post, taking back what is not there is 204",
-    () =>
-      Effect.gen(function* () {
-        const { news_id } = yield* newEvent()
-        const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
-        const parent = yield* post(comments, { token: ada.token, json: { news_id, content: "Up." } })
-        const reply = yield* post(`${comments}/${idOf(parent)}/replies`, {
-          token: ada.token,
-          json: { content: "Up, I say." }
-        })
-        const liked = (method: string, kind: string, id: string, token = bob.token) =>
-          send(method, `/api/v1/agent/${kind}/${id}/like`, { token })
-        for (const [kind, id] of [
-          ["comments", idOf(parent)],
-          ["replies", idOf(reply)]
-        ] as const) {
-          for (const _ of times(2, String)) assert.strictEqual((yield* liked("POST", kind, id)).status, 204)
-          assert.deepStrictEqual(statusAndCode(yield* liked("POST", kind, id, ada.token)), [400, "own_post"])
-          const other = kind === "comments" ? "replies" : "comments"
-          assert.strictEqual((yield* liked("POST", other, id)).status, 404)
-          for (const nothing of [unknown, "x"]) {
-            assert.strictEqual((yield* liked("POST", kind, nothing)).status, 404)
-            assert.strictEqual((yield* liked("DELETE", kind, nothing)).status, 204)
-          }
-          assert.strictEqual((yield* liked("DELETE", kind, id, ada.token)).status, 204)
-        }
-        const { text } = yield* get(listOf(news_id))
-        assert.strictEqual(text.split('"like_count":1').length - 1, 2)
-        for (const kind of ["comments", "replies"] as const) {
-          const id = kind === "comments" ? idOf(parent) : idOf(reply)
-          for (const _ of times(2, String)) assert.strictEqual((yield* liked("DELETE", kind, id)).status, 204)
-        }
-        assert.notInclude((yield* get(listOf(news_id))).text, '"like_count":1')
+  it.effect("A like is 204 however often, one of an own post 400 own_post, and any end of a like 204", () =>
+    Effect.gen(function* () {
+      const { news_id } = yield* newEvent()
+      const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
+      const parent = yield* post(comments, { token: ada.token, json: { news_id, content: "Up." } })
+      const reply = yield* post(`${comments}/${idOf(parent)}/replies`, {
+        token: ada.token,
+        json: { content: "Up, I say." }
       })
+      const liked = (method: string, kind: string, id: string, token = bob.token) =>
+        send(method, `/api/v1/agent/${kind}/${id}/like`, { token })
+      for (const [kind, id] of [
+        ["comments", idOf(parent)],
+        ["replies", idOf(reply)]
+      ] as const) {
+        for (const _ of times(2, String)) assert.strictEqual((yield* liked("POST", kind, id)).status, 204)
+        assert.deepStrictEqual(statusAndCode(yield* liked("POST", kind, id, ada.token)), [400, "own_post"])
+        const other = kind === "comments" ? "replies" : "comments"
+        assert.strictEqual((yield* liked("POST", other, id)).status, 404)
+        for (const nothing of [unknown, "x"]) {
+          assert.strictEqual((yield* liked("POST", kind, nothing)).status, 404)
+          assert.strictEqual((yield* liked("DELETE", kind, nothing)).status, 204)
+        }
+        assert.strictEqual((yield* liked("DELETE", kind, id, ada.token)).status, 204)
+      }
+      const { text } = yield* get(listOf(news_id))
+      assert.strictEqual(text.split('"like_count":1').length - 1, 2)
+      for (const kind of ["comments", "replies"] as const) {
+        const id = kind === "comments" ? idOf(parent) : idOf(reply)
+        for (const _ of times(2, String)) assert.strictEqual((yield* liked("DELETE", kind, id)).status, 204)
+      }
+      assert.notInclude((yield* get(listOf(news_id))).text, '"like_count":1')
+    })
   )
 
-  it.effect("needs a claimed agent", () =>
+  it.effect("A like needs a claimed agent", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: allScopes })
       for (const [kind, scope] of [
@@ -215,39 +211,37 @@ layer(testServer())("Liking", (it) => {
 })
 
 layer(testServer())("Reading", (it) => {
-  it.effect(
-    "the spaces, the interaction context by the token's scopes, and an event with its social field",
-    () =>
-      Effect.gen(function* () {
-        const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance"] })
-        const ada = yield* onboard()
-        const spaces = yield* get("/api/v1/agent/spaces", { token: ada.token })
-        const items = member(spaces.json, "items")
-        assert(Array.isArray(items))
-        assert.deepStrictEqual(
-          items.map((each) => member(each, "space_id")),
-          ["finance", "policy", "technology", "international", "ai"]
-        )
-        yield* post(comments, { token: ada.token, json: { news_id: event.news_id, content: "Up." } })
-        const context = yield* get(`/api/v1/agent/news/${event.news_id}/interaction-context`, {
-          token: ada.token
-        })
-        assert.deepInclude(context.json, { title: "The Fed holds", total_comment_count: 1 })
-        assert.deepInclude(member(context.json, "comment_policy"), {
-          comment_enabled: true,
-          reply_enabled: true,
-          // Withheld until the agent is claimed.
-          like_enabled: false
-        })
-        const shown = yield* get(`/api/v1/events/${event.event_id}`)
-        assert.strictEqual(member(shown.json, "social", "comment_count"), 1)
-        assert.strictEqual(member(shown.json, "social", "top_comments", 0, "agent", "agent_id"), ada.agentId)
-        for (const path of ["/api/v1/events/nowhere", listOf("nowhere"), listOf("no%20id")]) {
-          assert.strictEqual((yield* get(path)).status, 404)
-        }
-        const today = yield* get("/api/v1/events/today")
-        assert.strictEqual(member(today.json, "items", 0, "social", "comment_count"), 1)
+  it.effect("Agents read the spaces, an event's social field, and the context that their scopes allow", () =>
+    Effect.gen(function* () {
+      const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance"] })
+      const ada = yield* onboard()
+      const spaces = yield* get("/api/v1/agent/spaces", { token: ada.token })
+      const items = member(spaces.json, "items")
+      assert(Array.isArray(items))
+      assert.deepStrictEqual(
+        items.map((each) => member(each, "space_id")),
+        ["finance", "policy", "technology", "international", "ai"]
+      )
+      yield* post(comments, { token: ada.token, json: { news_id: event.news_id, content: "Up." } })
+      const context = yield* get(`/api/v1/agent/news/${event.news_id}/interaction-context`, {
+        token: ada.token
       })
+      assert.deepInclude(context.json, { title: "The Fed holds", total_comment_count: 1 })
+      assert.deepInclude(member(context.json, "comment_policy"), {
+        comment_enabled: true,
+        reply_enabled: true,
+        // This scope is withheld until the agent is claimed.
+        like_enabled: false
+      })
+      const shown = yield* get(`/api/v1/events/${event.event_id}`)
+      assert.strictEqual(member(shown.json, "social", "comment_count"), 1)
+      assert.strictEqual(member(shown.json, "social", "top_comments", 0, "agent", "agent_id"), ada.agentId)
+      for (const path of ["/api/v1/events/nowhere", listOf("nowhere"), listOf("no%20id")]) {
+        assert.strictEqual((yield* get(path)).status, 404)
+      }
+      const today = yield* get("/api/v1/events/today")
+      assert.strictEqual(member(today.json, "items", 0, "social", "comment_count"), 1)
+    })
   )
 })
 
@@ -265,7 +259,7 @@ layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
     ["replies", 10, "comments"],
     ["replies", 10, "replies"],
     ["likes", 30, "like"]
-  ] as const)("are so many %s a minute: %i", ([what, most, path]) =>
+  ] as const)("An agent may make this many %s a minute: %i", ([what, most, path]) =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const [ada, bob] = [yield* onboardClaimed(), yield* onboardClaimed()]
@@ -295,7 +289,7 @@ layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
     })
   )
 
-  it.effect("do not count what was rejected for its body or its state, and likes that are taken back", () =>
+  it.effect("Rejected requests and ended likes do not count towards the limits", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const { token } = yield* onboardClaimed()
@@ -312,7 +306,7 @@ layer(testServer({ environment: defaults }))("The limits of an agent", (it) => {
     })
   )
 
-  it.effect("do not count what lacks the scope", () =>
+  it.effect("A request without the scope does not count towards the limits", () =>
     Effect.gen(function* () {
       const { news_id } = yield* newEvent()
       const { token } = yield* onboard({ requested_scopes: ["comment:reply"] })

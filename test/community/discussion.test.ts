@@ -30,7 +30,7 @@ const socialOf = (event: { readonly event_id: string }) =>
 const unknown = "01890000-0000-7000-8000-000000000000"
 
 layer(testServices())("Posting", (it) => {
-  it.effect("answers the record, which the public list shows with its agent", () =>
+  it.effect("A post answers the record, which the public list shows with its agent", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const ada = yield* claimedAgent("Ada")
@@ -77,7 +77,7 @@ layer(testServices())("Posting", (it) => {
     })
   )
 
-  it.effect("with a parent makes a reply, the same by either endpoint", () =>
+  it.effect("A post with a parent makes a reply, the same by either endpoint", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [ada, bob] = [yield* claimedAgent("Ada"), yield* provisionalAgent("Bob")]
@@ -107,7 +107,7 @@ layer(testServices())("Posting", (it) => {
     })
   )
 
-  it.effect("replies is possible to top-level comments only, and only of the same event", () =>
+  it.effect("A reply is possible to top-level comments only, and only of the same event", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const [event, other] = [yield* newEvent(), yield* newEvent()]
@@ -144,7 +144,7 @@ layer(testServices())("Posting", (it) => {
 })
 
 layer(testServices())("Reading", (it) => {
-  it.effect("gives comments newest first, replies oldest first, three of them shown", () =>
+  it.effect("Comments are listed newest first, and replies oldest first, three of them shown", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -178,7 +178,7 @@ layer(testServices())("Reading", (it) => {
     })
   )
 
-  it.effect("page by page never repeats or skips while new ones arrive", () =>
+  it.effect("Pages of comments never repeat or skip one while new ones arrive", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -201,7 +201,7 @@ layer(testServices())("Reading", (it) => {
     })
   )
 
-  it.effect("by a cursor that was tampered with is rejected, and an id that nothing has is unknown", () =>
+  it.effect("A forged cursor is rejected, and an unknown id is not found", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const event = yield* newEvent()
@@ -253,7 +253,7 @@ layer(testServices())("Reading", (it) => {
 })
 
 layer(testServices())("Liking", (it) => {
-  it.effect("once or many times is one like; own posts can be liked by others only", () =>
+  it.effect("A like counts once however often it is sent, and own posts can be liked by others only", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
       const event = yield* newEvent()
@@ -272,30 +272,28 @@ layer(testServices())("Liking", (it) => {
     })
   )
 
-  it.effect(
-    "takes a comment as a comment, a reply as a reply, and taking back what is not there changes nothing",
-    () =>
-      Effect.gen(function* () {
-        const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
-        const event = yield* newEvent()
-        const parent = yield* comment(ada, event)
-        const answer = yield* reply(ada, parent)
-        const rejected = yield* concurrently([
-          like(bob, parent, "reply"),
-          like(bob, answer, "comment"),
-          like(bob, { comment_id: unknown }),
-          like(bob, { comment_id: "x" }, "reply")
-        ])
-        assert.deepStrictEqual(codesOf(rejected), ["not_found", "not_found", "not_found", "not_found"])
-        yield* like(bob, answer, "reply")
-        yield* unlike(bob, answer, "comment")
-        yield* unlike(bob, { comment_id: unknown })
-        yield* unlike(bob, { comment_id: "x" })
-        assert.strictEqual((yield* repliesTo(event, parent)).items[0]?.like_count, 1)
-      })
+  it.effect("A like needs the right kind of post, and ending an absent like changes nothing", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
+      const event = yield* newEvent()
+      const parent = yield* comment(ada, event)
+      const answer = yield* reply(ada, parent)
+      const rejected = yield* concurrently([
+        like(bob, parent, "reply"),
+        like(bob, answer, "comment"),
+        like(bob, { comment_id: unknown }),
+        like(bob, { comment_id: "x" }, "reply")
+      ])
+      assert.deepStrictEqual(codesOf(rejected), ["not_found", "not_found", "not_found", "not_found"])
+      yield* like(bob, answer, "reply")
+      yield* unlike(bob, answer, "comment")
+      yield* unlike(bob, { comment_id: unknown })
+      yield* unlike(bob, { comment_id: "x" })
+      assert.strictEqual((yield* repliesTo(event, parent)).items[0]?.like_count, 1)
+    })
   )
 
-  it.effect("50 times at once is one like by one agent, and fifty by fifty agents", () =>
+  it.effect("Fifty likes at once are one by one agent, and fifty by fifty agents", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const fans = yield* claimedAgents(50)
@@ -319,7 +317,7 @@ layer(testServices())("Liking", (it) => {
 })
 
 layer(testServices())("The social field of an event", (it) => {
-  it.effect("has the number of comments with replies and the top three, by likes, then the oldest", () =>
+  it.effect("The social field has the number of posts, and the top three by likes, then the oldest", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent("Ada")
       const fans = yield* claimedAgents(2)
@@ -361,72 +359,70 @@ layer(testServices())("The social field of an event", (it) => {
 })
 
 layer(testServices())("The interaction context", (it) => {
-  it.effect(
-    "has the discussion by likes, what the agent said and liked itself, and what its scopes allow",
-    () =>
-      Effect.gen(function* () {
-        const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
-        const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance", "policy"] })
-        const first = yield* comment(ada, event, { content: "first" })
-        const second = yield* comment(bob, event, { content: "second" })
-        const answer = yield* reply(ada, second, "third")
-        yield* like(ada, second)
-        const context = (scopes: ReadonlyArray<"comment:create" | "comment:reply" | "comment:like">) =>
-          Discussion.use((discussion) =>
-            discussion.interactionContext({ agentId: ada, scopes: new Set(scopes) }, event.event_id)
-          )
-        const seen = yield* context(["comment:create", "comment:reply", "comment:like"])
-        assert.deepInclude(seen, {
-          news_id: event.event_id,
-          title: "The Fed holds",
-          spaces: ["finance", "policy"],
-          total_comment_count: 3
-        })
-        assert.deepStrictEqual(
-          seen.existing_comments.map(({ content, is_liked, is_own, like_count, reply_count }) => [
-            content,
-            like_count,
-            reply_count,
-            is_own,
-            is_liked
-          ]),
-          [
-            ["second", 1, 1, false, true],
-            ["first", 0, 0, true, false]
-          ]
+  it.effect("The context has the discussion by likes, the agent's own posts and likes, and its policy", () =>
+    Effect.gen(function* () {
+      const [ada, bob] = [yield* claimedAgent("Ada"), yield* claimedAgent("Bob")]
+      const event = yield* newEvent({ title: "The Fed holds", spaces: ["finance", "policy"] })
+      const first = yield* comment(ada, event, { content: "first" })
+      const second = yield* comment(bob, event, { content: "second" })
+      const answer = yield* reply(ada, second, "third")
+      yield* like(ada, second)
+      const context = (scopes: ReadonlyArray<"comment:create" | "comment:reply" | "comment:like">) =>
+        Discussion.use((discussion) =>
+          discussion.interactionContext({ agentId: ada, scopes: new Set(scopes) }, event.event_id)
         )
-        assert.deepStrictEqual(
-          seen.own_posts.map(({ comment_id, parent_comment_id }) => [comment_id, parent_comment_id]),
-          [
-            [answer.comment_id, second.comment_id],
-            [first.comment_id, null]
-          ]
-        )
-        assert.deepInclude(seen.comment_policy, {
-          comment_enabled: true,
-          reply_enabled: true,
-          like_enabled: true
-        })
-        const { comment_policy } = yield* context([])
-        assert.deepInclude(comment_policy, {
-          comment_enabled: false,
-          reply_enabled: false,
-          like_enabled: false
-        })
-        assert.include(comment_policy.reply_hint, "comment:reply")
-        const nowhere = yield* Effect.flip(
-          Discussion.use((discussion) =>
-            discussion.interactionContext({ agentId: ada, scopes: new Set() }, "nowhere")
-          )
-        )
-        assert.strictEqual(nowhere.code, "not_found")
+      const seen = yield* context(["comment:create", "comment:reply", "comment:like"])
+      assert.deepInclude(seen, {
+        news_id: event.event_id,
+        title: "The Fed holds",
+        spaces: ["finance", "policy"],
+        total_comment_count: 3
       })
+      assert.deepStrictEqual(
+        seen.existing_comments.map(({ content, is_liked, is_own, like_count, reply_count }) => [
+          content,
+          like_count,
+          reply_count,
+          is_own,
+          is_liked
+        ]),
+        [
+          ["second", 1, 1, false, true],
+          ["first", 0, 0, true, false]
+        ]
+      )
+      assert.deepStrictEqual(
+        seen.own_posts.map(({ comment_id, parent_comment_id }) => [comment_id, parent_comment_id]),
+        [
+          [answer.comment_id, second.comment_id],
+          [first.comment_id, null]
+        ]
+      )
+      assert.deepInclude(seen.comment_policy, {
+        comment_enabled: true,
+        reply_enabled: true,
+        like_enabled: true
+      })
+      const { comment_policy } = yield* context([])
+      assert.deepInclude(comment_policy, {
+        comment_enabled: false,
+        reply_enabled: false,
+        like_enabled: false
+      })
+      assert.include(comment_policy.reply_hint, "comment:reply")
+      const nowhere = yield* Effect.flip(
+        Discussion.use((discussion) =>
+          discussion.interactionContext({ agentId: ada, scopes: new Set() }, "nowhere")
+        )
+      )
+      assert.strictEqual(nowhere.code, "not_found")
+    })
   )
 })
 
-layer(testServices())("Figures", (it) => {
+layer(testServices())("Counts of the discussion", (it) => {
   it.effect.prop(
-    "equal a recount after any interleaving of posts, likes and their taking back",
+    "The counts equal a recount after any interleaving of posts, likes and ended likes",
     [
       Schema.Array(
         Schema.Struct({
@@ -479,7 +475,7 @@ layer(testServices())("Figures", (it) => {
 })
 
 layer(testServices())("The tables of the discussion", (it) => {
-  it.effect("take no post of an agent that nobody knows", () =>
+  it.effect("A post of an unknown agent is not stored", () =>
     Effect.gen(function* () {
       const event = yield* newEvent()
       const died = yield* Effect.exit(comment(AgentId.make(unknown), event))

@@ -1,4 +1,4 @@
-/** Market events: imported by admins, read newest first. */
+/** Market events: imported by administrators, and read newest first. */
 import { assert, layer } from "@effect/vitest"
 import { DateTime, Effect } from "effect"
 import { Events } from "../../src/services/Events.ts"
@@ -19,58 +19,56 @@ const titlesOf = (events: { readonly items: ReadonlyArray<{ readonly title: stri
   events.items.map((event) => event.title)
 
 layer(testServices())("Importing events", (it) => {
-  it.effect(
-    "stores them in the order given, with an id for those without, and says that a time it was not told is estimated",
-    () =>
-      Effect.gen(function* () {
-        const now = yield* freshWeek
-        const [bare, full, ...rest] = yield* importAll(
-          { title: "Bare" },
-          {
-            event_id: EventId.make("fed:2026-03"),
-            title: "The Fed holds",
-            summary: "No change.",
-            url: "https://example.org/fed",
-            source: "Example",
-            published_at: plus(now, "-3 hours"),
-            spaces: ["finance", "policy"],
-            assets: ["ES", "FOMC"]
-          }
-        )
-        assert.deepStrictEqual(rest, [])
-        assert(bare !== undefined && full !== undefined)
-        assert.match(bare.event_id, /^[0-9a-f-]{36}$/)
-        const social = { comment_count: 0, top_comments: [] }
-        assert.deepStrictEqual(bare, {
-          event_id: bare.event_id,
-          news_id: bare.event_id,
-          title: "Bare",
-          summary: null,
-          url: null,
-          source: null,
-          published_at: DateTime.formatIso(now),
-          published_at_estimated: true,
-          spaces: [],
-          assets: [],
-          social
-        })
-        assert.deepStrictEqual(full, {
+  it.effect("An import keeps the order, gives missing ids, and marks a missing time as estimated", () =>
+    Effect.gen(function* () {
+      const now = yield* freshWeek
+      const [bare, full, ...rest] = yield* importAll(
+        { title: "Bare" },
+        {
           event_id: EventId.make("fed:2026-03"),
-          news_id: EventId.make("fed:2026-03"),
           title: "The Fed holds",
           summary: "No change.",
           url: "https://example.org/fed",
           source: "Example",
-          published_at: DateTime.formatIso(plus(now, "-3 hours")),
+          published_at: plus(now, "-3 hours"),
           spaces: ["finance", "policy"],
-          assets: ["ES", "FOMC"],
-          social
-        })
-        assert.deepStrictEqual((yield* list()).items, [bare, full])
+          assets: ["ES", "FOMC"]
+        }
+      )
+      assert.deepStrictEqual(rest, [])
+      assert(bare !== undefined && full !== undefined)
+      assert.match(bare.event_id, /^[0-9a-f-]{36}$/)
+      const social = { comment_count: 0, top_comments: [] }
+      assert.deepStrictEqual(bare, {
+        event_id: bare.event_id,
+        news_id: bare.event_id,
+        title: "Bare",
+        summary: null,
+        url: null,
+        source: null,
+        published_at: DateTime.formatIso(now),
+        published_at_estimated: true,
+        spaces: [],
+        assets: [],
+        social
       })
+      assert.deepStrictEqual(full, {
+        event_id: EventId.make("fed:2026-03"),
+        news_id: EventId.make("fed:2026-03"),
+        title: "The Fed holds",
+        summary: "No change.",
+        url: "https://example.org/fed",
+        source: "Example",
+        published_at: DateTime.formatIso(plus(now, "-3 hours")),
+        spaces: ["finance", "policy"],
+        assets: ["ES", "FOMC"],
+        social
+      })
+      assert.deepStrictEqual((yield* list()).items, [bare, full])
+    })
   )
 
-  it.effect("updates an event_id that exists, also within one import", () =>
+  it.effect("An import updates an event_id that exists, also within one import", () =>
     Effect.gen(function* () {
       const published_at = yield* freshWeek
       const event_id = EventId.make("storm")
@@ -88,7 +86,7 @@ layer(testServices())("Importing events", (it) => {
     })
   )
 
-  it.effect("leaves when an event was published as it was where the update does not say", () =>
+  it.effect("An update without a time leaves the time of publication as it was", () =>
     Effect.gen(function* () {
       const published_at = yield* freshWeek
       const event_id = EventId.make("typo")
@@ -102,7 +100,7 @@ layer(testServices())("Importing events", (it) => {
     })
   )
 
-  it.effect("with an unknown asset is rejected, which is named by its path, and stores nothing", () =>
+  it.effect("An import with an unknown asset is rejected by the path, and stores nothing", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const before = titlesOf(yield* list())
@@ -120,7 +118,7 @@ layer(testServices())("Importing events", (it) => {
 })
 
 layer(testServices())("Events", (it) => {
-  it.effect("are newest first, and by id where published at one moment", () =>
+  it.effect("Events are listed newest first, and by id where published at one moment", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importAll(
@@ -139,7 +137,7 @@ layer(testServices())("Events", (it) => {
     })
   )
 
-  it.effect("never repeat or skip over pages while new ones arrive", () =>
+  it.effect("Pages of events never repeat or skip one while new ones arrive", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const names = Array.from({ length: 9 }, (_, index) => `storm ${index}`)
@@ -164,7 +162,7 @@ layer(testServices())("Events", (it) => {
     })
   )
 
-  it.effect("have filters by space and asset", () =>
+  it.effect("Events can be filtered by space and asset", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const at = (minutes: number) => plus(now, `${minutes} minutes`)
@@ -181,7 +179,7 @@ layer(testServices())("Events", (it) => {
     })
   )
 
-  it.effect("of today are those of the current UTC day, neither of yesterday nor of tomorrow", () =>
+  it.effect("The events of today are those of the current UTC day, not of yesterday or tomorrow", () =>
     Effect.gen(function* () {
       const midnight = plus(yield* freshWeek, "1 day")
       const tomorrow = plus(midnight, "1 day")
@@ -206,7 +204,7 @@ layer(testServices())("Events", (it) => {
     })
   )
 
-  it.effect("reject a cursor that is none of ours", () =>
+  it.effect("Events reject a cursor of another list", () =>
     Effect.gen(function* () {
       const id = "storm"
       const published_at = "2026-03-02T00:00:00.000Z"

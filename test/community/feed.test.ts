@@ -22,7 +22,7 @@ import {
 const commentsOf = (page: { readonly items: ReadonlyArray<{ readonly comment_id: string }> }) =>
   page.items.map((item) => item.comment_id)
 
-/** What the feed must show, by the plain definition. */
+/** The expected feed, by the plain definition. */
 const plainFeed = (agentId: AgentId) =>
   rowsOf(
     Schema.Struct({ id: Schema.String }),
@@ -34,7 +34,7 @@ const plainFeed = (agentId: AgentId) =>
   ).pipe(Effect.map((rows) => rows.map((row) => row.id)))
 
 layer(testServices())("The feed", (it) => {
-  it.effect("shows the comments of followed agents, newest first, with who wrote them on what", () =>
+  it.effect("The feed shows the comments of followed agents, newest first, with agent and event", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob, cem, dan] = yield* claimedAgents(4)
@@ -68,7 +68,7 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect("shows no replies: only comments can be replied to", () =>
+  it.effect("The feed shows comments and no replies", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob] = yield* claimedAgents(2)
@@ -80,7 +80,7 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect("of an agent that follows nobody, or only the silent, is empty", () =>
+  it.effect("The feed of an agent that follows nobody, or only the silent, is empty", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -90,7 +90,7 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect("refuses a cursor that was changed", () =>
+  it.effect("The feed refuses a cursor that was changed", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob] = yield* claimedAgents(2)
@@ -109,27 +109,25 @@ layer(testServices())("The feed", (it) => {
     })
   )
 
-  it.effect(
-    "has a comment that is committed late on a later page, or above where the walk is: never twice, and on the next first page",
-    () =>
-      Effect.gen(function* () {
-        yield* makeEvent
-        const [ada, bob, cem] = yield* claimedAgents(3)
-        assert(ada !== undefined && bob !== undefined && cem !== undefined)
-        for (const each of [bob, cem]) yield* follow(ada, each)
-        const [one, two] = [yield* writeComment(bob), yield* writeComment(bob)]
-        const late = yield* held(writeComment(cem, { event: "calm" }))
-        const three = yield* writeComment(bob)
-        const [deep, shallow] = [
-          nextOf(yield* feedOf(ada, { limit: 2, cursor: undefined })),
-          nextOf(yield* feedOf(ada, { limit: 1, cursor: undefined }))
-        ]
-        const id = yield* late.commit
-        assert.isTrue(two < id && id < three)
-        assert.deepStrictEqual(commentsOf(yield* feedOf(ada, { limit: 2, cursor: deep })), [one])
-        assert.deepStrictEqual(commentsOf(yield* feedOf(ada, { limit: 2, cursor: shallow })), [id, two])
-        assert.deepStrictEqual(commentsOf(yield* feedOf(ada, firstPage)), [three, id, two, one])
-      })
+  it.effect("A comment committed late appears once in a walk at most, and always on a new first page", () =>
+    Effect.gen(function* () {
+      yield* makeEvent
+      const [ada, bob, cem] = yield* claimedAgents(3)
+      assert(ada !== undefined && bob !== undefined && cem !== undefined)
+      for (const each of [bob, cem]) yield* follow(ada, each)
+      const [one, two] = [yield* writeComment(bob), yield* writeComment(bob)]
+      const late = yield* held(writeComment(cem, { event: "calm" }))
+      const three = yield* writeComment(bob)
+      const [deep, shallow] = [
+        nextOf(yield* feedOf(ada, { limit: 2, cursor: undefined })),
+        nextOf(yield* feedOf(ada, { limit: 1, cursor: undefined }))
+      ]
+      const id = yield* late.commit
+      assert.isTrue(two < id && id < three)
+      assert.deepStrictEqual(commentsOf(yield* feedOf(ada, { limit: 2, cursor: deep })), [one])
+      assert.deepStrictEqual(commentsOf(yield* feedOf(ada, { limit: 2, cursor: shallow })), [id, two])
+      assert.deepStrictEqual(commentsOf(yield* feedOf(ada, firstPage)), [three, id, two, one])
+    })
   )
 
   const author = Schema.Literals([1, 2, 3, 4, 5])
@@ -147,7 +145,7 @@ layer(testServices())("The feed", (it) => {
   })
 
   it.effect.prop(
-    "page by page is what the plain definition gives, however comments and follows fell",
+    "The feed page by page is the plain definition's, after any comments and follows",
     [Schema.Array(Step).check(Schema.isMaxLength(60)), Schema.Literals([1, 2, 3, 7])],
     ([steps, limit]) =>
       Effect.gen(function* () {
@@ -167,7 +165,7 @@ layer(testServices())("The feed", (it) => {
   )
 
   it.effect.prop(
-    "repeats nothing in a walk and skips nothing that was there at its start, whatever is posted, followed and unfollowed meanwhile",
+    "A walk of the feed repeats nothing, and skips nothing that was there at its start",
     [
       Schema.Array(author).check(Schema.isMaxLength(12)),
       Schema.Array(Step).check(Schema.isMaxLength(50)),

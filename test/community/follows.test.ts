@@ -25,7 +25,7 @@ const idsOf = (page: { readonly items: ReadonlyArray<{ readonly agent_id: AgentI
 const profileOf = (viewer: AgentId, agentId: string) =>
   Registry.use((registry) => registry.publicProfile(viewer, agentId))
 
-/** What is kept beside what counting gives, of every agent that has either. */
+/** Agents whose kept counts differ from a recount. */
 const differing = rowsOf(
   Schema.Struct({ agent_id: Schema.String }),
   (sql) => sql`
@@ -38,7 +38,7 @@ const differing = rowsOf(
 )
 
 layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it) => {
-  it.effect("are idempotent, and lists show the latest follow first", () =>
+  it.effect("Follows are idempotent, and lists show the latest follow first", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* Effect.forEach(["ada", "bob", "cem"] as const, (name) =>
         claimedAgent(name)
@@ -78,7 +78,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("are never of an agent by itself", () =>
+  it.effect("An agent cannot follow itself", () =>
     Effect.gen(function* () {
       const ada = yield* claimedAgent()
       const rejected = yield* Effect.flip(follow(ada, ada))
@@ -87,17 +87,19 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect.each([nobody, "nobody", "", "'; drop table follows"])("following %s is an unknown agent", (id) =>
-    Effect.gen(function* () {
-      const ada = yield* claimedAgent()
-      assert.strictEqual((yield* Effect.flip(follow(ada, id))).code, "not_found")
-      yield* unfollow(ada, id)
-      assert.deepStrictEqual((yield* following(ada)).items, [])
-      assert.strictEqual((yield* Effect.flip(profileOf(ada, id))).code, "not_found")
-    })
+  it.effect.each([nobody, "nobody", "", "'; drop table follows"])(
+    "A follow of %s is of an unknown agent",
+    (id) =>
+      Effect.gen(function* () {
+        const ada = yield* claimedAgent()
+        assert.strictEqual((yield* Effect.flip(follow(ada, id))).code, "not_found")
+        yield* unfollow(ada, id)
+        assert.deepStrictEqual((yield* following(ada)).items, [])
+        assert.strictEqual((yield* Effect.flip(profileOf(ada, id))).code, "not_found")
+      })
   )
 
-  it.effect("of one agent by another, 50 in parallel, are one follow", () =>
+  it.effect("Fifty parallel follows of one agent by another are one follow", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -111,7 +113,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("in loops of agents, all at once, never wait for each other in a ring", () =>
+  it.effect("Follows in loops of agents, all at once, never wait for each other in a ring", () =>
     Effect.gen(function* () {
       const agents = yield* claimedAgents(8)
       const pairs = agents.flatMap((one) =>
@@ -134,7 +136,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("and unfollows of two agents in both directions, 200 at once, are all carried out", () =>
+  it.effect("Concurrent follows and unfollows of two agents in both directions are all carried out", () =>
     Effect.gen(function* () {
       const [ada, bob] = yield* claimedAgents(2)
       assert(ada !== undefined && bob !== undefined)
@@ -160,7 +162,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     ends: Schema.Boolean
   })
   it.effect.prop(
-    "have counts that are what counting gives, after any interleaving of follows and unfollows",
+    "The counts equal a recount after any interleaving of follows and unfollows",
     [Schema.Array(Step).check(Schema.isMaxLength(30))],
     ([steps]) =>
       Effect.gen(function* () {
@@ -176,7 +178,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     { arbitrary: { runs: 10, size: 30 } }
   )
 
-  it.effect("are each on one page, whatever the size of pages", () =>
+  it.effect("Each follow is on exactly one page, whatever the size of pages", () =>
     Effect.gen(function* () {
       const [ada, ...others] = yield* claimedAgents(8)
       assert(ada !== undefined)
@@ -198,7 +200,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
     })
   )
 
-  it.effect("are not listed by a cursor that was changed, which is rejected", () =>
+  it.effect("A list of follows rejects a cursor that was changed", () =>
     Effect.gen(function* () {
       const [ada, bob, cem] = yield* claimedAgents(3)
       assert(ada !== undefined && bob !== undefined && cem !== undefined)
@@ -220,7 +222,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("Follows", (it
 })
 
 layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows", (it) => {
-  it.effect("rejects no follow that stands, also one that another request made meanwhile", () =>
+  it.effect("The maximum rejects no existing follow, also one that another request made meanwhile", () =>
     Effect.gen(function* () {
       const [ada, last, ...others] = yield* claimedAgents(6)
       assert(ada !== undefined && last !== undefined)
@@ -233,7 +235,7 @@ layer(testServices({ AUSPEX_FOLLOWS_PER_AGENT: "5" }))("The maximum of follows",
     })
   )
 
-  it.effect("is exact, also of 50 at once; whom it follows already does not count again", () =>
+  it.effect("The maximum is exact, also for 50 at once, and an existing follow does not count again", () =>
     Effect.gen(function* () {
       const [ada, ...others] = yield* claimedAgents(13)
       assert(ada !== undefined)

@@ -1,4 +1,4 @@
-/** Follows, the feed, profiles and the history through HTTP: what is answered, to whom, and how often. */
+/** Follows, the feed, profiles and the history through HTTP: answers, permissions and limits. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -13,7 +13,7 @@ import { writeComment, makeEvent } from "../support/social.ts"
 const follows = "/api/v1/agent/follows"
 const nobody = "0190f000-0000-7000-8000-000000000000"
 
-/** An agent whose operator has claimed it, with a token of the time after. */
+/** An agent whose operator has claimed it, with a token from after the claim. */
 const claimed = Effect.fnUntraced(function* (fields: Readonly<Record<string, unknown>> = {}) {
   const { agentId, secret } = yield* onboard(fields)
   yield* claim(agentId)
@@ -30,7 +30,7 @@ const idsOf = (answer: Answer, name: string) => {
 }
 
 layer(testServer())("Follows", (it) => {
-  it.effect("are made and ended with 204, once or many times, and listed from both sides", () =>
+  it.effect("Follows are made and ended with 204, once or many times, and listed from both sides", () =>
     Effect.gen(function* () {
       const [ada, bob] = [yield* claimed({ name: "Ada" }), yield* claimed({ name: "Bob" })]
       const json = { target_agent_id: bob.agentId }
@@ -50,7 +50,7 @@ layer(testServer())("Follows", (it) => {
     })
   )
 
-  it.effect("follow:create is withheld until the agent is claimed, and comes with the next token", () =>
+  it.effect("The scope follow:create is withheld until the claim, and comes with the next token", () =>
     Effect.gen(function* () {
       const bob = yield* claimed()
       const { agentId, secret, token } = yield* onboard()
@@ -68,7 +68,7 @@ layer(testServer())("Follows", (it) => {
     })
   )
 
-  it.effect("of oneself are 400, of nobody 404, of what is no id 404, without a target 400", () =>
+  it.effect("A follow of oneself is 400, of an unknown agent or id 404, and without a target 400", () =>
     Effect.gen(function* () {
       const ada = yield* claimed()
       const asked = (target_agent_id: unknown) =>
@@ -87,7 +87,7 @@ layer(testServer())("Follows", (it) => {
     })
   )
 
-  it.effect("a cursor that no page handed out is 400, and names the field", () =>
+  it.effect("A cursor that no page handed out is 400 by the name of the field", () =>
     Effect.gen(function* () {
       const ada = yield* claimed()
       for (const path of [
@@ -110,7 +110,7 @@ layer(testServer())("Follows", (it) => {
 })
 
 layer(testServer())("The feed, profiles and the history", (it) => {
-  it.effect("the feed has the comments of who is followed, and ends with a null cursor", () =>
+  it.effect("The feed has the comments of followed agents, and ends with a null cursor", () =>
     Effect.gen(function* () {
       yield* makeEvent
       const [ada, bob] = [yield* claimed(), yield* claimed({ name: "Bob" })]
@@ -139,7 +139,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
     })
   )
 
-  it.effect("a profile says who an agent is, and nothing of its operator, secrets or scopes", () =>
+  it.effect("A profile describes an agent, without its operator, secrets or scopes", () =>
     Effect.gen(function* () {
       const ada = yield* claimed()
       const bob = yield* onboard({
@@ -171,7 +171,7 @@ layer(testServer())("The feed, profiles and the history", (it) => {
     })
   )
 
-  it.effect("each needs its scope", () =>
+  it.effect("The feed, lists of follows, profiles and the history each need their scope", () =>
     Effect.gen(function* () {
       const { token } = yield* onboard({ requested_scopes: ["space:read"] })
       for (const [path, scope] of [
@@ -193,9 +193,9 @@ layer(testServer())("The feed, profiles and the history", (it) => {
 })
 
 layer(testServer({ environment: { AUSPEX_LIMIT_FOLLOWS: rateLimits.follows.defaultText ?? "" } }))(
-  "More than 20 follows per minute",
+  "The limit of 20 follows a minute",
   (it) => {
-    it.effect("are 429, rejected follows left out, and waiting as long as is said is enough", () =>
+    it.effect("Follows over the limit are 429, rejected ones do not count, and waiting is enough", () =>
       Effect.gen(function* () {
         const [ada, bob] = [yield* claimed(), yield* claimed()]
         for (const _ of times(25, () => nobody)) {

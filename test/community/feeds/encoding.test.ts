@@ -1,4 +1,4 @@
-/** Which text the bytes of a feed are. */
+/** The text of a feed's bytes. */
 import { assert, describe, it } from "@effect/vitest"
 import { decodeXml } from "../../../src/layers/feeds/encoding.ts"
 
@@ -12,7 +12,7 @@ const utf16 = (text: string, ...mark: ReadonlyArray<number>) =>
 const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16()
 
 describe("The encoding of a feed", () => {
-  it("is what the declaration says, however that is written", () => {
+  it("The encoding is that of the declaration, in any form of writing", () => {
     for (const declaration of [
       `<?xml version="1.0" encoding="windows-1251"?>`,
       `<?xml version='1.0' encoding='windows-1251'?>`,
@@ -30,7 +30,7 @@ describe("The encoding of a feed", () => {
     }
   })
 
-  it("is what the header says before the declaration, and what the mark says before both", () => {
+  it("The header comes before the declaration, and the byte order mark before both", () => {
     const declared = `<?xml version="1.0" encoding="iso-8859-1"?>`
     for (const type of [
       "text/xml; charset=windows-1251",
@@ -40,7 +40,7 @@ describe("The encoding of a feed", () => {
     ]) {
       assert.include(decodeXml(in1251(declared), type).text, "Золото", type)
     }
-    // A label that is none says nothing.
+    // An unknown label says nothing.
     const known = `<?xml version="1.0" encoding="windows-1251"?>`
     for (const type of [
       undefined,
@@ -65,7 +65,7 @@ describe("The encoding of a feed", () => {
     }
   })
 
-  it("is UTF-8 where nothing else can be, also where a declaration of UTF-16 can be read byte by byte", () => {
+  it("The encoding is UTF-8 where no other is possible, also with a legible declaration of UTF-16", () => {
     for (const declaration of [
       "",
       `<?xml version="1.0"?>`,
@@ -76,7 +76,7 @@ describe("The encoding of a feed", () => {
     }
   })
 
-  it("is told where bytes are no text in it", () => {
+  it("A feed whose bytes are no text in its encoding is reported", () => {
     for (const [bytes, type, encoding] of [
       [in1251(""), undefined, "utf-8"],
       [in1251(`<?xml version="1.0" encoding="windows-1251"?>`), "text/xml; charset=utf-8", "utf-8"],

@@ -1,4 +1,4 @@
-/** What is read out of feeds, well-formed ones and others. */
+/** The items of feeds, well-formed ones and others. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { DateTime, Effect, FileSystem } from "effect"
@@ -6,7 +6,7 @@ import { feedItems, plainText } from "../../../src/layers/feeds/feedItems.ts"
 import { readFeedList } from "../../../src/layers/feeds/feeds.ts"
 
 const now = DateTime.makeUnsafe("2026-03-02T12:00:00Z")
-/** What it costs in microseconds, whatever else the machine does. */
+/** The processor time in microseconds, whatever else the machine does. */
 const processorTime = (work: () => void): number => {
   const before = process.cpuUsage()
   work()
@@ -20,7 +20,7 @@ const of = (items: string) => read(rss(items)) ?? []
 const titlesOf = (items: string) => of(items).map(({ title }) => title)
 
 describe("The items of a feed", () => {
-  it("are read from RSS, RDF and Atom alike, the oldest first", () => {
+  it("Items are read from RSS, RDF and Atom alike, the oldest first", () => {
     const atom = `<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><id>f</id><updated>2026-03-02T10:00:00Z</updated>
       <entry><title type="html">New &lt;i&gt;one&lt;/i&gt;</title><id>e2</id><link rel="self" href="/self"/><link href="/2"/>
         <updated>2026-03-02T10:00:00+01:00</updated><summary>About it.</summary></entry>
@@ -48,7 +48,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("have a title and something to be known by; a time that cannot be is marked as not known", () => {
+  it("Items have a title and an identity, and an impossible time is marked as unknown", () => {
     assert.deepStrictEqual(of("<item><title>Nothing else</title></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid></item>"), [])
     assert.deepStrictEqual(of("<item><guid>1</guid><title>&lt;br&gt;</title></item>"), [])
@@ -87,7 +87,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("are taken by their dates, not by their order, where there are too many, and the undated last", () => {
+  it("Of too many items the newest by date are taken, in any order, and the undated last", () => {
     const dated = (hour: number) =>
       `<item><guid>${hour}</guid><title>${hour}</title><pubDate>${DateTime.formatIso(DateTime.subtract(now, { hours: hour }))}</pubDate></item>`
     const hours = Array.from({ length: 250 }, (_, index) => (index * 7) % 250)
@@ -98,7 +98,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("have the address of a guid where it is one and nothing says otherwise", () => {
+  it("An item has the address of its guid where that is one and nothing else is said", () => {
     const guid = (attribute: string, value = "https://x.example/1") =>
       of(`<item><guid${attribute}>${value}</guid><title>T</title></item>`)[0]?.url
     for (const attribute of ["", ' isPermaLink="true"', ' isPermaLink="TRUE"', ' isPermaLink=""']) {
@@ -124,7 +124,7 @@ describe("The items of a feed", () => {
     assert.strictEqual(linked("javascript:alert(1)"), "https://x.example/1")
   })
 
-  it("have links that begin from the nearest base, in every format", () => {
+  it("Items have links that begin from the nearest base, in every format", () => {
     const linksOf = (document: string) =>
       feedItems(document, "https://asked.example/feed", now, "https://host.example/dir/feed")?.map(
         ({ url }) => url
@@ -170,7 +170,7 @@ describe("The items of a feed", () => {
     )
   })
 
-  it("are told apart by guid, where guids repeat by address, and where these repeat, too, by title", () => {
+  it("Items differ by guid, by address where guids repeat, and by title where these repeat, too", () => {
     const item = (guid: string, link: string, title: string) =>
       `<item>${guid && `<guid isPermaLink="false">${guid}</guid>`}${link && `<link>${link}</link>`}<title>${title}</title></item>`
     const home = "https://x.example/"
@@ -187,7 +187,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("are those of a JSON Feed, too, whose titles and plain texts are no markup", () => {
+  it("Items come from a JSON Feed, too, and its titles and plain texts are no markup", () => {
     const one = (item: unknown) =>
       read(JSON.stringify({ version: "https://jsonfeed.org/version/1.1", title: "T", items: [item] })) ?? []
     const known = { id: "1", title: "T" }
@@ -250,7 +250,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("are known by any guid, and by their link and title where it is the same for all of them", () => {
+  it("An item is known by any guid, or by link and title where all have the same guid", () => {
     const keysOf = (guid: string, title = "T") =>
       of(`<item><guid>${guid}</guid><title>${title}</title></item>`)[0]?.names
     const guids = [
@@ -292,7 +292,7 @@ describe("The items of a feed", () => {
     })
     // Halves of a character are one and the same: U+FFFD.
     assert.strictEqual(new Set(names).size, guids.length - 1)
-    // White space around a guid is none of it, and one of white space alone is none.
+    // White space around a guid is not part of it, and a guid of white space alone is none.
     assert.deepStrictEqual(keysOf("\n 1 \t"), keysOf("1"))
     assert.isUndefined(keysOf(" "))
     for (const guid of ["1", "0", "urn:uuid:0", "https://x.example/", "null", "\ufffd", "&#1;"]) {
@@ -312,7 +312,7 @@ describe("The items of a feed", () => {
     }
   })
 
-  it("are none of what is no feed", () => {
+  it("A document that is no feed has no items", () => {
     for (const document of [
       "",
       " ",
@@ -336,7 +336,7 @@ describe("The items of a feed", () => {
         `${bomb}<rss version="2.0"><channel><item><guid>1</guid><title>&b;&c;</title></item></channel></rss>`
       )
     } catch {
-      // Refusing it is as good.
+      // A refusal is as good.
     }
     assert.notInclude(JSON.stringify(items), "aaaa")
     assert.notInclude(JSON.stringify(items), "root:")
@@ -344,7 +344,7 @@ describe("The items of a feed", () => {
 })
 
 describe("Markup as plain text", () => {
-  it("is without tags, scripts and control characters, on one line", () => {
+  it("Plain text has no tags, scripts and control characters, and is on one line", () => {
     for (const [markup, text] of [
       ["<p>One</p><p>two<br>three</p>", "One two three"],
       ["a<b>b</b>c", "abc"],
@@ -411,7 +411,7 @@ describe("Markup as plain text", () => {
     assert.isBelow(cost, 1_000_000)
   })
 
-  it("costs no more with combining marks than with as many letters", () => {
+  it("Plain text costs no more with combining marks than with as many letters", () => {
     const cost = (text: string): number =>
       processorTime(() => {
         for (let index = 0; index < 20; index++) plainText(text, 2000)
@@ -431,7 +431,7 @@ layer(NodeServices.layer)("The list of feeds", (it) => {
     return yield* readFeedList(`${directory}/feeds.yaml`, { ownMachine })
   })
 
-  it.effect("is YAML: each feed with its source, its spaces and its assets", () =>
+  it.effect("The list of feeds is YAML: each feed with its source, its spaces and its assets", () =>
     Effect.gen(function* () {
       const feeds = yield* readText(
         `feeds:
@@ -455,7 +455,7 @@ layer(NodeServices.layer)("The list of feeds", (it) => {
     })
   )
 
-  it.effect("that cannot be used is rejected in one line that names the setting and the field", () =>
+  it.effect("An unusable list is rejected in one line that names the setting and the field", () =>
     Effect.gen(function* () {
       const one = (fields: string) => `feeds: [{ source: S, ${fields} }]`
       for (const [text, named] of [

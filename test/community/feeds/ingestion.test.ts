@@ -1,4 +1,4 @@
-/** News feeds become events: each item once, conditionally, whatever goes wrong with one feed. */
+/** News feeds become events: each item once, by conditional requests, whatever goes wrong with one feed. */
 import { createServer } from "node:http"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib"
@@ -42,7 +42,7 @@ const source = (url: string, more: Partial<FeedSource> = {}): FeedSource => ({
   ...more
 })
 
-/** Feeds that answer what they are told to, and remember what they were asked. */
+/** Feeds that answer by a script, and record their requests. */
 const scripted = (script: Readonly<Record<string, ReadonlyArray<FeedAnswer | string>>>) => {
   const asked: Array<readonly [url: string, validators: Validators]> = []
   const turns = new Map<string, number>()
@@ -79,7 +79,7 @@ const stateOf = (url: string) =>
   )
 
 layer(testServices())("A feed", (it) => {
-  it.effect("makes an event of each item, in its spaces, of its assets, as plain text", () =>
+  it.effect("A feed makes an event of each item, in its spaces, of its assets, as plain text", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const url = "https://one.example/feed"
@@ -120,7 +120,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("is claimed when its turn to be asked has come, so that replicas share what is due", () =>
+  it.effect("A due feed is claimed before its request, so that replicas share the due ones", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const urls = Array.from({ length: 10 }, (_, index) => `https://shared.example/${index}`)
@@ -155,54 +155,52 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect(
-    "is asked at its interval with the validators that it gave, and an item is taken once by its guid, elsewhere by its address",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const [one, two] = ["https://a.example/feed", "https://b.example/feed"]
-        const first = item({ title: "First", link: "https://a.example/1", guid: "g1" })
-        const moved = item({ title: "First, edited", link: "https://a.example/1-edited", guid: "g1" })
-        const same = item({ title: "No guid", link: "https://a.example/1?utm_medium=x" })
-        const elsewhere = item({ title: "On another feed", link: "https://a.example/1", guid: "g1" })
-        const fresh = item({ title: "Second", link: "https://a.example/2", guid: "g3" })
-        const { asked, fetch } = scripted({
-          [one]: [
-            changed(rss(first), { etag: '"v1"', last_modified: "then" }),
-            { changed: false },
-            changed(rss(fresh, moved)),
-            changed(rss(fresh, same))
-          ],
-          [two]: [changed(rss(elsewhere, elsewhere))]
-        })
-        const feeds = yield* make([source(one), source(two)], fetch)
-        const before = yield* titles
-        yield* feeds.ingestDue
-        yield* feeds.ingestDue
-        assert.lengthOf(asked, 2)
-        for (const _ of times(3, String)) {
-          yield* TestClock.adjust("5 minutes")
-          yield* feeds.ingestDue
-        }
-        const ofOne = asked.filter(([url]) => url === one).map(([, validators]) => validators)
-        assert.deepStrictEqual(ofOne, [
-          { etag: null, last_modified: null },
-          { etag: '"v1"', last_modified: "then" },
-          { etag: '"v1"', last_modified: "then" },
-          { etag: null, last_modified: null }
-        ])
-        const made = (yield* titles).filter((title) => !before.includes(title))
-        assert.include(
-          [
-            ["First", "Second"],
-            ["On another feed", "Second"]
-          ].map(String),
-          [...made].sort().join()
-        )
+  it.effect("A feed is asked at its interval with its validators, and an item counts once", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const [one, two] = ["https://a.example/feed", "https://b.example/feed"]
+      const first = item({ title: "First", link: "https://a.example/1", guid: "g1" })
+      const moved = item({ title: "First, edited", link: "https://a.example/1-edited", guid: "g1" })
+      const same = item({ title: "No guid", link: "https://a.example/1?utm_medium=x" })
+      const elsewhere = item({ title: "On another feed", link: "https://a.example/1", guid: "g1" })
+      const fresh = item({ title: "Second", link: "https://a.example/2", guid: "g3" })
+      const { asked, fetch } = scripted({
+        [one]: [
+          changed(rss(first), { etag: '"v1"', last_modified: "then" }),
+          { changed: false },
+          changed(rss(fresh, moved)),
+          changed(rss(fresh, same))
+        ],
+        [two]: [changed(rss(elsewhere, elsewhere))]
       })
+      const feeds = yield* make([source(one), source(two)], fetch)
+      const before = yield* titles
+      yield* feeds.ingestDue
+      yield* feeds.ingestDue
+      assert.lengthOf(asked, 2)
+      for (const _ of times(3, String)) {
+        yield* TestClock.adjust("5 minutes")
+        yield* feeds.ingestDue
+      }
+      const ofOne = asked.filter(([url]) => url === one).map(([, validators]) => validators)
+      assert.deepStrictEqual(ofOne, [
+        { etag: null, last_modified: null },
+        { etag: '"v1"', last_modified: "then" },
+        { etag: '"v1"', last_modified: "then" },
+        { etag: null, last_modified: null }
+      ])
+      const made = (yield* titles).filter((title) => !before.includes(title))
+      assert.include(
+        [
+          ["First", "Second"],
+          ["On another feed", "Second"]
+        ].map(String),
+        [...made].sort().join()
+      )
+    })
   )
 
-  it.effect("that fails stops no other, and is asked ever more rarely until it answers", () =>
+  it.effect("A failing feed stops no other, and is asked ever more rarely until it answers", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [bad, html, broken, good] = ["bad", "html", "broken", "good"].map(
@@ -237,7 +235,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("tells what was not understood, once, and its undated items say so", () =>
+  it.effect("A warning names items without a clear date, once, and these are marked as estimated", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const url = "https://undated.example/feed"
@@ -278,43 +276,41 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect(
-    "keeps items by their guids, also where all have one address, and by addresses where guids repeat",
-    () =>
-      Effect.gen(function* () {
-        yield* freshWeek
-        const home = "https://status.example/"
-        const one = (number: number) => item({ title: `Status ${number}`, link: home, guid: `s${number}` })
-        const two = (number: number) =>
-          item({ title: `Report ${number}`, link: `${home}${number}`, guid: "always" })
-        const three = (number: number) => item({ title: `Note ${number}`, link: `${home}notes` })
-        const [byGuid, byAddress, byTitle] = ["guid", "address", "title"].map((name) => `${home}${name}`) as [
-          string,
-          string,
-          string
-        ]
-        const { fetch } = scripted({
-          [byGuid]: [changed(rss(one(1))), changed(rss(one(2))), changed(rss(one(3), one(2), one(1)))],
-          [byAddress]: [changed(rss(two(2), two(1))), changed(rss(two(2))), changed(rss(two(3), two(2)))],
-          [byTitle]: [changed(rss(three(2), three(1))), changed(rss(three(3), three(2), three(1)))]
-        })
-        const feeds = yield* make(
-          [byGuid, byAddress, byTitle].map((url) => source(url, { assets: ["ZS"] })),
-          fetch
-        )
-        for (const _ of times(3, String)) {
-          yield* feeds.ingestDue
-          yield* TestClock.adjust("5 minutes")
-        }
-        const { items } = yield* Events.use((all) => all.list({ asset: "ZS" }, firstPage))
-        assert.deepStrictEqual(
-          items.map(({ title }) => title).sort(),
-          ["Note", "Report", "Status"].flatMap((name) => [1, 2, 3].map((number) => `${name} ${number}`))
-        )
+  it.effect("A feed keeps items by their guids, or by addresses where guids repeat", () =>
+    Effect.gen(function* () {
+      yield* freshWeek
+      const home = "https://status.example/"
+      const one = (number: number) => item({ title: `Status ${number}`, link: home, guid: `s${number}` })
+      const two = (number: number) =>
+        item({ title: `Report ${number}`, link: `${home}${number}`, guid: "always" })
+      const three = (number: number) => item({ title: `Note ${number}`, link: `${home}notes` })
+      const [byGuid, byAddress, byTitle] = ["guid", "address", "title"].map((name) => `${home}${name}`) as [
+        string,
+        string,
+        string
+      ]
+      const { fetch } = scripted({
+        [byGuid]: [changed(rss(one(1))), changed(rss(one(2))), changed(rss(one(3), one(2), one(1)))],
+        [byAddress]: [changed(rss(two(2), two(1))), changed(rss(two(2))), changed(rss(two(3), two(2)))],
+        [byTitle]: [changed(rss(three(2), three(1))), changed(rss(three(3), three(2), three(1)))]
       })
+      const feeds = yield* make(
+        [byGuid, byAddress, byTitle].map((url) => source(url, { assets: ["ZS"] })),
+        fetch
+      )
+      for (const _ of times(3, String)) {
+        yield* feeds.ingestDue
+        yield* TestClock.adjust("5 minutes")
+      }
+      const { items } = yield* Events.use((all) => all.list({ asset: "ZS" }, firstPage))
+      assert.deepStrictEqual(
+        items.map(({ title }) => title).sort(),
+        ["Note", "Report", "Status"].flatMap((name) => [1, 2, 3].map((number) => `${name} ${number}`))
+      )
+    })
   )
 
-  it.effect("has its relative links from the address that answered, and its guids where it was asked", () =>
+  it.effect("Relative links belong to the address that answered, and guids to the one that was asked", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const url = "https://old.example/feed"
@@ -338,7 +334,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("leaves out items with bytes that are no text, and takes them once they are", () =>
+  it.effect("Items with bytes that are no text are left out, and taken once they are text", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const url = "https://bytes.example/feed"
@@ -369,7 +365,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("that several replicas look at is asked once, and its items are stored once", () =>
+  it.effect("A feed that several replicas look at is asked once, and its items are stored once", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const urls = times(8, (index) => `https://many-${index}.example/feed`)
@@ -392,7 +388,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("whose replica died is asked again", () =>
+  it.effect("A feed whose replica died is asked again", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const url = "https://lost.example/feed"
@@ -408,7 +404,7 @@ layer(testServices())("A feed", (it) => {
     })
   )
 
-  it.effect("with an asset that is no target cannot be used", () =>
+  it.effect("A feed with an asset that is no target cannot be used", () =>
     Effect.gen(function* () {
       const rejected = yield* Effect.flip(make([source("https://x.example/f", { assets: ["GC", "TULIPS"] })]))
       assert.include(rejected.message, "TULIPS")
@@ -437,12 +433,12 @@ const served = (handler: (request: IncomingMessage, response: ServerResponse) =>
     ({ close }) => Effect.sync(close)
   )
 
-layer(testServices())("Asking a feed", (it) => {
+layer(testServices())("The request to a feed", (it) => {
   const none: Validators = { etag: null, last_modified: null }
   const reasonOf = (url: string, ownMachine = true) =>
     Effect.map(Effect.flip(fetchFeed(url, none, ownMachine)), ({ reason }) => reason)
 
-  it.effect("is conditional: what has not changed is not sent again", () =>
+  it.effect("A request is conditional, and an unchanged feed is not sent again", () =>
     Effect.gen(function* () {
       const { url } = yield* served(({ headers }, response) => {
         const known = headers["if-none-match"] === '"v1"' && headers["if-modified-since"] === "then"
@@ -461,7 +457,7 @@ layer(testServices())("Asking a feed", (it) => {
     })
   )
 
-  it.effect("follows redirects to public places only, and not for ever", () =>
+  it.effect("A request follows redirects to public places only, and not for ever", () =>
     Effect.gen(function* () {
       const { url } = yield* served((request, response) => {
         const targets: Readonly<Record<string, string>> = {
@@ -487,7 +483,7 @@ layer(testServices())("Asking a feed", (it) => {
     })
   )
 
-  it.effect("takes it in every coding, one after another, and in words that are none", () =>
+  it.effect("A request takes every coding, several in a row, and names of none", () =>
     Effect.gen(function* () {
       const text = rss(item({ title: "Золото", guid: "1" }))
       for (const [coding, body] of [
@@ -527,7 +523,7 @@ layer(testServices())("Asking a feed", (it) => {
     })
   )
 
-  it.effect("bounds what a compressed one becomes, and tells what cannot be read of it", () =>
+  it.effect("A request bounds the decompressed size, and the error says why a feed cannot be read", () =>
     Effect.gen(function* () {
       const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024))
       const whole = gzipSync(rss())
@@ -555,7 +551,7 @@ layer(testServices())("Asking a feed", (it) => {
     })
   )
 
-  it.effect("says which address answered, where a redirect led elsewhere", () =>
+  it.effect("An answer has the address that answered, where a redirect led elsewhere", () =>
     Effect.gen(function* () {
       const { url: there } = yield* served((_, response) => response.writeHead(200).end(rss()))
       const { url: here } = yield* served((_, response) =>
@@ -567,7 +563,7 @@ layer(testServices())("Asking a feed", (it) => {
     })
   )
 
-  it.effect("takes so many bytes and no more, and knows the encoding that a feed names", () =>
+  it.effect("A request takes at most the maximum of bytes, and decodes the encoding of the feed", () =>
     Effect.gen(function* () {
       const { url } = yield* served((request, response) => {
         if (request.url === "/large") response.end("x".repeat(3 * 1024 * 1024))
