@@ -1,4 +1,4 @@
-/** The clients that read streams of notices as they are: the package `eventsource`, and a browser's own. */
+/** Clients that read streams of notices as they are: the package `eventsource`, and a browser's own. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { EventSource } from "eventsource"
@@ -11,7 +11,7 @@ import { TestServer, testServer } from "../support/server.ts"
 
 const path = "/api/v1/public/notices/stream?types=event.published"
 
-/** As every instance does. */
+/** Every instance does this. */
 const watching = Effect.forkScoped(Notices.use(({ watch }) => watch))
 
 const subjectOf = (data: unknown): string => JSON.stringify(JSON.parse(String(data)).subject)
@@ -33,8 +33,8 @@ const listening = Effect.fnUntraced(function* (url: string, fetcher: typeof fetc
 
 const clients = Layer.merge(testServer(), chromium.layer)
 
-layer(clients, { excludeTestServices: true })("A stream of notices is read", (it) => {
-  it.effect("by the package eventsource, which goes on where it was after its connection broke", () =>
+layer(clients, { excludeTestServices: true })("Clients of a stream of notices", (it) => {
+  it.effect("The package eventsource goes on where it was after its connection broke", () =>
     Effect.gen(function* () {
       yield* watching
       const { url } = yield* TestServer
@@ -50,7 +50,7 @@ layer(clients, { excludeTestServices: true })("A stream of notices is read", (it
         "it is told of the first",
         Effect.sync(() => told.length === 1)
       )
-      // As fetch fails when a connection is lost.
+      // fetch fails in this way when a connection is lost.
       ends.abort(new TypeError("terminated"))
       published.push(yield* newEvent(), yield* newEvent())
       yield* until(
@@ -64,7 +64,7 @@ layer(clients, { excludeTestServices: true })("A stream of notices is read", (it
     })
   )
 
-  it.effect("by eventsource with an agent's token", () =>
+  it.effect("The package eventsource reads a stream with an agent's token", () =>
     Effect.gen(function* () {
       yield* watching
       const { url } = yield* TestServer
@@ -82,7 +82,7 @@ layer(clients, { excludeTestServices: true })("A stream of notices is read", (it
     })
   )
 
-  it.effect("by a browser's EventSource", () =>
+  it.effect("A browser's EventSource reads a stream", () =>
     Effect.gen(function* () {
       yield* watching
       const { url } = yield* TestServer
@@ -91,7 +91,7 @@ layer(clients, { excludeTestServices: true })("A stream of notices is read", (it
         Effect.promise(() => browser.newPage()),
         (open) => Effect.promise(() => open.close())
       )
-      // A page of the same origin, of which no rule forbids it to connect.
+      // A page of the same origin, and no rule forbids it to connect.
       yield* Effect.promise(() => page.goto(`${url}/api/v1/public/target-catalog`))
       yield* Effect.promise(() =>
         page.evaluate(`new Promise((open) => {

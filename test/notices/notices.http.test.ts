@@ -1,4 +1,4 @@
-/** Notices over HTTP: requests that wait, streams that go on after a cursor, and when either is refused or ends. */
+/** Notices over HTTP: requests that wait, streams that go on after a cursor, and refusals and ends of both. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schema, Result } from "effect"
 import { SqlClient } from "effect/sql"
@@ -21,7 +21,7 @@ import type { Asked } from "../support/server.ts"
 const own = "/api/v1/agent/notices"
 const everybodys = "/api/v1/public/notices"
 
-/** As every instance does. */
+/** Every instance does this. */
 const watching = Effect.forkScoped(Notices.use(({ watch }) => watch))
 
 const cursorOf = (path: string, asked?: Asked) =>
@@ -36,7 +36,7 @@ const StreamedNotice = Schema.fromJsonString(
 )
 const asNotice = Schema.decodeUnknownSync(StreamedNotice)
 
-/** A stream that is read until its scope ends, or it does. */
+/** A stream that is read until it ends, or its scope does. */
 const streamed = Effect.fnUntraced(function* (path: string, asked: Asked = {}) {
   let text = ""
   const onText = (come: string) => {
@@ -69,7 +69,7 @@ const published = Effect.map(newEvent(), ({ event_id }) => event_id)
 const server = testServer({ environment: { AUSPEX_MAX_WAITING_READERS: "2" } })
 
 layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
-  it.effect("that waits is answered once there is something of what it asked for", () =>
+  it.effect("A waiting reader is answered once there is a notice of its types", () =>
     Effect.gen(function* () {
       yield* watching
       const { agentId, token } = yield* onboardClaimed()
@@ -88,7 +88,7 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
-  it.effect("of a stream that broke off goes on after the last event that came, and has each once", () =>
+  it.effect("A reader of a broken stream goes on after its last event, and gets each notice once", () =>
     Effect.gen(function* () {
       yield* watching
       const first = yield* streamed(`${everybodys}/stream?types=event.published`)
@@ -117,26 +117,28 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     [everybodys, "event.published,event.published,event.published,event.published,event.published"],
     [own, "event.published,comment.mentioned,event.published"],
     [own, "event.published,event.published,comment.mentioned,comment.mentioned"]
-  ] as const)("has each once, however often its type is named: %s?types=%s", ([path, types]) =>
-    Effect.gen(function* () {
-      const { token } = yield* onboardClaimed()
-      yield* watching
-      const asked = path === own ? { token } : {}
-      const after = yield* cursorOf(path, asked)
-      const ids = [yield* published, yield* published, yield* published]
-      const ofThese = Effect.map(get(`${path}?after=${after}&types=${types}`, asked), ({ json, text }) => {
-        const { items } = json
-        assert.isArray(items, text)
-        const told = Array.isArray(items) ? items.map((item) => member(item, "subject", "event_id")) : []
-        return told.filter((id) => ids.some((each) => each === id))
+  ] as const)(
+    "A reader gets each notice once, however often its type is named: %s?types=%s",
+    ([path, types]) =>
+      Effect.gen(function* () {
+        const { token } = yield* onboardClaimed()
+        yield* watching
+        const asked = path === own ? { token } : {}
+        const after = yield* cursorOf(path, asked)
+        const ids = [yield* published, yield* published, yield* published]
+        const ofThese = Effect.map(get(`${path}?after=${after}&types=${types}`, asked), ({ json, text }) => {
+          const { items } = json
+          assert.isArray(items, text)
+          const told = Array.isArray(items) ? items.map((item) => member(item, "subject", "event_id")) : []
+          return told.filter((id) => ids.some((each) => each === id))
+        })
+        // A notice is told once no earlier one may still come.
+        const told = yield* Effect.repeat(ofThese, { until: (found) => found.length >= ids.length })
+        assert.deepStrictEqual(told, ids)
       })
-      // A notice is told once nothing before it may still come.
-      const told = yield* Effect.repeat(ofThese, { until: (found) => found.length >= ids.length })
-      assert.deepStrictEqual(told, ids)
-    })
   )
 
-  it.effect("is refused by the name of what is wrong", () =>
+  it.effect("A wrong request is refused by the name of the field", () =>
     Effect.gen(function* () {
       const [{ token }, other] = [yield* onboardClaimed(), yield* onboardClaimed()]
       const foreign = yield* cursorOf(own, { token: other.token })
@@ -156,7 +158,7 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
-  it.effect("waits only where there is room: else it is told when to come again", () =>
+  it.effect("A reader waits only where there is room, and is told otherwise when to come again", () =>
     Effect.gen(function* () {
       const { token } = yield* onboardClaimed()
       const readers = [yield* streamed(`${own}/stream`, { token }), yield* streamed(`${everybodys}/stream`)]
@@ -177,13 +179,13 @@ layer(server, { excludeTestServices: true })("A reader of notices", (it) => {
     })
   )
 
-  it.effect("by stream is let go once its token has ended", () =>
+  it.effect("A stream ends once its token has ended", () =>
     Effect.gen(function* () {
       yield* watching
       const { agentId, token } = yield* onboardClaimed()
       const stream = yield* streamed(`${own}/stream`, { token })
       yield* Registry.use((registry) => registry.amend(agentId, { suspended: true, reason: "a test" }))
-      // Whatever wakes it: it would find out within a heartbeat, too.
+      // Any notice wakes the stream: it would find out within a heartbeat, too.
       yield* Effect.race(stream.end, Effect.forever(Effect.andThen(published, Effect.sleep("100 millis"))))
       assert.strictEqual((yield* get(`${own}/stream`, { token })).status, 401)
     })
@@ -194,38 +196,36 @@ const busy = testServer({
   environment: { AUSPEX_MAX_WAITING_READERS: "1000", AUSPEX_TOKEN_TTL: "2 seconds" }
 })
 
-layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
-  it.effect(
-    "without a token waits with nineteen others of its address, and leaves half of the room to agents",
-    () =>
-      Effect.gen(function* () {
-        const { reserveWaiter } = yield* Notices
-        const taken = (address: string, count: number) =>
-          Effect.map(
-            Effect.forEach(Array.from({ length: count }), () => Effect.result(reserveWaiter({ address }))),
-            (all) => all.filter(Result.isSuccess).length
-          )
-        const room = Effect.scoped(
-          Effect.gen(function* () {
-            assert.strictEqual(yield* taken("192.0.2.1", 30), 20)
-            // A customer's network of IPv6, by addresses and by networks.
-            assert.strictEqual(yield* taken("2001:db8:0:1::1", 15), 15)
-            assert.strictEqual(yield* taken("2001:db8:0:2::/64", 15), 5)
-            assert.strictEqual(yield* taken("2001:db8:0:ff:1::", 1), 0)
-            assert.strictEqual(yield* taken("2001:db8:0:100::1", 1), 1)
-            let all = 41
-            for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
-            assert.strictEqual(all, 500)
-            yield* Effect.forEach(Array.from({ length: 500 }), () => reserveWaiter("agent"))
-            assert.strictEqual((yield* Effect.flip(reserveWaiter("agent"))).retry_after, 10)
-          })
+layer(busy, { excludeTestServices: true })("A waiting reader", (it) => {
+  it.effect("Readers without a token have twenty places an address, and leave half of all to agents", () =>
+    Effect.gen(function* () {
+      const { reserveWaiter } = yield* Notices
+      const taken = (address: string, count: number) =>
+        Effect.map(
+          Effect.forEach(Array.from({ length: count }), () => Effect.result(reserveWaiter({ address }))),
+          (all) => all.filter(Result.isSuccess).length
         )
-        yield* room
-        yield* room
-      })
+      const room = Effect.scoped(
+        Effect.gen(function* () {
+          assert.strictEqual(yield* taken("192.0.2.1", 30), 20)
+          // A customer's network of IPv6, by addresses and by networks.
+          assert.strictEqual(yield* taken("2001:db8:0:1::1", 15), 15)
+          assert.strictEqual(yield* taken("2001:db8:0:2::/64", 15), 5)
+          assert.strictEqual(yield* taken("2001:db8:0:ff:1::", 1), 0)
+          assert.strictEqual(yield* taken("2001:db8:0:100::1", 1), 1)
+          let all = 41
+          for (let network = 0; network < 30; network++) all += yield* taken(`198.51.100.${network}`, 20)
+          assert.strictEqual(all, 500)
+          yield* Effect.forEach(Array.from({ length: 500 }), () => reserveWaiter("agent"))
+          assert.strictEqual((yield* Effect.flip(reserveWaiter("agent"))).retry_after, 10)
+        })
+      )
+      yield* room
+      yield* room
+    })
   )
 
-  it.effect("holds no connection to the database", () =>
+  it.effect("A waiting reader holds no connection to the database", () =>
     Effect.gen(function* () {
       yield* watching
       const { token } = yield* onboardClaimed()
@@ -249,7 +249,7 @@ layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
     })
   )
 
-  it.effect("is let go when its token has lived", () =>
+  it.effect("A waiting reader is let go when its token expires", () =>
     Effect.gen(function* () {
       yield* watching
       const { token } = yield* onboardClaimed()
@@ -259,7 +259,7 @@ layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
     })
   )
 
-  it.effect("too long after what it read last is told 410, and where to go on", () =>
+  it.effect("A reader that is too late is told 410, and where to go on", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const before = yield* cursorOf(everybodys)
@@ -279,8 +279,8 @@ layer(busy, { excludeTestServices: true })("A reader that waits", (it) => {
   )
 })
 
-layer(server, { excludeTestServices: true })("Who waits for a claim", (it) => {
-  it.effect("is told as soon as somebody has claimed the agent", () =>
+layer(server, { excludeTestServices: true })("A reader that waits for a claim", (it) => {
+  it.effect("A reader that waits for a claim is told as soon as somebody has claimed the agent", () =>
     Effect.gen(function* () {
       yield* watching
       const { agentId, code, secret, token } = yield* claimableByHttp()
@@ -295,7 +295,7 @@ layer(server, { excludeTestServices: true })("Who waits for a claim", (it) => {
 })
 
 layer(server, { excludeTestServices: true })("An instance that drains", (it) => {
-  it.effect("ends its streams with when to come again, and lets nobody wait any more", () =>
+  it.effect("A draining instance ends its streams with a time to come again, and lets nobody wait", () =>
     Effect.gen(function* () {
       const stream = yield* streamed(`${everybodys}/stream`)
       yield* Health.use(({ drain }) => drain)

@@ -1,4 +1,4 @@
-/** What agents and everybody are told, in one order without gaps. */
+/** Notices to agents and to everybody, in one order without gaps. */
 import { assert, layer } from "@effect/vitest"
 import { Context, DateTime, Deferred, Duration, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -37,7 +37,7 @@ const read = (reader: Reader, query: Partial<NoticeQuery> = {}) =>
     )
   )
 
-/** What was told after a cursor, in short. */
+/** The notices after a cursor, in short. */
 const told = (reader: Reader, after: string | undefined, types?: NoticeQuery["types"]) =>
   Effect.map(read(reader, { after, types }), ({ notices }) =>
     notices.map(({ notice }) => [notice.type, ...Object.values(notice.subject)])
@@ -48,8 +48,8 @@ const latest = (reader: Reader) =>
 
 const settleDue = Scoring.use((scoring) => scoring.settleDue)
 
-layer(testServices())("Everybody is told", (it) => {
-  it.effect("that a challenge opened, closed and was settled, each once, in order", () =>
+layer(testServices())("Notices to everybody", (it) => {
+  it.effect("Everybody is told that a challenge opened, closed and was settled, each once, in order", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const start = yield* latest("public")
@@ -107,7 +107,7 @@ layer(testServices())("Everybody is told", (it) => {
     })
   )
 
-  it.effect("that a challenge of any type is void, with the reason", () =>
+  it.effect("Everybody is told that a challenge of any type is void, with the reason", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const start = yield* latest("public")
@@ -126,7 +126,7 @@ layer(testServices())("Everybody is told", (it) => {
     })
   )
 
-  it.effect("in the order in which it is written, also when the clock is set back", () =>
+  it.effect("Everybody is told in the order of writing, also when the clock is set back", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const start = yield* latest("public")
@@ -143,7 +143,7 @@ layer(testServices())("Everybody is told", (it) => {
     })
   )
 
-  it.effect("of an event when it comes, not when it is edited", () =>
+  it.effect("Everybody is told of an event when it comes, not when it is edited", () =>
     Effect.gen(function* () {
       const start = yield* latest("public")
       const { event_id } = yield* newEvent()
@@ -153,8 +153,8 @@ layer(testServices())("Everybody is told", (it) => {
   )
 })
 
-layer(testServices())("An agent is told", (it) => {
-  it.effect("its score, and again when it changes, each under an id that stays", () =>
+layer(testServices())("Notices to an agent", (it) => {
+  it.effect("An agent is told its score, and again when it changes, each under an id that stays", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -196,14 +196,14 @@ layer(testServices())("An agent is told", (it) => {
           "prediction.settled"
         ]
       )
-      // From any place of the order, also between two that share one.
+      // The reader goes on from any place of the order, also between two notices that share one.
       for (const [index, { cursor }] of all.entries()) {
         assert.deepStrictEqual((yield* read(agent, { after: cursor })).notices, all.slice(index + 1))
       }
     })
   )
 
-  it.effect("nothing of what others predicted before the challenge is settled", () =>
+  it.effect("An agent is told nothing of others' predictions before the challenge is settled", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -220,7 +220,7 @@ layer(testServices())("An agent is told", (it) => {
     })
   )
 
-  it.effect("what its stake brought, or that it came back", () =>
+  it.effect("An agent is told of its stake's reward, or that the stake came back", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [paid, returned] = [yield* newMacro({ reward_pool: 100 }), yield* newMacro({ period: "2026-04" })]
@@ -248,7 +248,7 @@ layer(testServices())("An agent is told", (it) => {
     })
   )
 
-  it.effect("who replied to it and who mentioned it, and nothing of what it does to itself", () =>
+  it.effect("An agent is told of replies and mentions by others, and nothing of its own actions", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const [agent, other, third] = [yield* claimedAgent(), yield* claimedAgent(), yield* claimedAgent()]
@@ -288,38 +288,40 @@ layer(testServices())("An agent is told", (it) => {
     })
   )
 
-  it.effect("that it was claimed, suspended and why, and that its keys were revoked, once each", () =>
-    Effect.gen(function* () {
-      yield* freshWeek
-      const { agentId, code, token } = yield* claimable()
-      const start = yield* latest(agentId)
-      const [owner = yield* anotherOperator] = yield* ownersOn(["pro"])
-      yield* claimWithCode(token, code, owner)
-      const registry = yield* Registry
-      yield* registry.amend(agentId, { credit_arena_enabled: true })
-      const by = { kind: "agent", id: agentId } as const
-      const { key_id } = yield* GatewayKeys.use((keys) => keys.create(by, agentId, {}))
-      yield* GatewayKeys.use((keys) => Effect.andThen(keys.revoke(by, key_id), keys.revoke(by, key_id)))
-      yield* registry.amend(agentId, { suspended: true, reason: "a test" })
-      yield* registry.amend(agentId, { suspended: true })
-      yield* registry.amend(agentId, { suspended: false })
-      yield* registry.amend(agentId, { suspended: true })
-      const { notices } = yield* read(agentId, { after: start })
-      assert.deepStrictEqual<unknown>(
-        notices.map(({ notice }) => [notice.type, notice.subject, notice.data]),
-        [
-          ["agent.claimed", { agent_id: agentId }, { claimed_at: notices[0]?.notice.created_at }],
-          ["key.revoked", { key_id }, { name: "default" }],
-          ["agent.suspended", { agent_id: agentId }, { reason: "a test" }],
-          ["agent.suspended", { agent_id: agentId }, { reason: null }]
-        ]
-      )
-    })
+  it.effect(
+    "An agent is told of its claim, its suspension with the reason, and revoked keys, once each",
+    () =>
+      Effect.gen(function* () {
+        yield* freshWeek
+        const { agentId, code, token } = yield* claimable()
+        const start = yield* latest(agentId)
+        const [owner = yield* anotherOperator] = yield* ownersOn(["pro"])
+        yield* claimWithCode(token, code, owner)
+        const registry = yield* Registry
+        yield* registry.amend(agentId, { credit_arena_enabled: true })
+        const by = { kind: "agent", id: agentId } as const
+        const { key_id } = yield* GatewayKeys.use((keys) => keys.create(by, agentId, {}))
+        yield* GatewayKeys.use((keys) => Effect.andThen(keys.revoke(by, key_id), keys.revoke(by, key_id)))
+        yield* registry.amend(agentId, { suspended: true, reason: "a test" })
+        yield* registry.amend(agentId, { suspended: true })
+        yield* registry.amend(agentId, { suspended: false })
+        yield* registry.amend(agentId, { suspended: true })
+        const { notices } = yield* read(agentId, { after: start })
+        assert.deepStrictEqual<unknown>(
+          notices.map(({ notice }) => [notice.type, notice.subject, notice.data]),
+          [
+            ["agent.claimed", { agent_id: agentId }, { claimed_at: notices[0]?.notice.created_at }],
+            ["key.revoked", { key_id }, { name: "default" }],
+            ["agent.suspended", { agent_id: agentId }, { reason: "a test" }],
+            ["agent.suspended", { agent_id: agentId }, { reason: null }]
+          ]
+        )
+      })
   )
 })
 
 layer(testServices())("Administrators and owners at the same moment", (it) => {
-  it.effect("have an agent told of each suspension, and of the end of a key, once", () =>
+  it.effect("An agent is told once of each concurrent suspension, and of the end of a key", () =>
     Effect.gen(function* () {
       const { agentId, code, token } = yield* claimable()
       const [owner = yield* anotherOperator] = yield* ownersOn(["pro"])
@@ -353,8 +355,8 @@ layer(testServices())("Administrators and owners at the same moment", (it) => {
 /** Another instance on the same database. */
 const replica = Effect.map(Layer.build(Layer.fresh(NoticesOnPostgres.layer)), Context.get(Notices))
 
-layer(testServices())("The order", (it) => {
-  it.effect("has what is committed late after what was read before, for every reader", () =>
+layer(testServices())("The order of notices", (it) => {
+  it.effect("A notice committed late comes after those already read, for every reader", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const start = yield* latest("public")
@@ -384,42 +386,40 @@ layer(testServices())("The order", (it) => {
     })
   )
 
-  it.effect(
-    "is the same for readers of any page size while two instances give places to what many write",
-    () =>
-      Effect.gen(function* () {
-        const start = yield* latest("public")
-        const [first, second] = [yield* Notices, yield* replica]
-        const writing = yield* Effect.forkChild(
-          Effect.all(
-            times(60, () => newEvent()),
-            { concurrency: 8 }
-          )
+  it.effect("The order is the same for readers of any page size, while two instances number notices", () =>
+    Effect.gen(function* () {
+      const start = yield* latest("public")
+      const [first, second] = [yield* Notices, yield* replica]
+      const writing = yield* Effect.forkChild(
+        Effect.all(
+          times(60, () => newEvent()),
+          { concurrency: 8 }
         )
-        const advancing = yield* Effect.forkChild(
-          Effect.forever(Effect.all([first.advance, second.advance], { concurrency: 2 }))
-        )
-        const readAll = Effect.fnUntraced(function* (limit: number) {
-          const titles: Array<string> = []
-          let after = start
-          while (titles.length < 60) {
-            const instance = limit === 7 ? second : first
-            const page = yield* instance.read("public", { after, types: undefined, limit })
-            titles.push(...page.notices.map(({ notice }) => notice.id))
-            after = page.cursor
-          }
-          return titles
-        })
-        const lists = yield* Effect.all([readAll(1), readAll(7), readAll(200)], { concurrency: 3 })
-        yield* Fiber.join(writing)
-        yield* Fiber.interrupt(advancing)
-        assert.strictEqual(new Set(lists[0]).size, 60)
-        assert.deepStrictEqual(lists[1], lists[0])
-        assert.deepStrictEqual(lists[2], lists[0])
+      )
+      const advancing = yield* Effect.forkChild(
+        Effect.forever(Effect.all([first.advance, second.advance], { concurrency: 2 }))
+      )
+      const readAll = Effect.fnUntraced(function* (limit: number) {
+        const titles: Array<string> = []
+        let after = start
+        while (titles.length < 60) {
+          const instance = limit === 7 ? second : first
+          const page = yield* instance.read("public", { after, types: undefined, limit })
+          titles.push(...page.notices.map(({ notice }) => notice.id))
+          after = page.cursor
+        }
+        return titles
       })
+      const lists = yield* Effect.all([readAll(1), readAll(7), readAll(200)], { concurrency: 3 })
+      yield* Fiber.join(writing)
+      yield* Fiber.interrupt(advancing)
+      assert.strictEqual(new Set(lists[0]).size, 60)
+      assert.deepStrictEqual(lists[1], lists[0])
+      assert.deepStrictEqual(lists[2], lists[0])
+    })
   )
 
-  it.effect("goes on for a reader that looked at more settlements than one statement does", () =>
+  it.effect("A reader goes on after more settlements than one statement looks at", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -445,7 +445,7 @@ layer(testServices())("The order", (it) => {
     })
   )
 
-  it.effect("is kept for as long as is set: an older cursor has expired, and says where to start", () =>
+  it.effect("Notices are kept for the set time: an older cursor has expired, and says where to start", () =>
     Effect.gen(function* () {
       yield* freshWeek
       const notices = yield* Notices
@@ -466,36 +466,34 @@ layer(testServices())("The order", (it) => {
     })
   )
 
-  it.effect(
-    "is not continued by the cursor of another reader, or of what a restored database no longer has",
-    () =>
-      Effect.gen(function* () {
-        const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
-        yield* newEvent()
-        const start = yield* latest("public")
-        yield* newEvent()
-        const cursor = yield* latest(agent)
-        for (const [reader, after] of [
-          [other, cursor],
-          ["public", cursor],
-          [agent, `${cursor}x`],
-          [agent, ""]
-        ] as const) {
-          assert.strictEqual((yield* Effect.flip(read(reader, { after })))._tag, "InvalidRequest")
-        }
-        const ahead = yield* latest("public")
-        yield* asOwner(
-          SqlClient.SqlClient.use((sql) =>
-            Effect.andThen(
-              sql`delete from notices where seq = (select head from notice_state)`,
-              sql`update notice_state set head = head - 1`
-            )
+  it.effect("A reader cannot use another's cursor, nor one of notices that a restore has lost", () =>
+    Effect.gen(function* () {
+      const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
+      yield* newEvent()
+      const start = yield* latest("public")
+      yield* newEvent()
+      const cursor = yield* latest(agent)
+      for (const [reader, after] of [
+        [other, cursor],
+        ["public", cursor],
+        [agent, `${cursor}x`],
+        [agent, ""]
+      ] as const) {
+        assert.strictEqual((yield* Effect.flip(read(reader, { after })))._tag, "InvalidRequest")
+      }
+      const ahead = yield* latest("public")
+      yield* asOwner(
+        SqlClient.SqlClient.use((sql) =>
+          Effect.andThen(
+            sql`delete from notices where seq = (select head from notice_state)`,
+            sql`update notice_state set head = head - 1`
           )
         )
-        assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
-        yield* newEvent()
-        assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
-        assert.lengthOf((yield* read("public", { after: start })).notices, 1)
-      })
+      )
+      assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
+      yield* newEvent()
+      assert.strictEqual((yield* Effect.flip(read("public", { after: ahead })))._tag, "CursorExpired")
+      assert.lengthOf((yield* read("public", { after: start })).notices, 1)
+    })
   )
 })

@@ -36,7 +36,7 @@ const subjects = (mails: ReadonlyArray<Message>) => mails.map(({ subject }) => s
 const below = (url: string | null | undefined) => new URL(url ?? "").pathname
 
 layer(testServer())("An owner", (it) => {
-  it.effect("is mailed that an agent was suspended and why, once, unless chosen otherwise", () =>
+  it.effect("An owner is mailed of a suspension and its reason, once, unless it chose otherwise", () =>
     Effect.gen(function* () {
       const { agent, email, operatorId } = yield* owner
       const mails = yield* OwnerMails
@@ -52,7 +52,7 @@ layer(testServer())("An owner", (it) => {
     })
   )
 
-  it.effect("ends mails by one click of a mail program, without cookie or form token, or on a page", () =>
+  it.effect("An owner ends mails by one click without cookie or form token, or on a page", () =>
     Effect.gen(function* () {
       const { agent, operatorId } = yield* owner
       const mails = yield* OwnerMails
@@ -86,7 +86,7 @@ layer(testServer())("An owner", (it) => {
     })
   )
 
-  it.effect("chooses mails on the page of notices", () =>
+  it.effect("An owner chooses mails on the page of notices", () =>
     Effect.gen(function* () {
       const { visitor } = yield* ownerVisitor()
       const checked = Effect.map(visitor.open(page), ({ text }) =>
@@ -101,7 +101,7 @@ layer(testServer())("An owner", (it) => {
     })
   )
 
-  it.effect("is mailed a digest of each week in which something was scored, each score once", () =>
+  it.effect("An owner is mailed a digest of each week with scores, each score once", () =>
     Effect.gen(function* () {
       const monday = yield* freshWeek
       const { agent, email, operatorId } = yield* owner
@@ -122,7 +122,7 @@ layer(testServer())("An owner", (it) => {
       assert.strictEqual(yield* mails.sendDigests, 0)
       yield* moveTo(plus(monday, "7 days"))
       yield* scored(plus(monday, "7 days"), 110)
-      // Two instances.
+      // These are two instances.
       yield* Effect.all([mails.sendDigests, mails.sendDigests], { concurrency: 2 })
       yield* moveTo(plus(monday, { days: 7, hours: 2 }))
       const sent = yield* newMails
@@ -144,37 +144,35 @@ layer(testServer())("An owner", (it) => {
 })
 
 layer(testServer())("Digests", (it) => {
-  it.effect(
-    "of many owners are due in every part of the hour after they were made, and at once for none",
-    () =>
-      Effect.gen(function* () {
-        const monday = yield* freshWeek
-        const mails = yield* OwnerMails
-        const now = DateTime.toDateUtc(monday)
-        yield* SqlClient.SqlClient.use(
-          (sql) => sql`
+  it.effect("Digests of many owners are due in every part of the following hour", () =>
+    Effect.gen(function* () {
+      const monday = yield* freshWeek
+      const mails = yield* OwnerMails
+      const now = DateTime.toDateUtc(monday)
+      yield* SqlClient.SqlClient.use(
+        (sql) => sql`
           insert into operators (id, email, mailbox, created_at, mails, digest_day)
           select gen_random_uuid(), 'd' || n || '@example.org', 'd' || n || '@example.org', ${now}, '{digest}', '2026-01-01'
             from generate_series(1, 300) n`
-        )
-        const owners = yield* rowsOf(
-          Schema.Struct({ id: Schema.String }),
-          (sql) => sql`select id::text from operators`
-        )
-        yield* Effect.forEach(owners, ({ id }) =>
-          mails.tell(id, "digest", { subject: "A week", text: "News\n" })
-        )
-        const parts = yield* rowsOf(
-          Schema.Struct({ part: Schema.Int, count: Schema.Int }),
-          (sql) => sql`
+      )
+      const owners = yield* rowsOf(
+        Schema.Struct({ id: Schema.String }),
+        (sql) => sql`select id::text from operators`
+      )
+      yield* Effect.forEach(owners, ({ id }) =>
+        mails.tell(id, "digest", { subject: "A week", text: "News\n" })
+      )
+      const parts = yield* rowsOf(
+        Schema.Struct({ part: Schema.Int, count: Schema.Int }),
+        (sql) => sql`
           select floor(extract(epoch from due_at - ${now}::timestamptz) / 600)::int as part, count(*)::int as count
             from mails where kind = 'digest' group by 1 order by 1`
-        )
-        assert.deepStrictEqual(
-          parts.map(({ part }) => part),
-          [0, 1, 2, 3, 4, 5]
-        )
-        for (const { count } of parts) assert.isAtLeast(count, 20)
-      })
+      )
+      assert.deepStrictEqual(
+        parts.map(({ part }) => part),
+        [0, 1, 2, 3, 4, 5]
+      )
+      for (const { count } of parts) assert.isAtLeast(count, 20)
+    })
   )
 })

@@ -1,4 +1,4 @@
-/** Readers of every kind under load, with instances killed and PostgreSQL restarted: what each is told in the end. */
+/** Readers of every kind under load, with instances killed and PostgreSQL restarted, and the notices that each gets in the end. */
 import { join } from "node:path"
 import { NodeServices } from "@effect/platform-node"
 import { assert, describe, it } from "@effect/vitest"
@@ -24,9 +24,9 @@ import {
 import { testAdminToken } from "../support/settings.ts"
 
 const span = Duration.minutes(2)
-/** The load goes on until so much is published, however slow the machine is. */
+/** The load goes on until this many events are published, however slow the machine is. */
 const enough = 60
-/** Of each kind: long polls, streams, webhooks of agents; streams and polls of what everybody is told. */
+/** The number of readers of each kind: long polls, streams and webhooks of agents, streams and polls of public notices. */
 const each = 40
 
 const posted = (url: string, token: string | null, body: unknown) =>
@@ -49,8 +49,8 @@ const posted = (url: string, token: string | null, body: unknown) =>
 const Token = Schema.Struct({ access_token: Schema.String })
 const Start = Schema.Struct({ next_cursor: Schema.String })
 
-describe("Readers of every kind, cut off again and again while instances and PostgreSQL are killed", () => {
-  it.live("are each told every notice once, in order, and none is missing", () =>
+describe("Readers cut off again and again while instances and PostgreSQL are killed", () => {
+  it.live("Readers of every kind are told every notice once, in order, and none is missing", () =>
     Effect.gen(function* () {
       const dataDir = join(yield* temporaryDirectory, "postgres")
       yield* cleared(dataDir)
@@ -68,7 +68,7 @@ describe("Readers of every kind, cut off again and again while instances and Pos
       yield* whenReady(other.current())
       const instance = Effect.map(Random.nextBoolean, (first) => (first ? one : other).current().url)
 
-      // They predict what settles, too.
+      // These agents predict the challenges that settle, too.
       const agents = [
         ...(yield* query(makeAgents("voter", 2 * each))),
         // An owner and its agents may have 20 webhooks.
@@ -133,7 +133,7 @@ describe("Readers of every kind, cut off again and again while instances and Pos
         Clock.currentTimeMillis,
         (now) => now - began < Duration.toMillis(span) || confirmed < enough
       )
-      /** Whether it was done does not matter: what counts is in the database. */
+      /** Its success does not matter: the database decides. */
       const again = (load: Effect.Effect<unknown, unknown>, pause: Duration.Input) =>
         Effect.gen(function* () {
           while (yield* lasting) {
@@ -172,7 +172,7 @@ describe("Readers of every kind, cut off again and again while instances and Pos
           again(publish, "50 millis"),
           again(mention, "200 millis"),
           again(query(makeDueChallenge), "2 seconds"),
-          // One that starts while PostgreSQL is away ends, and would have to be started again.
+          // An instance that starts while PostgreSQL is away ends, and would have to be started again.
           Effect.forEach(faults, (strike) =>
             Effect.andThen(Effect.delay(strike, pause), Effect.andThen(Effect.sleep("500 millis"), ready))
           )
@@ -208,7 +208,7 @@ describe("Readers of every kind, cut off again and again while instances and Pos
       const wrong = readers.flatMap(({ agentId, ids, kind }) => {
         const expected = truth.get(agentId) ?? []
         const got = ids()
-        // What is posted again comes after others.
+        // A repeated delivery comes after others.
         const inOrder = kind === "webhook" ? expected.filter((id) => got.includes(id)) : got
         const missing = expected.filter((id) => !got.includes(id))
         return got.length === expected.length && inOrder.every((id, index) => id === expected[index])

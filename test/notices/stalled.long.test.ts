@@ -11,7 +11,7 @@ import { testAdminToken } from "../support/settings.ts"
 const readers = 50
 
 describe("Readers that take nothing", () => {
-  it.live("are dropped, cost little memory meanwhile, and their places are free again", () =>
+  it.live("Readers that take nothing are dropped, cost little memory, and free their places", () =>
     Effect.gen(function* () {
       const operations = yield* freePort
       const auspex = yield* readyAuspex({
@@ -24,10 +24,10 @@ describe("Readers that take nothing", () => {
       yield* Effect.forEach(Array.from({ length: readers }), (_, index) =>
         Effect.acquireRelease(
           Effect.sync(() => {
-            // An address has twenty waiting readers.
+            // An address may have twenty waiting readers.
             const localAddress = `127.0.0.${2 + Math.floor(index / 20)}`
             const socket = connect({ port: auspex.port, host: "127.0.0.1", localAddress }, () => {
-              // Never read from.
+              // The socket is never read from.
               socket.pause()
               socket.write("GET /api/v1/public/notices/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             })
@@ -59,7 +59,7 @@ describe("Readers that take nothing", () => {
       )
       assert.isAtLeast(took, 20_000)
       assert.isAtMost(took, 100_000)
-      // They would have been sent 650 MB.
+      // All of them would have been sent 650 MB.
       assert.isBelow(grown, 300e6)
     }).pipe(Effect.scoped, Effect.provide(NodeServices.layer))
   )

@@ -1,4 +1,4 @@
-/** Notices that are posted: signed, each to whom it is for, until they are taken, and none delays another. */
+/** Posted notices: signed, each to its holder, repeated until taken, and no webhook delays another. */
 import { createServer } from "node:http"
 import type { IncomingHttpHeaders } from "node:http"
 import { assert, layer } from "@effect/vitest"
@@ -55,7 +55,7 @@ const bodyOf = Schema.decodeUnknownSync(Body)
 
 const nothing: Received = { headers: {}, body: "" }
 
-/** Answers as told, 204 unless told otherwise; undefined: not at all. */
+/** A server that answers with a set status, 204 by default; undefined means no answer. */
 const receiver = Effect.gen(function* () {
   const received: Array<Received> = []
   const state: { status: number | undefined; to: string | undefined } = { status: 204, to: undefined }
@@ -68,7 +68,7 @@ const receiver = Effect.gen(function* () {
       const status = state.to === undefined || bodyOf(body).type === state.to ? state.status : 204
       if (status === undefined) return
       response.writeHead(status, { location: "http://127.0.0.1:1/" })
-      // Nobody reads it.
+      // Nobody reads this body.
       response.end(status === 200 ? Buffer.alloc(10_000_000) : undefined)
     })
   })
@@ -76,7 +76,7 @@ const receiver = Effect.gen(function* () {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,
-    /** What is answered from now on, to this type or all. */
+    /** Sets the answer from now on, to this type or to all. */
     answer: (status: number | undefined, to?: string) => void Object.assign(state, { status, to })
   }
 })
@@ -95,7 +95,7 @@ const make = (by: Holder, url: string, ...types: ReadonlyArray<NoticeType>) =>
     )
   )
 
-/** What has been told is sent, and what came of it recorded. */
+/** Sends all notices so far, and records the results. */
 const deliver = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   yield* Notices.use(({ advance }) => advance)
@@ -124,7 +124,7 @@ const minutesBetween = (from: string | null | undefined, until: string | null | 
     : undefined
 
 layer(testServices())("A webhook", (it) => {
-  it.effect("is told what everybody and its agent are, each once", () =>
+  it.effect("A webhook gets the notices to everybody and to its agent, each once", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const [agent, other] = [yield* claimedAgent(), yield* claimedAgent()]
@@ -159,52 +159,47 @@ layer(testServices())("A webhook", (it) => {
     })
   )
 
-  it.effect(
-    "is signed as the libraries of Standard Webhooks verify, by both secrets for a day after a rotation",
-    () =>
-      Effect.gen(function* () {
-        // They look at the real time.
-        yield* TestClock.setTime(epochMillis())
-        const by = ofAgent(yield* claimedAgent())
-        const { received, url } = yield* receiver
-        const { secret, webhook_id: id } = yield* make(by, url, "key.revoked")
-        const webhooks = yield* Webhooks
-        const isVerified = (made: string) => {
-          const { body, headers } = received.at(-1) ?? nothing
-          const sent = {
-            "webhook-id": String(headers["webhook-id"]),
-            "webhook-timestamp": String(headers["webhook-timestamp"]),
-            "webhook-signature": String(headers["webhook-signature"])
-          }
-          assert.deepStrictEqual(
-            [bodyOf(body).data.id, headers["content-type"]],
-            [sent["webhook-id"], "application/json"]
-          )
-          return [new StandardWebhook(made), new SvixWebhook(made)].map((verifier) => {
-            assert.throws(() => verifier.verify(`${body} `, sent))
-            return Result.isSuccess(Result.try(() => verifier.verify(body, sent)))
-          })
+  it.effect("A webhook is signed by Standard Webhooks, with both secrets for a day after a rotation", () =>
+    Effect.gen(function* () {
+      // The libraries look at the real time.
+      yield* TestClock.setTime(epochMillis())
+      const by = ofAgent(yield* claimedAgent())
+      const { received, url } = yield* receiver
+      const { secret, webhook_id: id } = yield* make(by, url, "key.revoked")
+      const webhooks = yield* Webhooks
+      const isVerified = (made: string) => {
+        const { body, headers } = received.at(-1) ?? nothing
+        const sent = {
+          "webhook-id": String(headers["webhook-id"]),
+          "webhook-timestamp": String(headers["webhook-timestamp"]),
+          "webhook-signature": String(headers["webhook-signature"])
         }
-        yield* webhooks.test(by, id)
-        yield* deliver
-        assert.deepStrictEqual(isVerified(secret), [true, true])
-        const rotated = yield* webhooks.rotate(by, id)
-        yield* webhooks.test(by, id)
-        yield* deliver
         assert.deepStrictEqual(
-          [...isVerified(secret), ...isVerified(rotated.secret)],
-          [true, true, true, true]
+          [bodyOf(body).data.id, headers["content-type"]],
+          [sent["webhook-id"], "application/json"]
         )
-        yield* moveTo(DateTime.makeUnsafe(rotated.old_secret_until))
-        yield* webhooks.test(by, id)
-        yield* deliver
-        assert.lengthOf(received, 3)
-        const { headers } = received.at(-1) ?? nothing
-        assert.lengthOf(String(headers["webhook-signature"]).split(" "), 1)
-      })
+        return [new StandardWebhook(made), new SvixWebhook(made)].map((verifier) => {
+          assert.throws(() => verifier.verify(`${body} `, sent))
+          return Result.isSuccess(Result.try(() => verifier.verify(body, sent)))
+        })
+      }
+      yield* webhooks.test(by, id)
+      yield* deliver
+      assert.deepStrictEqual(isVerified(secret), [true, true])
+      const rotated = yield* webhooks.rotate(by, id)
+      yield* webhooks.test(by, id)
+      yield* deliver
+      assert.deepStrictEqual([...isVerified(secret), ...isVerified(rotated.secret)], [true, true, true, true])
+      yield* moveTo(DateTime.makeUnsafe(rotated.old_secret_until))
+      yield* webhooks.test(by, id)
+      yield* deliver
+      assert.lengthOf(received, 3)
+      const { headers } = received.at(-1) ?? nothing
+      assert.lengthOf(String(headers["webhook-signature"]).split(" "), 1)
+    })
   )
 
-  it.effect("of an owner is told what its agents are, and nothing of others'", () =>
+  it.effect("A webhook of an owner gets the notices to its agents, and no others'", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const challenge = yield* newMacro({ reward_pool: 100 })
@@ -232,7 +227,7 @@ layer(testServices())("A webhook", (it) => {
     })
   )
 
-  it.effect("of an agent that is suspended is told that, and nothing more", () =>
+  it.effect("A webhook of a suspended agent gets that notice, and nothing more", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       const { received, url } = yield* receiver
@@ -244,7 +239,7 @@ layer(testServices())("A webhook", (it) => {
     })
   )
 
-  it.effect("is told once of what several instances look at and send at the same time", () =>
+  it.effect("A webhook gets once each notice that several instances send at the same time", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       const { received, url } = yield* receiver
@@ -271,8 +266,8 @@ layer(testServices())("A webhook", (it) => {
   )
 })
 
-layer(testServices())("Webhooks that are many", (it) => {
-  /** Five agents of an owner and four others, with a webhook each, an owner's for all, and what they are told. */
+layer(testServices())("Many webhooks", (it) => {
+  /** Five agents of an owner and four others, with a webhook each and one of the owner for all, and notices to them. */
   const crowd = Effect.gen(function* () {
     const now = yield* freshWeek
     const owner = yield* anotherOperator
@@ -299,7 +294,7 @@ layer(testServices())("Webhooks that are many", (it) => {
       const counts = Object.entries(Object.groupBy(told(received), ([type = ""]) => String(type))).map(
         ([type, all]) => [type, all?.length]
       )
-      // An agent is told its own score, and its owner those of five.
+      // An agent gets its own score, and the owner those of its five.
       assert.sameDeepMembers(counts, [
         ["event.published", 5 * 10],
         ["prediction.settled", 9 + 5]
@@ -308,19 +303,21 @@ layer(testServices())("Webhooks that are many", (it) => {
     return { isComplete, own, others }
   })
 
-  it.effect.each([1, 2, 3, 7, 11, 16, 40, 5000])("are told each notice once by slices of %i", (slice) =>
-    Effect.gen(function* () {
-      const { isComplete } = yield* crowd
-      const { dispatch } = yield* replica({ slice })
-      yield* dispatch
-      yield* dispatch
-      yield* isComplete
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`delete from webhooks`
-    })
+  it.effect.each([1, 2, 3, 7, 11, 16, 40, 5000])(
+    "Many webhooks get each notice once by slices of %i",
+    (slice) =>
+      Effect.gen(function* () {
+        const { isComplete } = yield* crowd
+        const { dispatch } = yield* replica({ slice })
+        yield* dispatch
+        yield* dispatch
+        yield* isComplete
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`delete from webhooks`
+      })
   )
 
-  it.effect("are told each notice once where an instance ends amidst one, and another goes on", () =>
+  it.effect("Many webhooks get each notice once where an instance ends amidst one and another goes on", () =>
     Effect.gen(function* () {
       const { isComplete } = yield* crowd
       const sql = yield* SqlClient.SqlClient
@@ -347,7 +344,7 @@ layer(testServices())("Webhooks that are many", (it) => {
     })
   )
 
-  it.effect("are told all the same where as many deliveries as usual take too long to make", () =>
+  it.effect("Many webhooks get their notices also where the usual number of deliveries times out", () =>
     Effect.gen(function* () {
       const { isComplete } = yield* crowd
       const sql = yield* SqlClient.SqlClient
@@ -369,13 +366,13 @@ layer(testServices())("Webhooks that are many", (it) => {
 })
 
 layer(testServices())("The webhooks of an agent", (it) => {
-  it.effect("that nobody claimed in time are disabled when its grace ends", () =>
+  it.effect("Webhooks of an agent that nobody claimed in time are disabled when its grace ends", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [unclaimed, claimed] = [yield* provisionalAgent(), yield* claimedAgent()]
       const { received, url } = yield* receiver
       const { webhook_id: kept } = yield* make(ofAgent(claimed), url, "event.published")
-      // As the version before made it.
+      // The version before made a webhook like this.
       const { webhook_id: id } = yield* make(ofAgent(claimed), url, "event.published")
       yield* sql`update webhooks set agent_id = ${unclaimed}::uuid where id = ${id}::uuid`
       const states = Effect.map(
@@ -403,7 +400,7 @@ layer(testServices())("The webhooks of an agent", (it) => {
     })
   )
 
-  it.effect("are disabled when its secret is rotated, and those of its owner and of others are not", () =>
+  it.effect("A rotation of an agent's secret disables its webhooks, and none of its owner or of others", () =>
     Effect.gen(function* () {
       const owner = yield* anotherOperator
       const [agent, sibling] = [yield* agentOf(owner), yield* agentOf(owner)]
@@ -436,11 +433,11 @@ layer(testServices())("The webhooks of an agent", (it) => {
   )
 })
 
-layer(testServices())("A token that a rotated secret has ended", (it) => {
+layer(testServices())("A token ended by a rotation of the secret", (it) => {
   const url = "https://hooks.example.com/arena"
   const rotate = (agent: AgentId) => Registry.use((registry) => registry.rotateSecret(agent, "keep"))
 
-  it.effect("makes no webhook, changes none, enables none, and is shown no new secret of one", () =>
+  it.effect("An ended token makes, changes and enables no webhook, and is shown no new secret", () =>
     Effect.gen(function* () {
       const agent = yield* claimedAgent()
       const by = { ...ofAgent(agent), epoch: 0 }
@@ -470,7 +467,7 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
     })
   )
 
-  it.effect("leaves no webhook enabled that it made, or enabled, while the secret was rotated", () =>
+  it.effect("A token leaves no webhook enabled that it made or enabled during a rotation of the secret", () =>
     Effect.gen(function* () {
       const webhooks = yield* Webhooks
       const acts: ReadonlyArray<(by: Maker) => Effect.Effect<unknown, { readonly _tag: string }>> = [
@@ -508,8 +505,8 @@ layer(testServices())("A token that a rotated secret has ended", (it) => {
   )
 })
 
-layer(testServices())("A webhook that does not take what it is sent", (it) => {
-  it.effect("is sent it again under the same id, later and later, until it is given up", () =>
+layer(testServices())("A webhook that does not take its notices", (it) => {
+  it.effect("A notice that is not taken is sent again, later and later, until it is given up", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* claimedAgent())
       const { answer, received, url } = yield* receiver
@@ -527,7 +524,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
         const { attempted_at: last, next_attempt_at: next } = delivery ?? {}
         outcomes.push([delivery?.state, delivery?.status, minutesBetween(last, next)])
         if (typeof next !== "string") break
-        // What is taken in between keeps it enabled.
+        // A notice that is taken in between keeps it enabled.
         yield* newEvent()
         yield* moveTo(DateTime.makeUnsafe(next))
       }
@@ -558,7 +555,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("is disabled once it has failed for a day, and its owner is told by mail", () =>
+  it.effect("A webhook that failed for a day is disabled, and its owner is told by mail", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const sql = yield* SqlClient.SqlClient
@@ -596,7 +593,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
       const webhooks = yield* Webhooks
       const refused = yield* Effect.flip(webhooks.test(by, id))
       assert.strictEqual(refused._tag, "WebhookDisabled")
-      // From then on only.
+      // Only later notices are sent.
       answer(204)
       assert.deepInclude(yield* webhooks.update(by, id, { enabled: true }), {
         enabled: true,
@@ -608,7 +605,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("and answers 410 is disabled at once", () =>
+  it.effect("A webhook that answers 410 is disabled at once", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* claimedAgent())
       const { answer, received, url } = yield* receiver
@@ -626,7 +623,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("for it hangs delays no other, and is let go when its instance stops", () =>
+  it.effect("A webhook that hangs delays no other, and is let go when its instance stops", () =>
     Effect.gen(function* () {
       const [hanging, quick] = [yield* receiver, yield* receiver]
       const [by, other] = [ofAgent(yield* claimedAgent()), ofAgent(yield* claimedAgent())]
@@ -658,7 +655,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("whose instance was killed is sent it again once the lease has ended", () =>
+  it.effect("A delivery whose instance was killed is sent again once the lease has ended", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const now = yield* freshWeek
@@ -677,7 +674,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("while the clock was ahead is sent what comes once it is set back, and nothing twice", () =>
+  it.effect("A clock that is set back delays no new notice, and sends none twice", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const by = ofAgent(yield* claimedAgent())
@@ -687,7 +684,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
       answer(500)
       const first = yield* newEvent()
       yield* deliver
-      // As of an instance that was killed meanwhile.
+      // This is the lease of an instance that was killed meanwhile.
       const sql = yield* SqlClient.SqlClient
       yield* sql`
         update webhooks set leased_until = ${DateTime.toDateUtc(plus(now, "5 hours"))} where id = ${id}::uuid`
@@ -706,7 +703,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("because its secret cannot be read any more hears nothing that is not signed", () =>
+  it.effect("A webhook with an unreadable secret gets nothing unsigned", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const by = ofAgent(yield* claimedAgent())
@@ -721,7 +718,7 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
     })
   )
 
-  it.effect("because its name leads inside hears nothing, and its maker is not told why", () =>
+  it.effect("A webhook whose name leads inside gets nothing, and its maker is not told why", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* claimedAgent())
       const { received, url } = yield* receiver
@@ -745,8 +742,8 @@ layer(testServices())("A webhook that does not take what it is sent", (it) => {
   )
 })
 
-layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A webhook is refused", (it) => {
-  it.effect("to an agent that nobody has claimed", () =>
+layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("Refused webhooks", (it) => {
+  it.effect("A webhook of an unclaimed agent is refused", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* provisionalAgent())
       const error = yield* Effect.flip(make(by, "https://hooks.example.com/", "event.published"))
@@ -755,7 +752,7 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
     })
   )
 
-  it.effect("an address that may lead inside, by its field, when it is made and when it is changed", () =>
+  it.effect("An address that may lead inside is refused by its field, for new and changed webhooks", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* agentOf(yield* anotherOperator))
       const webhooks = yield* Webhooks
@@ -776,7 +773,7 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
     })
   )
 
-  it.effect("beyond as many as an owner and its agents may have, also at the same moment", () =>
+  it.effect("Webhooks over the limit of an owner and its agents are refused, also at the same moment", () =>
     Effect.gen(function* () {
       const owner = yield* anotherOperator
       const holders = [
@@ -795,7 +792,7 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
     })
   )
 
-  it.effect("to whoever it is not of, as if there were none", () =>
+  it.effect("A webhook of another holder is not found", () =>
     Effect.gen(function* () {
       const by = ofAgent(yield* agentOf(yield* anotherOperator))
       const webhooks = yield* Webhooks
@@ -828,7 +825,7 @@ layer(testServices({ AUSPEX_HOST: "0.0.0.0", AUSPEX_MAX_WEBHOOKS: "3" }))("A web
 })
 
 layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("A delivery", (it) => {
-  it.effect("is found in traces by the challenge that was settled", () =>
+  it.effect("A delivery is found in traces by the settled challenge", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const agent = yield* claimedAgent()
@@ -855,7 +852,7 @@ layer(testServices().pipe(Layer.provideMerge(telemetryRecorder)))("A delivery", 
 })
 
 layer(testServices())("Deliveries", (it) => {
-  it.effect("are listed newest first in pages, and kept for seven days once they are over", () =>
+  it.effect("Deliveries are listed newest first in pages, and kept for seven days after their end", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const by = ofAgent(yield* claimedAgent())
@@ -879,7 +876,7 @@ layer(testServices())("Deliveries", (it) => {
     })
   )
 
-  it.effect("of a busy day are forgotten by one run, however many they are", () =>
+  it.effect("One run forgets the deliveries of a busy day, however many they are", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const by = ofAgent(yield* claimedAgent())
