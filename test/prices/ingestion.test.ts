@@ -1,4 +1,4 @@
-/** What price sources say becomes prices: only hours that are over, shown twice alike; and settlement by them. */
+/** Prices from sources: only hours that are over and were shown twice alike become prices; and settlement by them. */
 import { createHash } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, Context, DateTime, Effect, Layer, Option, References, Schema, Duration } from "effect"
@@ -28,24 +28,24 @@ import { until } from "../support/upstream.ts"
 import { testServices } from "../support/services.ts"
 import { asOwner, countOf, rowsOf } from "../support/database.ts"
 
-/** A price source that shows what a test has written down, and nothing while it is down. */
+/** A price source that shows the prices of a test, and nothing while it is down. */
 const hour = 3_600_000
 
 class Script {
-  /** Of the hour that begins then. */
+  /** The candle of the hour that begins then. */
   readonly hours = new Map<string, Omit<Candle, "time"> | null>()
   isDown = false
-  /** This asset is asked for in vain, without end. */
+  /** A request for this asset never ends. */
   hanging: string | undefined = undefined
-  /** What the bytes of the answer hash to: this byte, 32 times. */
+  /** The hash of the answer's bytes: this byte, 32 times. */
   payload = 7
-  /** How it fails while it is down. */
+  /** The kind of its failure while it is down. */
   kind: SourceFailed["kind"] = "unavailable"
-  /** Whether it knows that hours it does not show are there at no place. */
+  /** True where the hours it does not show exist at no place. */
   isComplete = true
   /** Hours that it does not show, though the market trades then. */
   missing: ReadonlyArray<DateTime.Utc> = []
-  /** What it was asked for, oldest first. */
+  /** Its requests, oldest first. */
   readonly asked: Array<Window & { readonly asset: string }> = []
   readonly restart = () => {
     this.hours.clear()
@@ -71,7 +71,7 @@ const feed = (asset: string, continuous: boolean, lag: Duration.Input): Feed => 
   lag: Duration.fromInputUnsafe(lag)
 })
 
-/** ETH never closes; GC does, and is shown a quarter of an hour late. Unless said otherwise an hour has the price 100. */
+/** ETH never closes; GC does, and is shown a quarter of an hour late. By default an hour has the price 100. */
 const scripted = (script: Script) =>
   Layer.succeed(PriceSource, {
     feeds: [feed("ETH", true, "0 seconds"), feed("GC", false, "15 minutes")],
@@ -137,7 +137,7 @@ const newDay = Effect.gen(function* () {
   return script
 })
 
-/** Everybody is asked, one after the other. */
+/** Asks all places, one after the other. */
 const ingest = PriceIngestion.use(({ ingestDue, places }) =>
   Effect.map(Effect.forEach(places, ingestDue), (reports) => ({
     read: reports.reduce((sum, { read }) => sum + read, 0),
@@ -187,7 +187,7 @@ const resultOf = (challenge: { readonly id: string }) =>
 const waiting = Prices.use((prices) => prices.quarantine(firstPage))
 
 layer(world)("Price ingestion", (it) => {
-  it.effect("of one place goes on while another one hangs", () =>
+  it.effect("Ingestion of one place goes on while another one hangs", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.hanging = "GC"
@@ -203,7 +203,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("makes an hour a price when its source showed it twice alike, two minutes apart", () =>
+  it.effect("An hour becomes a price when its source showed it twice alike, two minutes apart", () =>
     Effect.gen(function* () {
       yield* newDay
       yield* runsAt(0.5)
@@ -219,7 +219,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("keeps of a price its source, when it was fetched, and the hash of the bytes", () =>
+  it.effect("A price keeps its source, its time of fetching, and the hash of the bytes", () =>
     Effect.gen(function* () {
       yield* newDay
       yield* runsAt(1, 3)
@@ -239,7 +239,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("asks for nothing twice: a source is asked only for what is due", () =>
+  it.effect("A source is asked only for due hours, and for nothing twice", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       yield* runsAt(1, 3, 17, 19)
@@ -254,38 +254,36 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect(
-    "keeps both of a candle shown in two ways, and settles nothing by it until an admin decides",
-    () =>
-      Effect.gen(function* () {
-        const script = yield* newDay
-        const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
-        yield* predict(yield* claimedAgent(), challenge, {}, before(1))
-        script.set("ETH", before(1), 105)
-        yield* runsAt(1)
-        script.set("ETH", before(1), 95)
-        // The next hour is known before the decision, and is not the first price at or after noon.
-        yield* runsAt(3, 61, 63)
-        yield* settle
-        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
-        const [kept, ...others] = (yield* waiting).items
-        assert.deepStrictEqual(
-          [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
-          ["ETH", DateTime.formatIso(before(1)), 105, 95, 0]
-        )
-        yield* Prices.use((prices) =>
-          prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
-        )
-        yield* settle
-        const { close_price, resolution_source, result } = yield* resultOf(challenge)
-        assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
-        // It is decided: no later reading opens it again.
-        yield* runsAt(121, 123)
-        assert.include(yield* states("ETH"), "11:00 settled")
-      })
+  it.effect("A candle shown in two ways is kept in both, and settles nothing until it is decided", () =>
+    Effect.gen(function* () {
+      const script = yield* newDay
+      const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
+      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+      script.set("ETH", before(1), 105)
+      yield* runsAt(1)
+      script.set("ETH", before(1), 95)
+      // The next hour is known before the decision, and is not the first price at or after noon.
+      yield* runsAt(3, 61, 63)
+      yield* settle
+      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+      const [kept, ...others] = (yield* waiting).items
+      assert.deepStrictEqual(
+        [kept?.asset, kept?.time, kept?.stored_close, kept?.offered_close, others.length],
+        ["ETH", DateTime.formatIso(before(1)), 105, 95, 0]
+      )
+      yield* Prices.use((prices) =>
+        prices.decide(kept?.id ?? "", { accept: true, reason: "The exchange corrected it." })
+      )
+      yield* settle
+      const { close_price, resolution_source, result } = yield* resultOf(challenge)
+      assert.deepStrictEqual([close_price, result, resolution_source], [95, "bearish", "script 1h candle"])
+      // The hour is decided: no later reading opens it again.
+      yield* runsAt(121, 123)
+      assert.include(yield* states("ETH"), "11:00 settled")
+    })
   )
 
-  it.effect("takes what a source showed first as the price when what it showed later is rejected", () =>
+  it.effect("The first price of a source counts when its later one is rejected", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(1), 105)
@@ -302,7 +300,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("loses nothing by a source that is down for an hour, which only delays settlement", () =>
+  it.effect("A source that is down for an hour loses nothing, and only delays settlement", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
@@ -327,7 +325,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("leaves a settlement the hash of what its prices were read from, of several that of hashes", () =>
+  it.effect("A settlement has the hash of its prices' bytes, for several prices the hash of hashes", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const single = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
@@ -362,7 +360,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("holds back later hours of an asset while one is still to come, for what they would settle", () =>
+  it.effect("Later hours of an asset are held back while one that would settle is still to come", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "ETH", deadline: before(1), open_price: 100 })
@@ -379,7 +377,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("asks for a gap again every hour, and fills it when it turns up", () =>
+  it.effect("A gap is asked for again every hour, and filled when it turns up", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(2), null)
@@ -399,7 +397,7 @@ layer(world)("Price ingestion", (it) => {
     ["with a low of 0", { open: 100, high: 101, low: 0, close: 100 }],
     ["with a close of 0", { open: 100, high: 101, low: 0, close: 0 }],
     ["below 0", { open: -37, high: -36, low: -38, close: -37 }]
-  ] as const)("makes no price and no untraded hour of a candle %s, and asks for it again", ([, candle]) =>
+  ] as const)("A candle %s makes no price and no untraded hour, and is asked for again", ([, candle]) =>
     Effect.gen(function* () {
       const script = yield* newDay
       const touched = yield* newPriceEvent({
@@ -430,26 +428,28 @@ layer(world)("Price ingestion", (it) => {
   it.effect.each([
     ["was shown as something that is no candle", { isComplete: false, misses: false }],
     ["is missing though the market trades", { isComplete: true, misses: true }]
-  ] as const)("takes no hour for untraded that %s, however long that lasts", ([, { isComplete, misses }]) =>
-    Effect.gen(function* () {
-      const script = yield* newDay
-      const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
-      yield* predict(yield* claimedAgent(), challenge, {}, before(1))
-      script.set("GC", before(1), null)
-      script.isComplete = isComplete
-      script.missing = misses ? [before(1)] : []
-      yield* runsAt(16, 18, 76, 78, 16 * 60, 48 * 60)
-      assert.include(yield* states("GC"), "11:00 awaited")
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).status, "closed")
-      script.set("GC", before(1), 120)
-      yield* runsAt(48 * 60 + 16, 48 * 60 + 20)
-      yield* settle
-      assert.strictEqual((yield* resultOf(challenge)).close_price, 120)
-    })
+  ] as const)(
+    "An hour that %s is not taken for untraded, however long that lasts",
+    ([, { isComplete, misses }]) =>
+      Effect.gen(function* () {
+        const script = yield* newDay
+        const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
+        yield* predict(yield* claimedAgent(), challenge, {}, before(1))
+        script.set("GC", before(1), null)
+        script.isComplete = isComplete
+        script.missing = misses ? [before(1)] : []
+        yield* runsAt(16, 18, 76, 78, 16 * 60, 48 * 60)
+        assert.include(yield* states("GC"), "11:00 awaited")
+        yield* settle
+        assert.strictEqual((yield* resultOf(challenge)).status, "closed")
+        script.set("GC", before(1), 120)
+        yield* runsAt(48 * 60 + 16, 48 * 60 + 20)
+        yield* settle
+        assert.strictEqual((yield* resultOf(challenge)).close_price, 120)
+      })
   )
 
-  it.effect("asks once a day for an hour that nothing is settled by any more, and not for ever", () =>
+  it.effect("An hour that settles nothing any more is asked for once a day, and not for ever", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(1), null)
@@ -466,7 +466,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("closes a challenge by the next hour that was traded when its own was not", () =>
+  it.effect("A challenge closes by the next traded hour when its own was not traded", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "GC", deadline: noon, open_price: 100 })
@@ -479,7 +479,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("does not ask a closed market for its missing hours for ever", () =>
+  it.effect("A closed market is not asked for its missing hours for ever", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       for (let hour = 3; hour > -60; hour--) script.set("GC", before(hour), null)
@@ -493,7 +493,7 @@ layer(world)("Price ingestion", (it) => {
   )
 
   it.effect(
-    "asks for a symbol that nobody has every 15 minutes, and for one of a place that is down at every tick",
+    "An unknown symbol is asked for every 15 minutes, and one of a place that is down each tick",
     () =>
       Effect.gen(function* () {
         const script = yield* newDay
@@ -510,7 +510,7 @@ layer(world)("Price ingestion", (it) => {
       })
   )
 
-  it.effect("makes each price once, by any number of replicas at once", () =>
+  it.effect("Any number of replicas at once make each price once", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const five = Effect.all(
@@ -523,7 +523,7 @@ layer(world)("Price ingestion", (it) => {
         first.reduce((sum, { read }) => sum + read, 0),
         3 + 2
       )
-      // Two that asked at once are no second reading.
+      // Two concurrent requests are no second reading.
       assert.strictEqual(
         first.reduce((sum, { settled }) => sum + settled, 0),
         0
@@ -539,7 +539,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("lets what an admin imports settle beside an hour that the source never shows", () =>
+  it.effect("An administrator's import settles beside an hour that the source never shows", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const challenge = yield* newChallenge({ asset: "ETH", deadline: noon, open_price: 100 })
@@ -551,7 +551,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("gives a new challenge the latest price known as its open price", () =>
+  it.effect("A new challenge gets the latest known price as its open price", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       script.set("ETH", before(1), 105)
@@ -565,7 +565,7 @@ layer(world)("Price ingestion", (it) => {
     })
   )
 
-  it.effect("has /health/ready name assets whose prices are late or contested, and stay ready", () =>
+  it.effect("The readiness check names assets whose prices are late or contested, and stays ready", () =>
     Effect.gen(function* () {
       const script = yield* newDay
       const check = Effect.map(
@@ -602,8 +602,8 @@ const readFromEndToEnd = countOf(
 layer(worldWith({ ...settings, AUSPEX_PRICE_HISTORY: "365 days" }))(
   "The first fetch of a long history",
   (it) => {
-    // To compare each of a year with each other takes longer than a statement may.
-    it.effect("reads each candle once, by its key, though there was none when the plans were made", () =>
+    // A comparison of each candle of a year with each other takes longer than a statement may.
+    it.effect("The first fetch reads each candle once, by its key, though the plans knew none", () =>
       Effect.gen(function* () {
         yield* newDay
         const sql = yield* SqlClient.SqlClient

@@ -37,7 +37,7 @@ const askOnce = Effect.fnUntraced(function* (asset: string, window: Window) {
   return yield* source.read(feed, window)
 })
 
-/** With the clock moving on, as pauses between attempts and time limits need it. */
+/** Moves the clock on, as pauses between attempts and time limits need it. */
 const inTime = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
@@ -48,7 +48,7 @@ const inTime = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
     return yield* Fiber.join(fiber)
   })
 
-/** Requests to one place keep a distance. */
+/** Reads with a moving clock, since requests to one place keep a distance. */
 const read = (asset: string, window: Window) => inTime(askOnce(asset, window))
 
 const shown = ({ close, high, low, open, time }: Candle) => [DateTime.formatIso(time), open, high, low, close]
@@ -64,7 +64,7 @@ const hoursOf = ({ from, until }: Window) =>
 
 const refusal = (asset: string, window: Window) => Effect.flip(read(asset, window))
 
-it.effect("an exchange's hours are those that are over, in order, with the hash of what was answered", () =>
+it.effect("An exchange's hours are those that are over, in order, with the hash of its answer", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(5)
@@ -86,7 +86,7 @@ it.effect("an exchange's hours are those that are over, in order, with the hash 
   )
 )
 
-it.effect("two months are read page by page", () =>
+it.effect("Two months are read page by page", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(63 * 24)
@@ -100,7 +100,7 @@ it.effect("two months are read page by page", () =>
   )
 )
 
-it.effect("the next exchange is asked when one is down, and what it says is its own", () =>
+it.effect("The next exchange is asked when one is down, and its prices count as its own", () =>
   live((place) =>
     Effect.gen(function* () {
       place.spoil("coinbase", async () => ({ status: 503, body: "<html>down for maintenance</html>" }))
@@ -115,7 +115,7 @@ it.effect("the next exchange is asked when one is down, and what it says is its 
   )
 )
 
-it.effect("the next exchange is asked for the gaps of one, and a gap of all is told", () =>
+it.effect("The next exchange is asked for the gaps of one, and a gap of all is told", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(4)
@@ -133,13 +133,13 @@ it.effect("the next exchange is asked for the gaps of one, and a gap of all is t
       )
       assert.isTrue(filled.complete)
       place.spoil("kraken", async () => ({ status: 500 }))
-      // Nobody knows whether there is such an hour until everybody has answered.
+      // An hour's absence is certain only after all exchanges have answered.
       assert.isFalse((yield* read("BTC", window)).complete)
     })
   )
 )
 
-it.effect("a symbol that every exchange delisted is unknown, and the others are still asked for", () =>
+it.effect("A symbol that every exchange delisted is unknown, and the others are still asked for", () =>
   live((place) =>
     Effect.gen(function* () {
       place.delist("BTC/USD")
@@ -155,7 +155,7 @@ it.effect("a symbol that every exchange delisted is unknown, and the others are 
 
 const eight = hourOf(bases["GC=F"] ?? 0, DateTime.toEpochMillis(plus(noon, "-2 hours")))
 const [open, high, low, close] = eight
-/** Further than the clock moves while a test reads. */
+/** A time that the clock does not reach while a test reads. */
 const inTheFuture = DateTime.toEpochMillis(plus(now, "1 day"))
 
 it.effect.each([
@@ -174,7 +174,7 @@ it.effect.each([
   ["nothing but a close", [null, null, null, close]],
   ["a low that no asset has", [open, high, -2e15, close]],
   ["all prices in another order", [close, low, high, open]]
-] as const)("an hour with %s is neither a candle nor one without a trade", ([, row]) =>
+] as const)("An hour with %s is neither a candle nor one without a trade", ([, row]) =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -192,7 +192,7 @@ it.effect.each([
   ["a word among its prices", [open, "n/a", low, close]],
   ["truth for a price", [open, high, low, true]],
   ["a list for a price", [open, high, low, [close]]]
-] as const)("a chart with %s is refused as a whole, not read in part", ([, row]) =>
+] as const)("A chart with %s is refused as a whole, not read in part", ([, row]) =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -207,7 +207,7 @@ it.effect.each([
   ["within the hour", DateTime.toEpochMillis(plus(noon, "-90 minutes"))],
   ["a second late", DateTime.toEpochMillis(plus(noon, "-2 hours")) + 1000],
   ["in the future", inTheFuture]
-] as const)("an hour whose candle stands under a time %s is asked for again", ([, at]) =>
+] as const)("An hour whose candle stands under a time %s is asked for again", ([, at]) =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -238,7 +238,7 @@ it.effect.each([
   ["with a close above its high", [3000, 3001, 2999, 3002]],
   ["with a price that no asset has", [3000, 2e15, 2999, 3000]],
   ["of truths", [true, true, true, true]]
-] as const)("a candle %s of an exchange is none: the next exchange is asked", ([, row]) =>
+] as const)("A candle %s of an exchange is none, and the next exchange is asked", ([, row]) =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -261,7 +261,7 @@ it.effect.each([
   )
 )
 
-it.effect("a row without any price says that the hour had no trade", () =>
+it.effect("A row without any price says that the hour had no trade", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = { from: plus(noon, "-74 hours"), until: plus(noon, "-71 hours") }
@@ -285,7 +285,7 @@ it.effect.each([
   ["nearly a day ago", "GC", "2026-03-09T12:00:00Z", true],
   ["more than a day ago", "GC", "2026-03-09T11:00:00Z", false]
 ] as const)(
-  "an hour %s that Yahoo leaves out is waited for where the market trades by its calendar",
+  "An hour %s that Yahoo leaves out is waited for where the market trades by its calendar",
   ([, asset, text, isAwaited]) =>
     live((place) =>
       Effect.gen(function* () {
@@ -305,23 +305,19 @@ it.effect.each([
   ["of halves of 32nds", [110.984375, 111.015625, 110.953125, 111]],
   ["of cents", [76.41, 76.45, 76.38, 76.4]],
   ["of ten-thousandths", [3.9145, 3.9205, 3.911, 3.9185]]
-] as const)(
-  "prices %s that Yahoo prints as doubles of single precision are those that were quoted",
-  ([, quoted]) =>
-    live((place) =>
-      Effect.gen(function* () {
-        const window = lastHours(1)
-        const [a, b, c, d] = quoted.map(Math.fround)
-        place.alter("yahoo", "GC=F", DateTime.toEpochMillis(window.from), [a ?? 0, b ?? 0, c ?? 0, d ?? 0])
-        const { readings } = yield* read("GC", window)
-        assert.deepStrictEqual(readings[0]?.candles.map(shown), [
-          [DateTime.formatIso(window.from), ...quoted]
-        ])
-      })
-    )
+] as const)("Prices %s that Yahoo prints as doubles of single precision are read as quoted", ([, quoted]) =>
+  live((place) =>
+    Effect.gen(function* () {
+      const window = lastHours(1)
+      const [a, b, c, d] = quoted.map(Math.fround)
+      place.alter("yahoo", "GC=F", DateTime.toEpochMillis(window.from), [a ?? 0, b ?? 0, c ?? 0, d ?? 0])
+      const { readings } = yield* read("GC", window)
+      assert.deepStrictEqual(readings[0]?.candles.map(shown), [[DateTime.formatIso(window.from), ...quoted]])
+    })
+  )
 )
 
-it.effect("an hour that an answer shows twice counts if it is the same, and else says nothing", () =>
+it.effect("An hour that an answer shows twice counts if it is the same, and else says nothing", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -339,7 +335,7 @@ it.effect("an hour that an answer shows twice counts if it is the same, and else
   )
 )
 
-it.effect("hours that cannot be are left out: a low above the open, a price that is none", () =>
+it.effect("Impossible hours are left out: a low above the open, a price that is no number", () =>
   live((place) =>
     Effect.gen(function* () {
       const window = lastHours(3)
@@ -407,7 +403,7 @@ it.effect.each([
   ["JSON of another shape", async () => ({ status: 200, body: '{"chart":{"result":[{}],"error":null}}' })],
   ["a redirect", async () => ({ status: 302, headers: { location: "http://127.0.0.1:1/" } })],
   ["nothing, for ever", () => new Promise<never>(() => {})]
-] as const)("a place that answers with %s is tried three times, then given up", ([, reply]) =>
+] as const)("A place that answers with %s is tried three times, then given up", ([, reply]) =>
   live((place) =>
     Effect.gen(function* () {
       place.spoil("yahoo", reply)
@@ -438,7 +434,7 @@ it.effect("A place that fails three times in a row is not asked for a minute, th
   )
 )
 
-it.effect("an exchange that shows nothing at all of a market that never closes is not believed", () =>
+it.effect("An exchange that shows nothing at all of a market that never closes is not believed", () =>
   live((place) =>
     Effect.gen(function* () {
       for (const where of ["coinbase", "kraken"] as const) {
@@ -453,7 +449,7 @@ it.effect("an exchange that shows nothing at all of a market that never closes i
 )
 
 it.effect.each([["nosuchexchange"], ["constructor"], ["Exchange"]] as const)(
-  "an exchange that is none, as %s, stops the start",
+  "An unknown exchange, such as %s, stops the start",
   ([exchange]) =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(Effect.scoped(Layer.build(Live.layer([{ exchange, quote: "USD" }]))))

@@ -1,4 +1,4 @@
-/** The whole way: real clients, a database, and challenges that settle by what exchanges and Yahoo showed. */
+/** The whole way: real clients, a database, and challenges that settle by the prices of exchanges and Yahoo. */
 import { assert, it } from "@effect/vitest"
 import { DateTime, Effect, Fiber, Layer, References } from "effect"
 import { TestClock } from "effect/testing"
@@ -24,7 +24,7 @@ import { testServices } from "../support/services.ts"
 const noon = instant("2026-03-10T12:00:00Z")
 const eleven = plus(noon, "-1 hours")
 
-/** Runs the job every minute until so long after noon, while the clock moves on as pauses within a run need it. */
+/** Runs the job every minute until this many minutes after noon, while the clock moves on as pauses within a run need it. */
 const minutesUntil = Effect.fnUntraced(function* (last: number, first: number = 1) {
   for (let minute = first; minute <= last; minute += 3) {
     const start = plus(noon, `${minute} minutes`)
@@ -52,10 +52,10 @@ const closing = ({ id }: { readonly id: string }) =>
 const closeOf = (symbol: string, time: DateTime.Utc) =>
   hourOf(bases[symbol] ?? 0, DateTime.toEpochMillis(time))[3]
 
-it.effect("settlement waits while all places are down for an hour, and then finds every price", () =>
+it.effect("Settlement waits while all places are down for an hour, and then finds every price", () =>
   Effect.gen(function* () {
     yield* moveTo(eleven)
-    // The places' own clock, which runs ahead of what a moment of the test may ask for.
+    // The places' own clock, which runs ahead of any moment that the test may ask for.
     const place = yield* markets(() => DateTime.toEpochMillis(plus(noon, "4 hours")))
     const world = Ingestion.layer.pipe(
       Layer.provide(
@@ -89,7 +89,7 @@ it.effect("settlement waits while all places are down for an hour, and then find
         ]
       )
       for (const event of [touched, missed]) assert.strictEqual((yield* closing(event))[0], "closed")
-      // One exchange comes back; and Yahoo, which takes back what it showed first.
+      // One exchange comes back; and Yahoo, with a correction of its first candle.
       for (const each of ["kraken", "yahoo"] as const) place.spoil(each)
       place.alter("yahoo", "GC=F", DateTime.toEpochMillis(eleven), [2400, 2500, 2300, 2450])
       yield* minutesUntil(82, 64)
@@ -115,7 +115,7 @@ it.effect("settlement waits while all places are down for an hour, and then find
   })
 )
 
-it.effect("an hour that Yahoo shows in two ways settles nothing, and the admin's choice does", () =>
+it.effect("An hour that Yahoo shows in two ways settles nothing, and the administrator's choice does", () =>
   Effect.gen(function* () {
     yield* moveTo(eleven)
     const place = yield* markets(() => DateTime.toEpochMillis(plus(noon, "4 hours")))

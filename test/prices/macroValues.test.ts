@@ -1,4 +1,4 @@
-/** First prints from FRED: what the office published on the day, proposed once, and settled by only where that is on. */
+/** First prints from FRED: the value published on the day, proposed once, and settled by only where that is on. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Redacted, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -19,7 +19,7 @@ interface Vintage {
   readonly series: string
   readonly date: string
   readonly released: string
-  /** By transformation; as FRED prints them, `.` where there is none. */
+  /** The values by transformation, as FRED prints them, `.` where there is none. */
   readonly values: Readonly<Record<string, string>>
 }
 
@@ -97,7 +97,7 @@ const asked = (place: Place, key: string = fredKey) => {
     )
 }
 
-/** With the clock moving on, as pauses between requests need it. */
+/** Moves the clock on, as pauses between requests need it. */
 const passing = <A, E, R>(asking: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(asking, { startImmediately: true })
@@ -112,7 +112,7 @@ it.effect.each([
   ["a change over a year, computed in that vintage and rounded as published", "% over a year", 3.3, "pc1"],
   ["a level", "index", 330.123, "lin"]
 ] as const)(
-  "the first print is what was published first, not what it became: of %s",
+  "The first print is the value published first, not a revised one: of %s",
   ([, unit, value, units]) =>
     Effect.gen(function* () {
       const place = yield* fred()
@@ -126,7 +126,7 @@ it.effect.each([
     })
 )
 
-it.effect("nothing is proposed before it is published, nor in a unit that is not known for certain", () =>
+it.effect("Nothing is proposed before it is published, nor in an uncertain unit", () =>
   Effect.gen(function* () {
     const place = yield* fred()
     published(place)
@@ -146,7 +146,7 @@ it.effect("nothing is proposed before it is published, nor in a unit that is not
 )
 
 it.effect.each(["", " ", "n/a", "1e3", "0x10", "330,123", "NaN"])(
-  "a value that is neither a decimal nor a point is no first print: %j",
+  "A value that is neither a decimal nor a point is no first print: %j",
   (lin) =>
     Effect.gen(function* () {
       const place = yield* fred()
@@ -159,7 +159,7 @@ it.effect.each(["", " ", "n/a", "1e3", "0x10", "330,123", "NaN"])(
     })
 )
 
-it.effect("a quarter is asked for by its first month", () =>
+it.effect("A quarter is asked for by its first month", () =>
   Effect.gen(function* () {
     const place = yield* fred()
     place.publish({
@@ -174,7 +174,7 @@ it.effect("a quarter is asked for by its first month", () =>
   })
 )
 
-it.effect("a wrong key is told without telling the key", () =>
+it.effect("A wrong key is reported without the key", () =>
   Effect.gen(function* () {
     const place = yield* fred()
     const firstPrint = asked(place, "wrong-key")
@@ -188,7 +188,7 @@ it.effect.each([
   ["too many requests", { status: 429, body: "{}" }],
   ["no JSON", { status: 200, body: "<html>" }],
   ["JSON of another shape", { status: 200, body: '{"observations":[{"date":1}]}' }]
-] as const)("a place that answers with %s is asked again, and given up", ([, reply]) =>
+] as const)("A place that answers with %s is asked again, and given up", ([, reply]) =>
   Effect.gen(function* () {
     const place = yield* fred()
     place.behave(async () => reply)
@@ -230,7 +230,7 @@ const march = {
   release_at: release
 }
 
-it.effect("the first print is proposed to administrators, once, and the challenge left to them", () =>
+it.effect("The first print is proposed to administrators, once, and the challenge left to them", () =>
   Effect.gen(function* () {
     yield* moveTo(plus(release, "-2 hours"))
     const { layer, place } = yield* world("off")
@@ -261,33 +261,31 @@ it.effect("the first print is proposed to administrators, once, and the challeng
   })
 )
 
-it.effect(
-  "AUSPEX_MACRO_AUTO_RESOLVE settles by the first print; one that is older than the deadline is none",
-  () =>
-    Effect.gen(function* () {
-      yield* moveTo(plus(release, "-2 hours"))
-      const { layer, place } = yield* world("on")
-      yield* Effect.gen(function* () {
-        const challenge = yield* newMacro(march)
-        const late = yield* newMacro({
-          ...march,
-          deadline: plus(release, "24 hours"),
-          release_at: plus(release, "24 hours")
-        })
-        published(place)
-        yield* moveTo(plus(release, "25 hours"))
-        yield* run
-        assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
-        assert.deepStrictEqual(yield* statusOf(late), ["closed", null])
-        const [settled] = yield* rowsOf(
-          Schema.Struct({ source: Schema.String, is_as_proposed: Schema.Boolean }),
-          (sql) => sql`
+it.effect("AUSPEX_MACRO_AUTO_RESOLVE settles by the first print, unless it is older than the deadline", () =>
+  Effect.gen(function* () {
+    yield* moveTo(plus(release, "-2 hours"))
+    const { layer, place } = yield* world("on")
+    yield* Effect.gen(function* () {
+      const challenge = yield* newMacro(march)
+      const late = yield* newMacro({
+        ...march,
+        deadline: plus(release, "24 hours"),
+        release_at: plus(release, "24 hours")
+      })
+      published(place)
+      yield* moveTo(plus(release, "25 hours"))
+      yield* run
+      assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
+      assert.deepStrictEqual(yield* statusOf(late), ["closed", null])
+      const [settled] = yield* rowsOf(
+        Schema.Struct({ source: Schema.String, is_as_proposed: Schema.Boolean }),
+        (sql) => sql`
             select s.source, (s.raw_sha256, s.fetched_at) = (p.payload_hash, p.fetched_at) as is_as_proposed
               from settlements s join macro_proposals p using (challenge_id)`
-        )
-        assert.deepStrictEqual(settled, { source: "FRED CPIAUCNS pc1", is_as_proposed: true })
-        yield* run
-        assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
-      }).pipe(Effect.provide(layer, { local: true }))
-    })
+      )
+      assert.deepStrictEqual(settled, { source: "FRED CPIAUCNS pc1", is_as_proposed: true })
+      yield* run
+      assert.deepStrictEqual(yield* statusOf(challenge), ["resolved", 3.3])
+    }).pipe(Effect.provide(layer, { local: true }))
+  })
 )

@@ -1,4 +1,4 @@
-/** Numbers in texts, wherever a text of others is read. */
+/** Numbers in texts from outside. */
 import { assert, it } from "@effect/vitest"
 import { Option } from "effect"
 import { chosenCoding } from "../../src/http/compression.ts"
@@ -34,7 +34,7 @@ const noNumbers = [
   "."
 ]
 
-it.each(noNumbers)("a text that is no plain decimal is no number: %j", (text) => {
+it.each(noNumbers)("A text that is no plain decimal is no number: %j", (text) => {
   assert.isTrue(Option.isNone(numberIn(text)))
   assert.isUndefined(countIn(text))
 })
@@ -45,7 +45,7 @@ it.each([
   ["12", 12],
   ["2712.25", 2712.25],
   ["0.0001", 0.0001]
-] as const)("a plain decimal is its number: %s", (text, value) => {
+] as const)("A plain decimal is its number: %s", (text, value) => {
   assert.deepStrictEqual(numberIn(text), Option.some(value))
 })
 
@@ -56,12 +56,12 @@ it.each([
   ["1.5", undefined],
   [null, undefined],
   [undefined, undefined]
-] as const)("a count is a whole number from 0 on: %s", (text, value) => {
+] as const)("A count is a whole number from 0 on: %s", (text, value) => {
   assert.strictEqual(countIn(text), value)
 })
 
 it.each(["gzip;q=", "gzip;q= ", "gzip;q=0x1", "gzip;q=1e0", "gzip;q=2", "gzip;q=-1"])(
-  "a weight that is none counts as 0: %s",
+  "An invalid weight counts as 0: %s",
   (header) => {
     assert.isUndefined(chosenCoding(header))
   }

@@ -1,4 +1,4 @@
-/** Price points: immutable, each with its source; what contradicts is kept aside until an admin decides. */
+/** Price points: immutable, each with its source; a contradicting one is in quarantine until an administrator decides. */
 import { assert, layer } from "@effect/vitest"
 import { BigDecimal, DateTime, Effect, Option, Schema } from "effect"
 import { PriceImport, Prices } from "../../src/services/Prices.ts"
@@ -39,7 +39,7 @@ const pathsOf = (refused: { readonly errors: ReadonlyArray<{ readonly path: stri
   refused.errors.map((error) => error.path)
 
 layer(testServices())("Importing prices", (it) => {
-  it.effect("stores what is new; the same value again is a no-op", () =>
+  it.effect("An import stores new prices, and the same value again changes nothing", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const candles = [
@@ -62,7 +62,7 @@ layer(testServices())("Importing prices", (it) => {
     })
   )
 
-  it.effect("takes quotes without candles, and candles without quotes", () =>
+  it.effect("An import takes quotes without candles, and candles without quotes", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const quotes = yield* importQuotes("ES", [
@@ -76,7 +76,7 @@ layer(testServices())("Importing prices", (it) => {
     })
   )
 
-  it.effect("is refused, naming the place, for candles that do not begin on their hour or day", () =>
+  it.effect("An import is refused by the place of a candle that does not begin on its hour or day", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const wrong = [
@@ -107,30 +107,32 @@ layer(testServices())("Importing prices", (it) => {
     ["a candle with an open of 0", "ZN", { candle: [0, 101, 0, 100] }, "candles.0.low"],
     ["a candle below 0", "NG", { candle: [-3, -2, -4, -3] }, "candles.0.low"],
     ["a daily candle with a low below 0", "ZS", { candle: [1, 2, -1, 1], interval: "1d" }, "candles.0.low"]
-  ] as const)("is refused for %s, where the asset has prices above 0 only", ([, asset, offered, path]) =>
-    Effect.gen(function* () {
-      const now = yield* freshWeek
-      const refused = yield* Effect.flip(
-        Prices.use((prices) => {
-          if ("quotes" in offered) {
-            const quotes = offered.quotes.map((price, index) => ({
-              time: plus(now, `${index} seconds`),
-              price
-            }))
-            return prices.import({ asset, quotes })
-          }
-          const [open, high, low, close] = offered.candle
-          const interval = "interval" in offered ? offered.interval : "1h"
-          return prices.import({ asset, interval, candles: [{ time: now, open, high, low, close }] })
-        })
-      )
-      assert(refused._tag === "InvalidRequest")
-      assert.deepStrictEqual(pathsOf(refused), [path])
-      assert.include(refused.detail, `Expected a price above 0: ${asset} has no other`)
-    })
+  ] as const)(
+    "An import of %s is refused, where the asset has prices above 0 only",
+    ([, asset, offered, path]) =>
+      Effect.gen(function* () {
+        const now = yield* freshWeek
+        const refused = yield* Effect.flip(
+          Prices.use((prices) => {
+            if ("quotes" in offered) {
+              const quotes = offered.quotes.map((price, index) => ({
+                time: plus(now, `${index} seconds`),
+                price
+              }))
+              return prices.import({ asset, quotes })
+            }
+            const [open, high, low, close] = offered.candle
+            const interval = "interval" in offered ? offered.interval : "1h"
+            return prices.import({ asset, interval, candles: [{ time: now, open, high, low, close }] })
+          })
+        )
+        assert(refused._tag === "InvalidRequest")
+        assert.deepStrictEqual(pathsOf(refused), [path])
+        assert.include(refused.detail, `Expected a price above 0: ${asset} has no other`)
+      })
   )
 
-  it.effect("takes prices of 0 and less of crude oil, which had them in April 2020", () =>
+  it.effect("An import takes prices of 0 and less of crude oil, which had them in April 2020", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const { inserted } = yield* Prices.use((prices) =>
@@ -145,7 +147,7 @@ layer(testServices())("Importing prices", (it) => {
     })
   )
 
-  it.effect("is refused for an asset that is none, and for a macro series", () =>
+  it.effect("An import for an unknown asset or a macro series is refused", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       for (const asset of ["XX", "gc", "CPI", ""]) {
@@ -156,20 +158,20 @@ layer(testServices())("Importing prices", (it) => {
     })
   )
 
-  it.effect("of 20 000 candles is one statement's work", () =>
+  it.effect("An import of 20 000 candles is one statement's work", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const candles = Array.from(
         { length: 20_000 },
         (_, index) => [plus(now, `${-20_000 + index} hours`), 1900 + (index % 700) / 10] as const
       )
-      // The database gives a statement up after 5 s.
+      // The database ends a statement after 5 s.
       assert.strictEqual((yield* importCandles("HG", "1h", candles)).inserted, 20_000)
       assert.strictEqual((yield* importCandles("HG", "1h", candles)).unchanged, 20_000)
     })
   )
 
-  it("takes either quotes, or candles of one interval, each with low <= open, close <= high", () => {
+  it("An import has quotes, or candles of one interval, each with low <= open, close <= high", () => {
     const isImport = (sent: unknown) => Option.isSome(Schema.decodeUnknownOption(PriceImport)(sent))
     const quote = { time: "2026-03-02T12:00:00Z", price: -37.63 }
     const candle = { time: "2026-03-02T12:00:00Z", open: 2, high: 3, low: 1, close: 2 }
@@ -192,7 +194,7 @@ layer(testServices())("Importing prices", (it) => {
 })
 
 layer(testServices())("The latest price", (it) => {
-  it.effect("is the last one observed by now: a candle at its end, a quote at its time", () =>
+  it.effect("The latest price is the last observed by now: a candle at its end, a quote at its time", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       assert.isNull(yield* latest("GC"))
@@ -216,7 +218,7 @@ layer(testServices())("The latest price", (it) => {
 })
 
 layer(testServices())("A price that contradicts a stored one", (it) => {
-  it.effect("is kept aside once, reported each time, and changes nothing", () =>
+  it.effect("A contradicting price is in quarantine once, reported each time, and changes nothing", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("GC", [[now, 100]])
@@ -249,7 +251,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("is told apart in any of open, high, low and close", () =>
+  it.effect("A price contradicts in any of open, high, low and close", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const candle = { time: now, open: 2, high: 4, low: 1, close: 3 }
@@ -263,7 +265,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("within one import is kept aside, and the first value stands", () =>
+  it.effect("A contradiction within one import is in quarantine, and the first value stands", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const report = yield* importQuotes("ETH", [
@@ -281,7 +283,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("of imports at once is kept aside, and one value of each point stands", () =>
+  it.effect("Contradicting imports at once leave one value of each point, the others in quarantine", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       const times = Array.from({ length: 40 }, (_, index) => plus(now, `${index} minutes`))
@@ -303,7 +305,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("accepted becomes the point's value, and the old value is no contradiction", () =>
+  it.effect("An accepted price becomes the point's value, and the old value is no contradiction", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("NG", [[now, 2]])
@@ -326,7 +328,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("rejected leaves the stored value, and offered again it is reported as rejected", () =>
+  it.effect("A rejected price leaves the stored value, and offered again it is reported as rejected", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("ZS", [[now, 1200]])
@@ -343,7 +345,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("is decided once; an unknown one is not found", () =>
+  it.effect("A contradicting price is decided once, and an unknown one is not found", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("HG", [[now, 4]])
@@ -363,7 +365,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("may be accepted after another of its point, and at once with it", () =>
+  it.effect("A contradicting price may be accepted after another of its point, and at once with it", () =>
     Effect.gen(function* () {
       const now = yield* freshWeek
       yield* importQuotes("DXY", [[now, 104]])
@@ -382,7 +384,7 @@ layer(testServices())("A price that contradicts a stored one", (it) => {
     })
   )
 
-  it.effect("waits in a list, oldest first, in pages", () =>
+  it.effect("Contradicting prices wait in a list, oldest first, in pages", () =>
     Effect.gen(function* () {
       const start = instant("2026-01-05T00:00:00Z")
       yield* freshWeek

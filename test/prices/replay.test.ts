@@ -1,4 +1,4 @@
-/** Recorded prices: whole weeks, repeated, so that now is always covered and what was shown once stays true. */
+/** Recorded prices: whole weeks, repeated, so that now is always covered and a shown hour stays the same. */
 import { NodeServices } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
 import { DateTime, Effect, FileSystem, Layer, Path } from "effect"
@@ -25,7 +25,7 @@ const read = Effect.fnUntraced(function* (asset: string, from: DateTime.Utc, unt
   return readings.flatMap(({ candles }) => candles)
 })
 
-it.effect("a replay shifts its recording by whole weeks: the hour and the weekday stay", () =>
+it.effect("A replay shifts its recording by whole weeks: the hour and the weekday stay", () =>
   Effect.gen(function* () {
     const from = instant("2026-11-21T00:00:00Z")
     yield* moveTo(plus(from, "1 days"))
@@ -48,7 +48,7 @@ it.effect("a replay shifts its recording by whole weeks: the hour and the weekda
   }).pipe(Effect.provide(replay))
 )
 
-it.effect("a replay shows the same for an hour whenever it starts, and begins anew when it is over", () =>
+it.effect("A replay shows the same for an hour whenever it starts, and repeats when it is over", () =>
   Effect.gen(function* () {
     const from = instant("2026-11-21T00:00:00Z")
     const shownAt = Effect.fnUntraced(function* (start: DateTime.Utc) {
@@ -65,7 +65,7 @@ it.effect("a replay shows the same for an hour whenever it starts, and begins an
   })
 )
 
-it.effect("a replay's days have a close and no more; weekends have none, and are no gaps", () =>
+it.effect("A replay's days have a close and no more, and weekends have none and are no gaps", () =>
   Effect.gen(function* () {
     const source = yield* PriceSource
     assert.deepStrictEqual(
@@ -142,7 +142,7 @@ it.effect.each([
     { "BTC-1h-x.csv": "time,open,high,low,close\n2023-01-01T00:00:00Z,1,2,1,1\n" },
     "has less than a week"
   ]
-] as const)("a replay refuses %s, saying why", ([, files, why]) =>
+] as const)("A replay refuses %s with the reason", ([, files, why]) =>
   Effect.gen(function* () {
     const disk = yield* FileSystem.FileSystem
     const directory = yield* disk.makeTempDirectoryScoped()
